@@ -55,6 +55,36 @@ package final class Deflater: @unchecked Sendable {
         return isComplete ? output : nil
     }
 
+    /// A part of a stream that refers to no byte before it. The parts of a text, one behind the other, are a stream of
+    /// the whole text.
+    ///
+    /// - Parameters:
+    ///   - bytes: at most 1 GiB.
+    ///   - isLast: whether the stream ends with it. Every other part ends with an empty stored block, on a whole byte.
+    package func block(_ bytes: Bytes, isLast: Bool) -> [UInt8] {
+        reset()
+        // If zlib ever ran out of room, it would write a second empty block. Pages that it does not touch cost nothing.
+        let room = 2 * bytes.count + 1024
+        return unsafe [UInt8](unsafeUninitializedCapacity: room) { output, count in
+            unsafe bytes.withUnsafeBytes { input in
+                unsafe stream.pointee.next_in = unsafe UnsafeMutablePointer(
+                    mutating: input.bindMemory(to: UInt8.self).baseAddress)
+                unsafe stream.pointee.avail_in = UInt32(clamping: input.count)
+                unsafe stream.pointee.next_out = output.baseAddress
+                unsafe stream.pointee.avail_out = UInt32(clamping: output.count)
+                _ = unsafe CZlib.deflate(stream, isLast ? Z_FINISH : Z_SYNC_FLUSH)
+                unsafe count = room - Int(stream.pointee.avail_out)
+                unsafe stream.pointee.next_in = nil
+                unsafe stream.pointee.avail_in = 0
+                unsafe stream.pointee.next_out = nil
+            }
+        }
+    }
+
+    /// Where the parts of a stream that ``block(_:isLast:)`` has made may end: behind the bytes of an empty stored block.
+    /// The same bytes may occur in other places.
+    package static let blockEnd: [UInt8] = [0, 0, 0xFF, 0xFF]
+
     /// Deflates more bytes of the stream and passes what comes out to `consume`.
     package func deflate<Failure: Error>(
         _ bytes: Span<UInt8>, to consume: (Span<UInt8>) throws(Failure) -> Void

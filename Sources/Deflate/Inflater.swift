@@ -133,6 +133,27 @@ package final class Inflater {
         }
     }
 
+    /// Whether `input` is a part of a stream that refers to nothing before it, ends where another part may follow, and
+    /// inflates to exactly `bytes`.
+    package func isBlock(_ input: Bytes, of bytes: Bytes) -> Bool {
+        reset()
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        var (consumed, produced) = (0, 0)
+        while let step = try? inflate(input, from: consumed, into: &buffer) {
+            guard !step.isEnd, produced + step.produced <= bytes.count else { return false }
+            let isSame = bytes[produced..<produced + step.produced].withSpan { wanted in
+                wanted.hasSameBytes(as: buffer.span.extracting(0..<wanted.count))
+            }
+            guard isSame else { return false }
+            consumed += step.consumed
+            produced += step.produced
+            guard step.consumed == 0, step.produced == 0 else { continue }
+            // 128: a block has just ended, it was not the last one, and no bit of a byte is left.
+            return unsafe consumed == input.count && produced == bytes.count && stream.pointee.data_type == 128
+        }
+        return false
+    }
+
     /// Inflates at most `size` bytes into a new array.
     ///
     /// - Parameter offset: how much of `input` was consumed before.
@@ -203,6 +224,13 @@ package func crc32(of bytes: Span<UInt8>, continuing crc: UInt32 = 0) -> UInt32 
 /// CRC-32 of bytes; see ``crc32(of:continuing:)-(Span<UInt8>,_)``.
 package func crc32(of bytes: Bytes, continuing crc: UInt32 = 0) -> UInt32 {
     bytes.withSpan { crc32(of: $0, continuing: crc) }
+}
+
+/// CRC-32 of two texts, one behind the other.
+///
+/// - Parameter count: the bytes of the second one.
+package func crc32(_ first: UInt32, followedBy second: UInt32, count: Int) -> UInt32 {
+    UInt32(truncatingIfNeeded: crc32_combine(UInt(first), UInt(second), count))
 }
 
 /// The version of zlib that runs. Another version may compress the same bytes differently.

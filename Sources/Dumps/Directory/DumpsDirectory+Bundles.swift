@@ -33,21 +33,25 @@ extension DumpsDirectory {
     ///
     /// - Parameters:
     ///   - records: the snapshot's payload, if it was already compressed.
+    ///   - old: the present bundle, from which parts that did not change are copied in their compressed form.
     ///   - server: the URL of the server that the snapshot came from, or the source of an import.
     ///   - flushing: see `OutputFile.create`.
     /// - Returns: the bundle's future lock entry.
     /// - Throws: `BudgetExcess`, `BundleError` or ``FileError``, after removing the bundle.
     package func pack(
         _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput], records: PackedRecords? = nil,
-        settings: DumpsConfiguration.Collection, server: String, limits: Limits, flushing: Bool = true
+        keeping old: BundleReader? = nil, settings: DumpsConfiguration.Collection, server: String, limits: Limits,
+        flushing: Bool = true
     ) throws -> LockFile.Collection {
         let path = packPath(snapshot.collection)
         try FileStore.remove(path)
         do {
-            let written = try BundleWriter(snapshot, attachments: attachments, packedRecords: records, limits: limits)
-                .write(toNewFile: path, flushing: flushing)
+            let writer = BundleWriter(
+                snapshot, attachments: attachments, packedRecords: records, keeping: old, limits: limits)
+            let written = try writer.write(toNewFile: path, flushing: flushing)
             try settings.budget.check(size: written.size, of: written.manifest)
-            try BundleReader(path: path, limits: limits).verifyContents()
+            try BundleReader(path: path, limits: limits)
+                .verifyContents(of: snapshot.payload, content: written.content)
             return LockFile.Collection(
                 written, trust: snapshot.provenance, server: server, attachmentRule: settings.attachments.text)
         } catch {

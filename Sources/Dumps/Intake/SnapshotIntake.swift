@@ -99,7 +99,7 @@ package final class SnapshotIntake {
         let id = snapshot.collection
         let held = lockFile.collections[id]
         let present = try presentBundle(id)
-        let samePayload = (try? present?.payloadText()) == snapshot.payload.bytes
+        let samePayload = present?.hasPayload(snapshot.payload) ?? false
         let settings = configuration.settings(of: id)
         if let pin = settings.pin, pin.at != snapshot.timestamp {
             throw IntakeError.pinned(id, at: pin.at, offered: snapshot.timestamp)
@@ -110,7 +110,9 @@ package final class SnapshotIntake {
             if samePayload, held.trust.isSigned, !snapshot.provenance.isSigned { return .unchanged }
         }
         let sources = try sources(offer, settings: settings, present: present)
-        guard let entry = try pack(offer, sources: sources, settings: settings, held: held) else { return .unchanged }
+        guard let entry = try pack(offer, sources: sources, present: present, settings: settings, held: held) else {
+            return .unchanged
+        }
         lockFile.collections[id] = entry
         return held == nil ? .created : .updated
     }
@@ -149,13 +151,14 @@ package final class SnapshotIntake {
 
     /// - Returns: `nil` if the present bundle has the same bytes.
     private func pack(
-        _ offer: Offer, sources: [SHA256Digest: AttachmentInput], settings: DumpsConfiguration.Collection,
-        held: LockFile.Collection?
+        _ offer: Offer, sources: [SHA256Digest: AttachmentInput], present: BundleReader?,
+        settings: DumpsConfiguration.Collection, held: LockFile.Collection?
     ) throws -> LockFile.Collection? {
         let id = offer.snapshot.collection
         defer { if heldBack[id] == nil { try? FileStore.remove(directory.packPath(id)) } }
         let entry = try directory.pack(
-            offer.snapshot, attachments: sources, settings: settings, server: offer.origin, limits: limits)
+            offer.snapshot, attachments: sources, keeping: present, settings: settings, server: offer.origin,
+            limits: limits)
         try checkTotal(id, entry.bundle.size)
         if directory.hasBundle(id, entry, lockedAs: held) { return nil }
         if holdsBack {

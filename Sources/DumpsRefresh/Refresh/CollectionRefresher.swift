@@ -41,6 +41,37 @@ struct CollectionRefresher: Sendable {
         onEvent: (RefreshEvent) -> Void
     ) async throws {
         let present = presentBundle(planned)
+        guard let (snapshot, isSameState) = try await state(planned, fetched, present, into: &outcome) else {
+            outcome.status = .unchanged
+            return
+        }
+
+        let selector = try AttachmentSelector(planned.settings.attachments)
+        let (wanted, omitted) = try Result { () throws(ChangesetError) in try selector.select(snapshot.records) }
+            .mapError { CollectionError.fetch(.changeset($0, url: server)) }.get()
+        try planned.settings.budget.check(wanted)
+        async let records = packed(snapshot)
+        var sources = try await gatherer.gather(
+            wanted, of: planned.id, base: present, hasZip: snapshot.metadata.hasAttachmentsZip, into: &outcome)
+        for (digest, reason) in omitted { sources[digest] = .omitted(reason) }
+
+        onEvent(.packing(planned.id))
+        (outcome.entry, outcome.isHeldBack) = try await pack(
+            planned, snapshot, sources: sources, records: try await records, keeping: present)
+        // The bundle has its name: what cannot be removed now does not make it a failure.
+        if !outcome.isHeldBack { try? FileStore.remove(directory.stagedPath(planned.id)) }
+        outcome.status =
+            planned.held == nil ? .created : planned.action == .repack ? .repacked : isSameState ? .repaired : .updated
+    }
+
+    /// The collection's state, verified, and whether its records are those of the present bundle; `nil` if the present
+    /// bundle stays.
+    ///
+    /// The present records are not in memory any more when it returns.
+    private func state(
+        _ planned: PlannedCollection, _ fetched: Snapshot?, _ present: BundleReader?,
+        into outcome: inout CollectionOutcome
+    ) async throws -> (Snapshot, isSameState: Bool)? {
         // Inflated and read here, and nowhere else.
         let payload = present.map { bundle in Result { () throws(BundleError) in try bundle.payload() } }
         let old = try? payload?.get()
@@ -71,26 +102,9 @@ struct CollectionRefresher: Sendable {
         if let old { outcome.changes = .init(from: old.records, to: snapshot.records) }
         let isSameState = try isSame(snapshot, as: old, in: present, planned: planned)
         if isSameState && planned.action != .repack && isUsable(planned, present, for: snapshot.provenance) {
-            outcome.status = .unchanged
-            return
+            return nil
         }
-
-        let selector = try AttachmentSelector(planned.settings.attachments)
-        let (wanted, omitted) = try Result { () throws(ChangesetError) in try selector.select(snapshot.records) }
-            .mapError { CollectionError.fetch(.changeset($0, url: server)) }.get()
-        try planned.settings.budget.check(wanted)
-        async let records = packed(snapshot)
-        var sources = try await gatherer.gather(
-            wanted, of: planned.id, base: present, hasZip: snapshot.metadata.hasAttachmentsZip, into: &outcome)
-        for (digest, reason) in omitted { sources[digest] = .omitted(reason) }
-
-        onEvent(.packing(planned.id))
-        (outcome.entry, outcome.isHeldBack) = try await pack(
-            planned, snapshot, sources: sources, records: try await records)
-        // The bundle has its name: what cannot be removed now does not make it a failure.
-        if !outcome.isHeldBack { try? FileStore.remove(directory.stagedPath(planned.id)) }
-        outcome.status =
-            planned.held == nil ? .created : planned.action == .repack ? .repacked : isSameState ? .repaired : .updated
+        return (snapshot, isSameState)
     }
 
     /// The present bundle, if it can be opened: its attachments are used by hash, even if its records are damaged.
@@ -147,11 +161,11 @@ struct CollectionRefresher: Sendable {
     /// - Returns: the lock entry, and whether the bundle is held back.
     private func pack(
         _ planned: PlannedCollection, _ snapshot: Snapshot, sources: [SHA256Digest: AttachmentInput],
-        records: PackedRecords?
+        records: PackedRecords?, keeping present: BundleReader?
     ) async throws -> (entry: LockFile.Collection, isHeldBack: Bool) {
         let entry = try directory.pack(
-            snapshot, attachments: sources, records: records, settings: planned.settings, server: server,
-            limits: limits, flushing: false)
+            snapshot, attachments: sources, records: records, keeping: present, settings: planned.settings,
+            server: server, limits: limits, flushing: false)
         do {
             if let held = planned.held, directory.hasBundle(planned.id, entry, lockedAs: held) {
                 // The bytes are the same: the file and its `verifiedAt` stay unchanged.

@@ -42,11 +42,22 @@ package struct Record: Sendable, Identifiable {
         (field("last_modified")?.number?.uint64).map(Timestamp.init(milliseconds:))
     }
 
+    private static let attachmentKey = ByteSearch("\"attachment\"".utf8)
+    private static let escapedLetter = ByteSearch("\\u00".utf8)
+
+    /// Whether there may be a member `attachment`. Most records have none, and looking for its text takes less than
+    /// reading all members.
+    private var mayHaveAttachment: Bool {
+        json.withSpan { span in
+            Self.attachmentKey.first(in: span) != nil || Self.escapedLetter.first(in: span) != nil
+        }
+    }
+
     /// The record's attachment; `nil` if it has none.
     ///
     /// - Throws: ``ChangesetError/invalidAttachment(record:problem:)`` if the record does not describe it fully.
     package func attachment() throws(ChangesetError) -> RecordAttachment? {
-        guard let value = field("attachment"), value != .null else { return nil }
+        guard mayHaveAttachment, let value = field("attachment"), value != .null else { return nil }
         return try RecordAttachment(value, record: id)
     }
 }

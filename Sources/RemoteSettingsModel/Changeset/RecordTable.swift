@@ -8,6 +8,9 @@ package struct RecordTable: Sendable {
         fileprivate(set) var source: Int32 = 0
         // An id has at most 255 bytes (``Identifier``).
         private let idCount: UInt16
+        /// The place of a member `last_modified` in a record that has none, counted from the record's first byte; 0 if it
+        /// is not known.
+        fileprivate let stamp: UInt16
         private let idStart: Int
         let json: Range<Int>
 
@@ -22,7 +25,9 @@ package struct RecordTable: Sendable {
         /// - Parameters:
         ///   - id: the position of a valid id.
         ///   - json: the position of the whole record.
-        init(id: Range<Int>, json: Range<Int>) {
+        ///   - stamp: see ``stamp``.
+        init(id: Range<Int>, json: Range<Int>, stamp: UInt16 = 0) {
+            self.stamp = stamp
             idStart = id.lowerBound
             idCount = UInt16(clamping: id.count)
             self.json = json
@@ -136,8 +141,12 @@ package struct RecordTable: Sendable {
             mayMentionFilters: mayMentionFilters || changes.mayMentionFilters)
     }
 
+    /// The place of a member `last_modified`, and that of the id, in the record at `position`.
+    func stampPlace(_ position: Int) -> Int { Int(entries[position].stamp) }
+    func idPlace(_ position: Int) -> Range<Int> { entries[position].idInRecord }
+
     /// The size of all records together, in bytes.
-    var byteCount: Int { entries.reduce(0) { $0 + $1.json.count } }
+    package var byteCount: Int { entries.saturatingSum { $0.json.count } }
 
     /// Appends the records, separated by commas.
     ///
@@ -153,6 +162,13 @@ package struct RecordTable: Sendable {
             written.append(Entry(id: id..<id + entry.id.count, json: start..<output.count))
         }
         return written
+    }
+
+    /// Calls `body` for every record with its position in `bytes`, the only source of this table, and with its id.
+    func forEachPlace(in bytes: Bytes, _ body: (_ place: Range<Int>, _ id: Span<UInt8>) -> Void) {
+        bytes.withSpan { span in
+            for entry in entries { body(entry.json, span.extracting(entry.id)) }
+        }
     }
 
     /// The canonical JSON of the record at `position`, without its id.

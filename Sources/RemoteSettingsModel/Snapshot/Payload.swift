@@ -46,6 +46,13 @@ package struct Payload: Sendable {
     }
 }
 
+extension Payload {
+    /// Calls `body` for every record, in the order of ids, with its position in ``bytes`` and with its id.
+    package func forEachPlace(_ body: (_ place: Range<Int>, _ id: Span<UInt8>) -> Void) {
+        records.forEachPlace(in: bytes, body)
+    }
+}
+
 /// Payloads are equal if their bytes are equal, because the bytes determine everything else.
 extension Payload: Equatable {
     package static func == (left: Payload, right: Payload) -> Bool { left.bytes == right.bytes }

@@ -19,6 +19,54 @@ extension BundleReader {
     /// Like ``verifyContents()``, and also returns the payload, so that its signature can be verified without reading it
     /// again.
     package func verifiedContents() throws(BundleError) -> (manifest: Manifest, payload: Payload) {
+        try verifiedContents(written: nil)
+    }
+
+    /// Like ``verifyContents()``, for a bundle that was just written from `payload`: the records in the file are compared
+    /// with it, and are neither kept nor read.
+    ///
+    /// - Parameter content: the SHA-256 of the manifest that was written.
+    package func verifyContents(of payload: Payload, content: SHA256Digest) throws(BundleError) {
+        let found = SHA256Digest(hashing: try manifestText())
+        try check(0, found == content, expected: "SHA-256 \(content)", found: found.hex)
+        _ = try verifiedContents(written: payload)
+    }
+
+    /// Whether the records in the bundle are exactly those of `payload`. Keeps none of them in memory.
+    package func hasPayload(_ payload: Payload) -> Bool {
+        (try? comparePayload(payload)) != nil
+    }
+
+    private func comparePayload(_ payload: Payload) throws(BundleError) {
+        let entry = try directory.open(1).entry
+        let size = payload.bytes.count
+        try check(1, entry.size == size, expected: "\(size) bytes", found: "\(entry.size)")
+        var count = 0
+        do {
+            try stream(1) { piece in
+                let isSame =
+                    count + piece.count <= payload.bytes.count
+                    && payload.bytes[count..<count + piece.count].withSpan { $0.hasSameBytes(as: piece) }
+                guard isSame else { throw difference(behind: count) }
+                count += piece.count
+            }
+        } catch let error as BundleError {
+            throw error
+        } catch {
+            throw difference(behind: count)
+        }
+    }
+
+    private func difference(behind count: Int) -> BundleError {
+        BundleError(
+            .disagreement, file: name, entry: BundleFormat.records, expected: "the records that were written",
+            found: "others behind byte \(count)")
+    }
+
+    /// - Parameter written: what the bundle was made of, if it was just written.
+    private func verifiedContents(
+        written: Payload?
+    ) throws(BundleError) -> (manifest: Manifest, payload: Payload) {
         try checkPlaces()
         let manifest = try manifest()
         guard manifest.head == head else {
@@ -35,7 +83,7 @@ extension BundleReader {
         @Sendable func run(_ part: Int) {
             do throws(BundleError) {
                 guard part > 0 else {
-                    let verified = try verifiedHead(manifest)
+                    let verified = try verifiedHead(manifest, written)
                     return payload.withLock { $0 = verified }
                 }
                 try verify(files[parts[part - 1]], from: directory.fixedCount + parts[part - 1].lowerBound)
@@ -79,12 +127,19 @@ extension BundleReader {
     }
 
     /// Verifies everything but manifest and attachments.
-    private func verifiedHead(_ manifest: Manifest) throws(BundleError) -> Payload {
-        let payload = try verifiedPayload(manifest.entries[0])
+    private func verifiedHead(_ manifest: Manifest, _ written: Payload?) throws(BundleError) -> Payload {
+        let payload: Payload
+        if let written {
+            try comparePayload(written)
+            payload = written
+        } else {
+            payload = try verifiedPayload(manifest.entries[0])
+        }
         for (offset, entry) in manifest.entries.enumerated().dropFirst() {
             try verify(1 + offset, size: entry.size, sha256: entry.sha256)
         }
-        try checkFiles(manifest, payload.records)
+        // The manifest of a bundle that was just written was made from its records.
+        if written == nil { try checkFiles(manifest, payload.records) }
         return payload
     }
 

@@ -19,6 +19,7 @@ package struct BundleWriter: Sendable {
     private let sources: [SHA256Digest: AttachmentInput]
     private let storage: RecordsStorage
     private let packedRecords: PackedRecords?
+    private let old: BundleReader?
     private let limits: Limits
 
     /// - Parameters:
@@ -26,11 +27,16 @@ package struct BundleWriter: Sendable {
     ///     hash. Size, hash, location and record ids come from the records.
     ///   - packedRecords: the snapshot's payload, compressed beforehand; used only for deflated `records.json`. It is not
     ///     compared with the snapshot: ``BundleReader/verifyContents()`` over the finished bundle does that.
+    ///   - old: the bundle of an earlier state. Parts of its compressed payload are copied instead of being compressed
+    ///     once more; the bytes that are written do not depend on it.
     package init(
         _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput],
-        records storage: RecordsStorage = .deflated, packedRecords: PackedRecords? = nil, limits: Limits = Limits()
+        records storage: RecordsStorage = .deflated, packedRecords: PackedRecords? = nil,
+        keeping old: BundleReader? = nil,
+        limits: Limits = Limits()
     ) {
         self.snapshot = snapshot
+        self.old = old
         self.packedRecords = packedRecords
         sources = attachments
         self.storage = storage
@@ -85,9 +91,13 @@ package struct BundleWriter: Sendable {
             try writer.write(
                 BundleFormat.records, content: packedRecords.content, bytes: packedRecords.bytes)
         } else {
-            try writer.write(
-                entry(BundleFormat.records, snapshot.payload.bytes, sha256: manifest.entries[0].sha256, file: name),
-                isStored: storage == .stored)
+            let records = entry(
+                BundleFormat.records, snapshot.payload.bytes, sha256: manifest.entries[0].sha256, file: name)
+            if storage == .deflated, records.size > EntryWriter.wholeTrial {
+                try writer.write(records, payload: snapshot.payload, keeping: old)
+            } else {
+                try writer.write(records, isStored: storage == .stored)
+            }
         }
         try writer.write(
             entry(BundleFormat.metadata, snapshot.metadata.json, sha256: manifest.entries[1].sha256, file: name))
@@ -232,7 +242,7 @@ package struct PackedRecords: Sendable {
     let content: PackedContent
     let bytes: Bytes
 
-    /// - Returns: `nil` for a payload so large that the bundle's writer streams it.
+    /// - Returns: `nil` for a payload so large that the bundle's writer deflates it in blocks.
     /// - Throws: ``BundleError`` where there is too little memory.
     package init?(_ payload: Payload, with deflaters: DeflaterPool) throws(BundleError) {
         guard payload.bytes.count <= EntryWriter.wholeTrial else { return nil }

@@ -5,7 +5,7 @@ import RemoteSettingsModel
 ///
 /// The rule depends on the bytes alone. An entry of at most 4 MiB is deflated where that makes it smaller by one byte or
 /// more, else stored. A larger one is stored where its first 1 MiB does not become smaller, and tried as a whole
-/// otherwise.
+/// otherwise. A larger payload is deflated in blocks (``PayloadBlocks``).
 struct EntryWriter {
     let archive: ZIPArchive
     let deflater: Deflater
@@ -41,6 +41,23 @@ struct EntryWriter {
         try archive.begin(name, size: content.size, isStored: content.isStored)
         try bytes.withSpan { (span) throws(BundleError) in try archive.append(span) }
         _ = try archive.endEntry(crc: content.crc)
+    }
+
+    /// Writes `records.json` of a payload that is larger than ``wholeTrial``.
+    ///
+    /// - Parameter old: see ``PayloadBlocks/write(keeping:file:_:)``.
+    func write(_ source: EntrySource, payload: Payload, keeping old: BundleReader?) throws(BundleError) {
+        guard deflater.smaller(try source.prefix(Self.prefixTrial)) != nil else {
+            return try write(source, isStored: true)
+        }
+        let mark = try archive.mark()
+        try archive.begin(source.name, size: source.size, isStored: false)
+        let crc = try PayloadBlocks(payload).write(keeping: old, file: source.file) { (block) throws(BundleError) in
+            try archive.append(block)
+        }
+        if try archive.endEntry(crc: crc) < source.size { return }
+        try archive.goBack(to: mark)
+        try write(source, isStored: true)
     }
 
     /// - Returns: bytes in the archive.
