@@ -4,8 +4,11 @@ import SnapshotBundle
 /// A collection that was read from its source files and checked. It has neither timestamps nor signatures.
 package struct CollectionSource: Sendable {
     package let id: CollectionID
-    /// The records, sorted by id. Ids are unique.
+    /// The records, sorted by id. Ids are unique. There are none if all records are ``plain``.
     package let records: [SourceRecord]
+    /// The records in canonical form, without `last_modified`, if there are many of them and they need nothing else;
+    /// `nil` if they are ``records``.
+    package let plain: RecordTable?
     /// The files that the records name, by hash.
     package let attachments: [SHA256Digest: AttachmentInput]
     /// Members of the collection's metadata, without those that publishing sets.
@@ -14,15 +17,18 @@ package struct CollectionSource: Sendable {
     package let notes: [String]
 
     package init(
-        id: CollectionID, records: [SourceRecord], attachments: [SHA256Digest: AttachmentInput],
-        metadata: [JSONValue.Member], notes: [String]
+        id: CollectionID, records: [SourceRecord], plain: RecordTable? = nil,
+        attachments: [SHA256Digest: AttachmentInput], metadata: [JSONValue.Member], notes: [String]
     ) {
+        self.plain = plain
         self.id = id
         self.records = records
         self.attachments = attachments
         self.metadata = metadata
         self.notes = notes
     }
+
+    package var recordCount: Int { plain?.count ?? records.count }
 }
 
 /// A record of a source.

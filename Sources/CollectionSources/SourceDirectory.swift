@@ -112,19 +112,21 @@ struct CollectionReader {
         let isDirectory = try FileStore.isDirectory(place)
         var builder = CollectionBuilder(
             id: id, root: isDirectory ? place : FileStore.parent(of: place), limits: limits)
+        var plain: RecordTable?
         do throws(ConfigurationError) {
             if isDirectory {
-                try readDirectory(&builder)
+                plain = try readDirectory(&builder)
             } else {
                 builder.add(collection: try node(place), file: place)
             }
         } catch {
             builder.problems.add(error)
         }
-        return try builder.finish()
+        return try builder.finish(plain: plain)
     }
 
-    private func readDirectory(_ builder: inout CollectionBuilder) throws(ConfigurationError) {
+    /// - Returns: the records, if there are many and all of them are plain; `nil` if the builder has them.
+    private func readDirectory(_ builder: inout CollectionBuilder) throws(ConfigurationError) -> RecordTable? {
         let names: [String]
         do throws(FileError) {
             names = try FileStore.list(place) ?? []
@@ -139,7 +141,9 @@ struct CollectionReader {
         }
         // What it says about ids must be known before the other files are read.
         if let own = own.first { builder.add(collection: try node("\(place)/\(own)"), file: "\(place)/\(own)") }
-        for name in files where SourceDirectory.stem(name) != "collection" {
+        let others = files.filter { SourceDirectory.stem($0) != "collection" }
+        if builder.takesPlainRecords, let plain = plainRecords(others) { return plain }
+        for name in others {
             let file = "\(place)/\(name)"
             do throws(ConfigurationError) {
                 let node = try node(file)
@@ -152,6 +156,34 @@ struct CollectionReader {
                 builder.problems.add(error)
             }
         }
+        return nil
+    }
+
+    /// So few bytes are read by their values, with the lines of each.
+    private static let leastPlain = 1 << 20
+    /// What publishing adds to a record.
+    private static let stampBytes = 64
+
+    /// The records of files that are lists of plain ones (``PlainRecords``), in one pass over the bytes.
+    ///
+    /// - Returns: `nil` if there are few, or anything is unusual or wrong: reading them by their values tells what.
+    private func plainRecords(_ names: [String]) -> RecordTable? {
+        guard !names.isEmpty, names.allSatisfy({ $0.hasSuffix(".json") }) else { return nil }
+        let sizes = names.map { (try? FileStore.size("\(place)/\($0)")) ?? nil }
+        guard sizes.saturatingSum({ $0 ?? 0 }) >= Self.leastPlain, !sizes.contains(nil) else { return nil }
+        var room = limits
+        room.recordBytes -= Self.stampBytes
+        var records = PlainRecords(limits: room)
+        for name in names {
+            guard let text = try? FileStore.read("\(place)/\(name)", limit: SourceDirectory.fileBytes),
+                (try? records.collect(list: text)) == true
+            else { return nil }
+        }
+        guard let table = try? records.table(), table.count <= limits.records,
+            table.byteCount.saturatingAdding(table.count.saturatingMultiplying(by: Self.stampBytes))
+                <= limits.changesetBytes
+        else { return nil }
+        return table
     }
 
     private func node(_ file: String) throws(ConfigurationError) -> SourceNode {

@@ -50,14 +50,9 @@ package struct NextState: Sendable {
         let before = present?.payload.records ?? RecordTable()
         // A record's age counts only if a signature vouches for it.
         let known = present?.isVouched == true ? before : RecordTable()
-        var all = try Self.records(source.records, at: next, limits: limits) { known.record(id: $0.id)?.lastModified }
-        let updated = Set(
-            all.differences(from: before).compactMap { if case .updated(_, let new) = $0 { new.id } else { nil } })
-        if !updated.isEmpty, present?.isVouched == true {
-            let changed = try Self.records(
-                source.records.filter { updated.contains($0.id) }, at: next, limits: limits, keeping: { _ in nil })
-            all = all.applying(changed, tombstones: [])
-        }
+        let all =
+            try source.plain?.stamped(onto: known, at: next)
+            ?? Self.records(source.records, onto: known, at: next, limits: limits)
         differences = all.differences(from: before)
         let members = Self.members(of: source)
         if let present, present.isVouched, differences.isEmpty {
@@ -121,6 +116,19 @@ package struct NextState: Sendable {
             throw .clockBehind(id, present: held, time: time)
         }
         return held.advanced(by: .milliseconds(1))
+    }
+
+    /// The records, of which those that did not change keep their `last_modified`.
+    private static func records(
+        _ records: [SourceRecord], onto known: RecordTable, at time: Timestamp, limits: Limits
+    ) throws -> RecordTable {
+        let all = try Self.records(records, at: time, limits: limits) { known.record(id: $0.id)?.lastModified }
+        let updated = Set(
+            all.differences(from: known).compactMap { if case .updated(_, let new) = $0 { new.id } else { nil } })
+        guard !updated.isEmpty else { return all }
+        let changed = try Self.records(
+            records.filter { updated.contains($0.id) }, at: time, limits: limits, keeping: { _ in nil })
+        return all.applying(changed, tombstones: [])
     }
 
     /// - Parameter keeping: the `last_modified` that a record keeps; `nil` if it gets the new one.

@@ -5,8 +5,13 @@ struct RecordCollector: ~Copyable {
     private(set) var tombstones: [Tombstone] = []
     private var mentionsFilters = false
     private let limits: Limits
+    /// Whether only plain records are wanted (``PlainRecords``).
+    private let isPlain: Bool
+    /// Whether there was a record that is no plain one, though only such are wanted.
+    private(set) var foundOther = false
 
-    init(limits: Limits) {
+    init(limits: Limits, isPlain: Bool = false) {
+        self.isPlain = isPlain
         canonical = CanonicalJSON(limits: limits)
         self.limits = limits
     }
@@ -103,8 +108,14 @@ struct RecordCollector: ~Copyable {
                 Tombstone(id: self.text(text), lastModified: lastModified.flatMap { Timestamp(self.text($0)) }))
             canonical.discardObject(from: base, start: start)
         } else {
+            var stamp: UInt16?
+            if isPlain {
+                stamp = PlainMember.place(
+                    among: canonical.openMembers(from: base), of: start..<canonical.output.count, in: canonical.output)
+                if stamp == nil { foundOther = true }
+            }
             canonical.forgetMembers(from: base)
-            entries.append(RecordTable.Entry(id: text, json: start..<canonical.output.count))
+            entries.append(RecordTable.Entry(id: text, json: start..<canonical.output.count, stamp: stamp ?? 0))
         }
     }
 

@@ -58,7 +58,7 @@ struct CheckCommand: AsyncParsableCommand {
         }
         try checkOthers(sources: Set(collections.isEmpty ? sources.map(\.id) : options.sources.collections().map(\.id)))
         for note in sources.flatMap(\.notes) { Console.error("note: \(Console.visible(note))") }
-        let records = sources.reduce(0) { $0 + $1.records.count }
+        let records = sources.reduce(0) { $0 + $1.recordCount }
         Console.print(
             "\(Counted.text(sources.count, "collection")), \(Counted.text(records, "record")): nothing is wrong")
     }
