@@ -139,7 +139,11 @@ package final class Inflater {
         reset()
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         var (consumed, produced) = (0, 0)
+        var isAtEnd = false
         while let step = try? inflate(input, from: consumed, into: &buffer) {
+            // 128: a block has just ended, it was not the last one, and no bit of a byte is left. The next call takes that back.
+            let wasAtEnd = isAtEnd
+            isAtEnd = unsafe stream.pointee.data_type == 128
             guard !step.isEnd, produced + step.produced <= bytes.count else { return false }
             let isSame = bytes[produced..<produced + step.produced].withSpan { wanted in
                 wanted.hasSameBytes(as: buffer.span.extracting(0..<wanted.count))
@@ -148,8 +152,7 @@ package final class Inflater {
             consumed += step.consumed
             produced += step.produced
             guard step.consumed == 0, step.produced == 0 else { continue }
-            // 128: a block has just ended, it was not the last one, and no bit of a byte is left.
-            return unsafe consumed == input.count && produced == bytes.count && stream.pointee.data_type == 128
+            return consumed == input.count && produced == bytes.count && (wasAtEnd || isAtEnd)
         }
         return false
     }

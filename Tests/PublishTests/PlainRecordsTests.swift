@@ -1,3 +1,4 @@
+import AuthoredText
 import CollectionSources
 import FileStorage
 import Publish

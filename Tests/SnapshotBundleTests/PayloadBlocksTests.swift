@@ -103,8 +103,8 @@ struct PayloadBlocksTests {
             unsafe piece.withUnsafeBufferPointer { unsafe chained.append(contentsOf: $0) }
         }
         own.finish { piece in unsafe piece.withUnsafeBufferPointer { unsafe chained.append(contentsOf: $0) } }
-        let ends = [UInt8](repeating: 0, count: 100) + (0..<1_000).flatMap { _ in Deflater.blockEnd }
-        for stream in [levels, chained, ends, []] {
+        let ends = [UInt8](repeating: 0, count: 100) + (0..<3_000).flatMap { _ in Deflater.blockEnd }
+        for stream in [levels, chained, ends] {
             let old = try Self.reader(of: snapshot.payload, deflated: stream)
             let kept = try KeptBlocks(of: old, for: blocks)
             #expect(blocks.ranges.indices.allSatisfy { kept.bytes($0) == nil })
@@ -142,7 +142,7 @@ struct PayloadBlocksTests {
                 archive = zipfile.ZipFile("b.zip")
                 entry = archive.getinfo("records.json")
                 text = archive.read(entry)
-                begin = whole.index(b"records.json") + 12 + 20
+                begin = entry.header_offset + 30 + 12 + 20
                 starts, place, most = [0], 9, 2 ** 64
                 for record in json.loads(text)["data"]:
                     size = len(json.dumps(record, separators=(",", ":"), sort_keys=True))
