@@ -116,7 +116,8 @@ struct ConfigurationReaderTests {
         // One that is named is there once.
         #expect(try read(plain + "  releases/catalogue:\nrelease: {origin: a}\n").held.count == 3)
         for (wrong, word) in [
-            ("release: a", "key: value"), ("release: on", "key: value"), ("release: {}", "no origin"), ("release: {origin: A}", "1 to 64"),
+            ("release: a", "key: value"), ("release: on", "key: value"), ("release: {}", "no origin"),
+            ("release: {origin: A}", "1 to 64"),
             ("release: {origin: [a]}", "origin"), ("release: {origin: a, name: b}", "unknown key"),
             ("release: {origin: a, expires-after: 59m}", "1h to 366d"),
             ("release: {origin: a, expires-after: 367d}", "1h to 366d"),

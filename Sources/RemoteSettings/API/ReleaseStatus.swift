@@ -37,7 +37,8 @@ extension ReleaseStatus {
         made = catalogue.made
         confirmed = catalogue.confirmed
         freshness =
-            catalogue.isConfirmed(at: now) ? .confirmed(until: catalogue.expires) : .unconfirmed(since: catalogue.expires)
+            catalogue.isConfirmed(at: now)
+            ? .confirmed(until: catalogue.expires) : .unconfirmed(since: catalogue.expires)
         source = view.source
         collections = catalogue.entries.keys.sorted().map { "\($0)" }
     }

@@ -175,7 +175,9 @@ struct SnapshotLoader: Sendable {
             return held
         }
         for bundle in listed {
-            guard let snapshot = try? bundle.snapshot(verifier, now: now()), view.catalogue.lists(snapshot.payload, of: id) else {
+            guard let snapshot = try? bundle.snapshot(verifier, now: now()),
+                view.catalogue.lists(snapshot.payload, of: id)
+            else {
                 continue
             }
             held.serve(snapshot, from: .packaged(bundle.sourceName), isVerifiedHere: !bundle.isTrusted)
