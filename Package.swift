@@ -17,8 +17,8 @@ let push: TargetDependencyCondition? = .when(traits: ["Tools", "PushBroadcasts"]
 let apple: TargetDependencyCondition? = .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])
 let notApple: TargetDependencyCondition? = .when(platforms: [.linux, .android, .openbsd])
 
-/// With Swift's libraries linked in, an executable exports 40,000 symbols, and is an eighth slower to start for it. Flags
-/// like this one are allowed in executables, as no other package links them.
+/// With Swift's libraries linked in, an executable exports 40,000 symbols, and is an eighth slower to start for it.
+/// Flags like this one are allowed in executables, as no other package links them.
 let unexported = LinkerSetting.unsafeFlags(["-Xlinker", "--no-export-dynamic"], .when(platforms: [.linux]))
 
 let package = Package(
@@ -594,8 +594,8 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// Apple asks for a privacy manifest where a file's times or size are looked at. It is a resource, which a build on Linux would
-// put beside each program, so that it is one on Macs only.
+// Apple asks for a privacy manifest where a file's times or size are looked at. It is a resource, which a build on
+// Linux would put beside each program, so that it is one on Macs only.
 for target in package.targets where ["FileStorage", "SnapshotBundle"].contains(target.name) {
     #if os(macOS)
         target.resources = [.copy("PrivacyInfo.xcprivacy")]

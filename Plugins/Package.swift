@@ -1,8 +1,8 @@
 // swift-tools-version: 6.0
 import PackageDescription
 
-// A package of its own: the plugins run the tool of the artifact bundle, so that nobody compiles it. scripts/package puts
-// both together into rsdump-VERSION-plugins.tar.gz.
+// A package of its own: the plugins run the tool of the artifact bundle, so that nobody compiles it. scripts/package
+// puts both together into rsdump-VERSION-plugins.tar.gz.
 let package = Package(
     name: "remote-settings-dumps",
     products: [

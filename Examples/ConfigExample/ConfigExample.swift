@@ -1,19 +1,20 @@
 import Foundation
 import RemoteConfiguration
 
-/// Shows a banner, a flag and a colour of a collection of parameters, and draws them again when an activation changes them.
+/// Shows a banner, a flag and a colour of a collection of parameters, and draws them again when an activation changes
+/// them.
 ///
 ///     config-example STORAGE SERVER TRUST_ROOT COLLECTION [OPTION VALUE]... [--once]
 ///
-/// STORAGE is a directory for what is fetched, SERVER is a base URL such as http://127.0.0.1:8888/v1, and TRUST_ROOT is the
-/// SHA-256 of the root certificate that the server's signatures lead to. `--packaged DIR` names the snapshots that the app
-/// ships with, `--id NAME` the installation, which percentages depend on, `--interval SECONDS` the minimum fetch interval
-/// (12 hours by default).
+/// STORAGE is a directory for what is fetched, SERVER is a base URL such as http://127.0.0.1:8888/v1, and TRUST_ROOT is
+/// the SHA-256 of the root certificate that the server's signatures lead to. `--packaged DIR` names the snapshots that
+/// the app ships with, `--id NAME` the installation, which percentages depend on, `--interval SECONDS` the minimum
+/// fetch interval (12 hours by default).
 ///
-/// With `--once` it draws what it has without asking the server. Otherwise it also fetches and activates once a second, where
-/// a fetch is due, until standard input ends, or for `--seconds N`. With `--listen` it also holds a connection to the server's
-/// update channel, and activates what is published as soon as it has been fetched. Each line of standard input is taken as a push message of
-/// the form `KEY=VALUE KEY=VALUE`, such as `CONFIG_STATE=STALE`.
+/// With `--once` it draws what it has without asking the server. Otherwise it also fetches and activates once a second,
+/// where a fetch is due, until standard input ends, or for `--seconds N`. With `--listen` it also holds a connection to
+/// the server's update channel, and activates what is published as soon as it has been fetched. Each line of standard
+/// input is taken as a push message of the form `KEY=VALUE KEY=VALUE`, such as `CONFIG_STATE=STALE`.
 @main
 struct ConfigExample {
     /// What makes the app look at its parameters again.
@@ -179,7 +180,7 @@ struct Arguments {
     var isOnce = false
     var isListening = false
 
-    /// - Returns: `nil` where they are not what the usage says.
+    /// - Returns: `nil` if they are not what the usage says.
     init?(_ arguments: some Collection<String>) {
         var positions: [String] = []
         var rest = arguments.makeIterator()

@@ -4,7 +4,8 @@ import RemoteSettingsModel
 import SigningKeys
 import SnapshotBundle
 
-/// A dumps directory of sample collections, to be served and changed. They are signed with keys that are made at the start.
+/// A dumps directory of sample collections, to be served and changed. They are signed with keys that are made at the
+/// start.
 package actor DemoOrigin {
     /// SHA-256 of the root certificate: what a client pins.
     package nonisolated let root: SHA256Digest

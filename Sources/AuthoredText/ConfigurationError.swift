@@ -1,4 +1,5 @@
-/// What is wrong with a file that people write (`dumps.yaml`, sources of collections), in which line, and how to correct it.
+/// What is wrong with a file that people write (`dumps.yaml`, sources of collections), in which line, and how to
+/// correct it.
 package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
     package let file: String
     /// Counted from 1; `nil` for the file as a whole.

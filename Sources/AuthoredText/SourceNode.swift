@@ -244,7 +244,7 @@ extension SourceReader {
 
 /// What an unquoted text of YAML means here: what both YAML 1.1 and JSON mean by it, else a text.
 package enum PlainScalar {
-    /// - Returns: `nil` where readers of YAML differ about it, such as `no`, `0x1F`, `.5`, `1_000` or `12:30`.
+    /// - Returns: `nil` if readers of YAML differ about it, such as `no`, `0x1F`, `.5`, `1_000` or `12:30`.
     package static func content(_ text: String, limits: Limits) -> SourceNode.Content? {
         switch text {
         case "", "~", "null": return .null

@@ -1,10 +1,10 @@
 import RemoteSettingsModel
 
-/// What a text in YAML must not have before it is parsed: with it, a few hundred bytes keep the parser busy for ever, or end the
-/// process.
+/// What a text in YAML must not have before it is parsed: with it, a few hundred bytes keep the parser busy for ever,
+/// or end the process.
 ///
-/// The parser compares the keys of each mapping as whole trees. The checks look at characters, not at their meaning: they know
-/// neither quotes nor comments, and err on the side of refusing.
+/// The parser compares the keys of each mapping as whole trees. The checks look at characters, not at their meaning:
+/// they know neither quotes nor comments, and err on the side of refusing.
 package struct YAMLText {
     private let text: Bytes
     private let file: String
@@ -12,7 +12,8 @@ package struct YAMLText {
     /// Whether the same content could be written as JSON, for the remedies.
     private let canBeJSON: Bool
 
-    /// - Throws: ``ConfigurationError`` for an alias, for more than ``mostExplicitKeys``, and for values that nest too deep.
+    /// - Throws: ``ConfigurationError`` for an alias, for more than ``mostExplicitKeys``, and for values that nest too
+    ///   deep.
     package static func check(
         _ text: Bytes, file: String, canBeJSON: Bool, limits: Limits = Limits()
     ) throws(ConfigurationError) {
@@ -59,9 +60,9 @@ package struct YAMLText {
     /// The most keys that are written behind a question mark.
     private static let mostExplicitKeys = 8
 
-    /// Only such a key can be a list or a mapping of more than 1,024 bytes. Of hundreds, each in the one before, the innermost is
-    /// compared once for each of them. Outside of brackets, whose depth is limited, such a key can only be at the beginning of
-    /// a line, behind nothing but other marks.
+    /// Only such a key can be a list or a mapping of more than 1,024 bytes. Of hundreds, each in the one before, the
+    /// innermost is compared once for each of them. Outside of brackets, whose depth is limited, such a key can only be
+    /// at the beginning of a line, behind nothing but other marks.
     private func refuseExplicitKeys() throws(ConfigurationError) {
         var (line, count, index) = (1, 0, 0)
         var hasOnlyMarks = true
@@ -87,8 +88,8 @@ package struct YAMLText {
         }
     }
 
-    /// The number of bytes of the line's end at `index`, as YAML 1.1 has it: CR, LF, U+0085, U+2028 or U+2029; 0 where there
-    /// is none.
+    /// The number of bytes of the line's end at `index`, as YAML 1.1 has it: CR, LF, U+0085, U+2028 or U+2029; 0 if
+    /// there is none.
     private static func lineEnd(_ bytes: [UInt8], _ index: Int) -> Int {
         switch bytes[index] {
         case 0x0A, 0x0D: 1
@@ -98,8 +99,8 @@ package struct YAMLText {
         }
     }
 
-    /// Whether a token can begin behind this byte: white space, a bracket, a comma, `:`, `-`, or the last byte of U+0085, U+2028
-    /// and U+2029, which end lines in YAML 1.1.
+    /// Whether a token can begin behind this byte: white space, a bracket, a comma, `:`, `-`, or the last byte of
+    /// U+0085, U+2028 and U+2029, which end lines in YAML 1.1.
     private static func beginsToken(after byte: UInt8) -> Bool {
         byte <= 0x20 || [0x2C, 0x2D, 0x3A, 0x5B, 0x5D, 0x7B, 0x7D, 0x85, 0xA8, 0xA9].contains(byte)
     }
@@ -112,8 +113,8 @@ package struct YAMLText {
         }
     }
 
-    /// The parser calls itself for each level, and has the stack of a task for it. Brackets inside of texts count too: a text
-    /// with hundreds of unclosed brackets in a row belongs into a JSON file.
+    /// The parser calls itself for each level, and has the stack of a task for it. Brackets inside of texts count too:
+    /// a text with hundreds of unclosed brackets in a row belongs into a JSON file.
     private func refuseDepth() throws(ConfigurationError) {
         var (line, open, dashes) = (1, 0, 0)
         for byte in text.array {

@@ -11,7 +11,7 @@ package final class Deflater: @unchecked Sendable {
     private var scratch = [UInt8](repeating: 0, count: 64 << 10)
 
     /// - Parameter level: from 1, the fastest, to 9, the smallest.
-    /// - Returns: `nil` where there is too little memory.
+    /// - Returns: `nil` if there is too little memory.
     package init?(level: Int32) {
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         unsafe stream.initialize(to: z_stream())
@@ -32,7 +32,7 @@ package final class Deflater: @unchecked Sendable {
         _ = unsafe deflateReset(stream)
     }
 
-    /// The whole stream of `bytes`, of at most 1 GiB; `nil` where it would not be smaller. Stops as soon as that
+    /// The whole stream of `bytes`, of at most 1 GiB; `nil` if it would not be smaller. Stops as soon as that
     /// is clear.
     package func smaller(_ bytes: Bytes) -> [UInt8]? {
         guard bytes.count > 1, bytes.count <= 1 << 30 else { return nil }
@@ -81,8 +81,8 @@ package final class Deflater: @unchecked Sendable {
         }
     }
 
-    /// Where the parts of a stream that ``block(_:isLast:)`` has made may end: behind the bytes of an empty stored block.
-    /// The same bytes may occur in other places.
+    /// Where the parts of a stream that ``block(_:isLast:)`` has made may end: behind the bytes of an empty stored
+    /// block. The same bytes may occur in other places.
     package static let blockEnd: [UInt8] = [0, 0, 0xFF, 0xFF]
 
     /// Deflates more bytes of the stream and passes what comes out to `consume`.

@@ -5,8 +5,8 @@ import Locks
 /// Memory that one thread fills from its start to its end, while others read what is there already.
 @safe
 package final class GrowingMemory: Sendable {
-    // A byte is written before ``filled`` passes it, and never again: sharing the memory is sound, although the pointer's
-    // type cannot say so.
+    // A byte is written before ``filled`` passes it, and never again: sharing the memory is sound, although the
+    // pointer's type cannot say so.
     private nonisolated(unsafe) let buffer: UnsafeMutableRawBufferPointer
     private let filled = Atomic(0)
     private let isBegun = Atomic(false)
@@ -48,8 +48,8 @@ package final class GrowingMemory: Sendable {
         news.signal()
     }
 
-    /// Calls `body` with the bytes as they come, each once and in their order, and returns when all are there or nothing more will
-    /// come. For one thread.
+    /// Calls `body` with the bytes as they come, each once and in their order, and returns when all are there or
+    /// nothing more will come. For one thread.
     ///
     /// It waits for the thread that fills the memory, which must have begun the work that ends with ``end()``.
     package func follow(_ body: (Span<UInt8>) -> Void) {

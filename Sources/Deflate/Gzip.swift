@@ -18,7 +18,7 @@ package enum GzipMember {
         return [header, deflated, Bytes(trailer)]
     }
 
-    /// Compresses the segments, one behind the other, to one member. `nil` where there is too little memory.
+    /// Compresses the segments, one behind the other, to one member. `nil` if there is too little memory.
     ///
     /// - Parameter level: from 1, the fastest, to 9, the smallest.
     package static func compress(_ segments: [Bytes], level: Int32) -> Bytes? {
@@ -60,7 +60,7 @@ package final class GzipStream {
         consumed = 0
     }
 
-    /// The next decompressed bytes, at most ``pieceSize`` of them; `nil` where more input is needed.
+    /// The next decompressed bytes, at most ``pieceSize`` of them; `nil` if more input is needed.
     package func next() throws(InflateError) -> [UInt8]? {
         while hasMoreOutput || consumed < input.count {
             if isAtEnd {

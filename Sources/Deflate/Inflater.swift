@@ -76,14 +76,14 @@ package final class Inflater {
         }
     }
 
-    /// Inflates a whole raw stream into `output`, which it has to fill exactly. Those who follow `output` get it in blocks that
-    /// are in the processor's cache still.
+    /// Inflates a whole raw stream into `output`, which it has to fill exactly. Those who follow `output` get it in
+    /// blocks that are in the processor's cache still.
     package static func inflate(_ input: Bytes, into output: GrowingMemory) throws(InflateError) {
         defer { output.end() }
         let inflater = try Inflater()
         try unsafe output.fill { (buffer, grow) throws(InflateError) in
-            // zlib copies 32 KiB at the end of each call. Blocks get smaller towards the end, so that little is left to be done by
-            // those who follow when the last one is there.
+            // zlib copies 32 KiB at the end of each call. Blocks get smaller towards the end, so that little is left to
+            // be done by those who follow when the last one is there.
             _ = try unsafe inflater.run(input, into: buffer, piece: { max(1 << 16, min(1 << 18, $0 / 2)) }) { grow($0) }
         }
     }
@@ -141,7 +141,8 @@ package final class Inflater {
         var (consumed, produced) = (0, 0)
         var isAtEnd = false
         while let step = try? inflate(input, from: consumed, into: &buffer) {
-            // 128: a block has just ended, it was not the last one, and no bit of a byte is left. The next call takes that back.
+            // 128: a block has just ended, it was not the last one, and no bit of a byte is left. The next call takes
+            // that back.
             let wasAtEnd = isAtEnd
             isAtEnd = unsafe stream.pointee.data_type == 128
             guard !step.isEnd, produced + step.produced <= bytes.count else { return false }

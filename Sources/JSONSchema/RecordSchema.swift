@@ -1,9 +1,10 @@
 import RemoteSettingsModel
 
-/// The JSON Schema of a collection's records (draft 7, the one that Kinto validates by), in a form that validates quickly.
+/// The JSON Schema of a collection's records (draft 7, the one that Kinto validates by), in a form that validates
+/// quickly.
 ///
-/// A keyword that this package does not know is an error: a schema never passes what it was meant to refuse. Annotations
-/// such as `title` are taken and have no effect. `$ref` stays inside the schema.
+/// A keyword that this package does not know is an error: a schema never passes what it was meant to refuse.
+/// Annotations such as `title` are taken and have no effect. `$ref` stays inside the schema.
 package struct RecordSchema: Sendable {
     /// Members that Kinto validates no record by (`kinto.views.records`): they are the server's own.
     package static let unvalidated: Set = ["id", "last_modified", "schema"]

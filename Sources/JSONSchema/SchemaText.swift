@@ -63,7 +63,8 @@ enum SchemaFormat: String, CaseIterable {
         switch self {
         case .date: return text.utf8.count == 10 && Self.isTime(text)
         case .dateTime:
-            // With a zone, in letters of any case, and with leap seconds (RFC 3339, section 5.6), other than in filters.
+            // With a zone, in letters of any case, and with leap seconds (RFC 3339, section 5.6), other than in
+            // filters.
             let upper = text.uppercased().replacing(":60Z", with: ":59Z")
             let zone = upper.utf8.suffix(6)
             let hasZone = zone.last == UInt8(ascii: "Z") || zone.first.map { "+-".utf8.contains($0) } ?? false

@@ -19,7 +19,7 @@ package enum MozLZ4 {
     package static func isOne(_ bytes: Bytes) -> Bool { bytes.starts(with: magic) }
 
     /// - Parameter limit: the most bytes that may come out.
-    /// - Throws: ``Refused`` where the container is damaged, cut off, or holds more than `limit`.
+    /// - Throws: ``Refused`` if the container is damaged, cut off, or holds more than `limit`.
     package static func unpack(_ bytes: Bytes, limit: Int) throws(Refused) -> Bytes {
         guard bytes.count >= magic.count + 4 else {
             throw Refused(expected: "a mozLz4 header of 12 bytes", found: "\(bytes.count)")
@@ -38,16 +38,16 @@ package enum MozLZ4 {
     }
 }
 
-/// LZ4's block format: sequences of a token, bytes to be taken over, and a match, which repeats bytes of the output so far
-/// (lz4_Block_format.md of the LZ4 project).
+/// LZ4's block format: sequences of a token, bytes to be taken over, and a match, which repeats bytes of the output so
+/// far (lz4_Block_format.md of the LZ4 project).
 private enum LZ4Block {
-    /// - Returns: exactly `size` bytes; `nil` where the block is damaged, or is of another size.
+    /// - Returns: exactly `size` bytes; `nil` if the block is damaged, or is of another size.
     static func content(_ block: Span<UInt8>, size: Int) -> [UInt8]? {
         var output = [UInt8](repeating: 0, count: size)
         var target = output.mutableSpan
         var (read, written) = (0, 0)
 
-        /// The length that a nibble of the token begins; `nil` where the block ends, or the output would.
+        /// The length that a nibble of the token begins; `nil` if the block ends, or the output would.
         func length(_ nibble: UInt8) -> Int? {
             var length = Int(nibble)
             guard nibble == 15 else { return length }

@@ -1,10 +1,10 @@
-// A process of the tests of blocking calls, which can be limited to some cores from outside. Each of COUNT callers at once
-// reads a collection that has to be synced first, gets an attachment, and syncs again, by calls that block.
+// A process of the tests of blocking calls, which can be limited to some cores from outside. Each of COUNT callers at
+// once reads a collection that has to be synced first, gets an attachment, and syncs again, by calls that block.
 //
 //     blocking-process COUNT...
 //
-// It does so for each COUNT from tasks, from queues, from actors, and from tasks while the main thread calls too. It prints a
-// line for each of these, and ends with 1 if a call failed.
+// It does so for each COUNT from tasks, from queues, from actors, and from tasks while the main thread calls too. It
+// prints a line for each of these, and ends with 1 if a call failed.
 
 import Dispatch
 import Foundation

@@ -24,8 +24,8 @@ import Testing
         return []
     }
 
-    /// A condition of 16 KiB that 40,000 parameters name is 1.4 MB, and was copied to 640 MB before anything refused it. Here
-    /// with less of all.
+    /// A condition of 16 KiB that 40,000 parameters name is 1.4 MB, and was copied to 640 MB before anything refused
+    /// it. Here with less of all.
     @Test(arguments: ["{when: {c: 1}}", "{when: [{condition: c, percent: 50, value: 1}]}"])
     func whatConditionsBecomeHasALimit(_ parameter: String) throws {
         let root = try FileStore.makeTemporaryDirectory("sources")
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    /// The value of a key for an app, as JSON; `default` for the app's own, `nil` where no record wins.
+    /// The value of a key for an app, as JSON; `default` for the app's own, `nil` if no record wins.
     private func value(_ source: CollectionSource, _ key: String, _ context: FilterContext) throws -> String? {
         let records = try source.records.map {
             Record(

@@ -11,7 +11,7 @@ private func table(_ records: String) throws -> RecordTable {
 
 private func set(_ records: String) throws -> ParameterSet { try ParameterSet(try table(records)) }
 
-/// The value that wins, as JSON; `nil` where the app's own default applies.
+/// The value that wins, as JSON; `nil` if the app's own default applies.
 private func value(_ set: ParameterSet, _ key: String, _ context: FilterContext = .empty) -> String? {
     var filter = RecordFilter(context: context)
     guard case .value(let json)? = set.winner(for: key, &filter)?.content else { return nil }
@@ -190,8 +190,8 @@ struct ParameterSetTests {
         }
     }
 
-    /// A simulation of 100,000 devices: shares within a tenth of a point, the same device always in the same bucket, the first
-    /// ten percent kept when a rollout grows to twenty, and rollouts of two names independent of each other.
+    /// A simulation of 100,000 devices: shares within a tenth of a point, the same device always in the same bucket,
+    /// the first ten percent kept when a rollout grows to twenty, and rollouts of two names independent of each other.
     @Test func percentages() async throws {
         func records(_ name: String, _ count: Int) throws -> ParameterSet {
             try set(
@@ -228,7 +228,8 @@ struct ParameterSetTests {
             counts.other += other ? 1 : 0
             counts.both += ten && other ? 1 : 0
         }
-        // By chance alone, 20 % of 100,000 devices are off by 0.13 points (one standard deviation): the sample is fixed.
+        // By chance alone, 20 % of 100,000 devices are off by 0.13 points (one standard deviation): the sample is
+        // fixed.
         func share(_ count: Int) -> Double { Double(count) * 100 / Double(devices) }
         #expect(abs(share(counts.ten) - 10) <= 0.1, "\(counts)")
         #expect(abs(share(counts.twenty) - 20) <= 0.1, "\(counts)")

@@ -1,5 +1,5 @@
-// A process of the tests that kill one at any moment: fetches and activates again and again, each time as a process that has
-// just started does, and says what it reads.
+// A process of the tests that kill one at any moment: fetches and activates again and again, each time as a process
+// that has just started does, and says what it reads.
 //
 //     config-process STORAGE SERVER ROOT COLLECTION ROUNDS
 //
@@ -7,8 +7,9 @@
 //
 //     config-process STORAGE SERVER ROOT COLLECTION watch [PUSH]
 //
-// fetches once, waits over the library's own transport for what is published, activates it, and prints a line for each. It
-// ends with its standard input. PUSH is the URL of a server of Mozilla's push protocol, whose broadcasts it waits for instead.
+// fetches once, waits over the library's own transport for what is published, activates it, and prints a line for each.
+// It ends with its standard input. PUSH is the URL of a server of Mozilla's push protocol, whose broadcasts it waits
+// for instead.
 
 import AsyncHTTPTransport
 import Foundation

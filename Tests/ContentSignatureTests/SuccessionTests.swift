@@ -153,7 +153,8 @@ struct SuccessionTests {
         #expect(throws: ContentSignatureError.pathLengthExceeded(made.label(4), limit: 0, found: 2)) {
             try made.verified()
         }
-        // Certificates that are issued to their issuer's name do not count (RFC 5280, section 4.2.1.9). What stays is one too many.
+        // Certificates that are issued to their issuer's name do not count (RFC 5280, section 4.2.1.9). What stays is
+        // one too many.
         pki.recipes[1].name = "Thief's intermediate"
         pki.recipes[2].name = old[0].name
         made = try pki.issue()

@@ -151,7 +151,7 @@ func base64URL(_ bytes: [UInt8], padded: Bool = false) -> String {
     return padded ? text : String(text.prefix { $0 != "=" })
 }
 
-/// What `body` fails with; `nil` where it does not fail, or with something else.
+/// What `body` fails with; `nil` if it does not fail, or with something else.
 func failure(of body: () throws -> some Any) -> ContentSignatureError? {
     do {
         _ = try body()

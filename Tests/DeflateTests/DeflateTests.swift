@@ -52,7 +52,8 @@ struct DeflateTests {
         let last = deflater.block(content, isLast: true)
         #expect(try Bytes(Inflater.inflate(Bytes(block + last), size: 600_000)) == Bytes(content.array + content.array))
 
-        // The end of a stream, other bytes, a byte more or less on either side, and a part that refers to what was before.
+        // The end of a stream, other bytes, a byte more or less on either side, and a part that refers to what was
+        // before.
         var referring: [UInt8] = []
         deflater.reset()
         deflater.deflate(content.array.span) { piece in

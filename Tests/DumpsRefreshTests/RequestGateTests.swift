@@ -85,7 +85,7 @@ struct BackoffFileTests {
         defer { try? FileManager.default.removeItem(atPath: path) }
         try BackoffFile.write(state(["https://a": 60, "https://b:81": 1, "https://past": -1]), to: path, now: now)
         #expect(BackoffFile.read(path, limits: Limits()) == state(["https://a": 60, "https://b:81": 1]))
-        // Where none stands any more, there is no file.
+        // If none stands any more, there is no file.
         try BackoffFile.write(state(["https://a": 60]), to: path, now: now.advanced(by: .seconds(61)))
         #expect(!FileManager.default.fileExists(atPath: path))
         #expect(BackoffFile.read(path, limits: Limits()) == BackoffState())

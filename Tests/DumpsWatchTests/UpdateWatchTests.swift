@@ -26,7 +26,7 @@ private final class ScriptedServer: HTTPTransport {
     }
 
     let state: Mutex<State>
-    /// The clock ends the test where a wait goes past it.
+    /// The clock ends the test if a wait goes past it.
     private let end: Timestamp
 
     init(_ answers: [Answer], within duration: Duration = .seconds(86_400)) {

@@ -14,8 +14,8 @@ struct Observations {
     var lies: [[Lie.Part]] = []
 }
 
-/// One HTTP/1.1 server for all tests of a process, which misbehaves on request. The first segment of a path is the test's
-/// own name, for which requests are counted; the second chooses the fault.
+/// One HTTP/1.1 server for all tests of a process, which misbehaves on request. The first segment of a path is the
+/// test's own name, for which requests are counted; the second chooses the fault.
 final class FaultServer: Sendable {
     static let shared = Result { try FaultServer() }
 

@@ -13,7 +13,7 @@ package struct FaultyServer: Sendable {
         package let headers: [String: String]
     }
 
-    /// Long time-outs: where all tests run at once, a task may wait for a processor for a minute.
+    /// Long time-outs: if all tests run at once, a task may wait for a processor for a minute.
     package static let limits: Limits = {
         var limits = Limits()
         limits.headTimeoutSeconds = 300
@@ -90,7 +90,7 @@ package final class EventLog: Sendable {
     }
 }
 
-/// What the server answers where nothing is wrong.
+/// What the server answers if nothing is wrong.
 package let document: [UInt8] = {
     let records = (0..<4000).map { number in
         "{\"id\": \"record-\(number)\", \"text\": \"\(String(repeating: "x", count: number % 50))\"}"

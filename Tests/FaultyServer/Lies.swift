@@ -33,8 +33,8 @@ package struct Lie: Sendable {
         case error
         /// Either of them: the server's words can be read in two ways, and both are safe.
         case either
-        /// An error, or these bytes, which are what the server says, though it means others. HTTP cannot tell them apart;
-        /// signatures and hashes can.
+        /// An error, or these bytes, which are what the server says, though it means others. HTTP cannot tell them
+        /// apart; signatures and hashes can.
         case said([UInt8])
     }
 
@@ -80,7 +80,7 @@ package struct Lie: Sendable {
 
     /// Tells the lie to a transport.
     ///
-    /// - Returns: what is wrong with what came of it; `nil` where nothing is.
+    /// - Returns: what is wrong with what came of it; `nil` if nothing is.
     fileprivate func complaint(about transport: any HTTPTransport, limits: Limits) async throws -> String? {
         let server = try FaultyServer(transport: transport)
         server.tell(answers)

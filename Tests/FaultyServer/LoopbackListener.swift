@@ -125,7 +125,7 @@ package final class Connection {
     /// Sends nothing any more.
     package func halfClose() { _ = shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// - Returns: `nil` where the client has gone away, or speaks no HTTP.
+    /// - Returns: `nil` if the client has gone away, or speaks no HTTP.
     package func nextRequest() throws -> ReceivedRequest? {
         let end = Array("\r\n\r\n".utf8)
         while true {
@@ -157,7 +157,7 @@ package final class Connection {
         }
     }
 
-    /// The next so many bytes; `nil` where the client has gone away.
+    /// The next so many bytes; `nil` if the client has gone away.
     package func next(_ count: Int) -> [UInt8]? {
         while buffer.count < count {
             let received = receive()

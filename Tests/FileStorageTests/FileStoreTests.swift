@@ -231,7 +231,8 @@ final class FileStoreTests {
         #expect(try FileStore.read(path("outside"), limit: 100)?.text == "untouched")
     }
 
-    /// Whoever can put a link on the way, below a directory that somebody has named, does not make anything happen elsewhere.
+    /// Whoever can put a link on the way, below a directory that somebody has named, does not make anything happen
+    /// elsewhere.
     @Test(arguments: ["root/sub", "root/sub/deep"])
     func nothingHappensThroughALinkBelow(linked: String) throws {
         try FileStore.makeDirectories(path("outside/deep"))
@@ -299,15 +300,15 @@ final class FileStoreTests {
         #expect(throws: FileError.self) { try FileStore.makeDirectories(path("file/d")) }
     }
 
-    /// A commit can carry thousands of directories, each in the one before: more than a process may have open files, and with
-    /// a path that no call takes as a whole.
+    /// A commit can carry thousands of directories, each in the one before: more than a process may have open files,
+    /// and with a path that no call takes as a whole.
     @Test func aTreeOfAnyDepthIsRemoved() throws {
         try FileStore.makeDirectories(path("tree/1"))
         try FileStore.makeDirectories(path("tree/3/4"))
         try FileStore.makeDirectories(path("kept"))
         for file in ["tree/2", "tree/3/4/5", "kept/6"] { try FileStore.replace(path(file), with: Bytes()) }
         var directory = unsafe open(path("tree"), O_RDONLY | O_DIRECTORY)
-        // More than the files that a process may have open where nobody has raised the limit.
+        // More than the files that a process may have open if nobody has raised the limit.
         for _ in 0..<1200 {
             try #require(unsafe mkdirat(directory, "d", 0o777) == 0)
             let inner = unsafe openat(directory, "d", O_RDONLY | O_DIRECTORY)

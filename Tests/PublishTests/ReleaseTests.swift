@@ -157,7 +157,8 @@ import Testing
         #expect(second.confirmed == days(1) && second.expires == days(8))
         #expect(try place.files()["main/c.zip"] == before["main/c.zip"])
         #expect(try place.files()["dumps.yaml"] == before["dumps.yaml"])
-        // What others put into the directory is a release of its own, as clients would refuse other states under one number.
+        // What others put into the directory is a release of its own, as clients would refuse other states under one
+        // number.
         try place.dumps.removeCollections([CollectionID("main/other")])
         #expect(try place.publisher(.init(time: days(2))).confirm()[0].release?.status == .made)
         #expect(try place.catalogue().number == 2)
@@ -353,8 +354,8 @@ import Testing
         #expect(begins < other)
     }
 
-    /// A cross-certificate is in every bundle, and may be younger than the certificate that replaced a leaked one: whoever has
-    /// the leaked key can put it behind that.
+    /// A cross-certificate is in every bundle, and may be younger than the certificate that replaced a leaked one:
+    /// whoever has the leaked key can put it behind that.
     @Test func aCrossCertificateMakesNoKeyYounger() throws {
         let place = try published()
         let older = KeyDirectory("\(place.root)/older")

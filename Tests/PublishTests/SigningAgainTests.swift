@@ -144,7 +144,8 @@ import Testing
         case renewedOverlap, renewedKeys, attachmentRule
     }
 
-    /// From one root to another by way of both: at each step, whoever trusts a root that is served reads the bundle offline.
+    /// From one root to another by way of both: at each step, whoever trusts a root that is served reads the bundle
+    /// offline.
     @Test func changeOfRoots() throws {
         let (place, other) = (try PublishingPlace(at: now), try PublishingPlace(at: now))
         try place.write("records: {a: {v: 1}}")
@@ -179,7 +180,8 @@ import Testing
         #expect(throws: (any Error).self) { try place.verify(roots: [place.trusted]) }
     }
 
-    /// From one root to the next over a cross-certificate: whoever pins any of them reads the bundle offline, at each step.
+    /// From one root to the next over a cross-certificate: whoever pins any of them reads the bundle offline, at each
+    /// step.
     @Test func successionOfRoots() throws {
         let places = try (0..<3).map { _ in try PublishingPlace(at: now) }
         let roots = places.map(\.trusted)

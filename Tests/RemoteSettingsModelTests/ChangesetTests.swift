@@ -35,7 +35,8 @@ struct ChangesetTests {
         #expect(try Payload(parsing: snapshot.payload.bytes, limits: Limits()).records.isEmpty)
     }
 
-    /// A payload's records are found while it is inflated: whatever was looked at before, the result and the error are the same.
+    /// A payload's records are found while it is inflated: whatever was looked at before, the result and the error are
+    /// the same.
     @Test(arguments: [
         #"{"data":[],"last_modified":"1000"}"#,
         #"{"data":[{"filter_expression":"1","id":"a","x":{"s":"}\"]"}},{"id":"b","v":[1,{}]},{"id":"c"}],"last_modified":"1000"}"#,

@@ -139,7 +139,7 @@ import Testing
             let request = try keys.request(.signer, named: "s.example.org")
             #expect(try FileStore.read("\(keys.path)/.gitignore", limit: 100)?.text == "*.old\n*.key\n")
             #expect(try request.pem() == keys.request(.signer, named: "s.example.org").pem())
-            // What is left where a process is killed.
+            // What is left if a process is killed.
             try FileStore.makeDirectories("\(keys.waitingPath(.signer)).tmp.key")
             try FileStore.remove(keys.waitingPath(.signer))
             let failure = #expect(throws: FileError.self) { try keys.request(.signer, named: "s.example.org") }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct AttachmentsZIPTests {
     private let sizes = ["a": 3, "b": 4]
 
-    /// The contents of the two wanted files, where the zip has them.
+    /// The contents of the two wanted files, if the zip has them.
     private func read(_ bytes: [UInt8], limits: Limits = Limits()) throws -> [String: [UInt8]] {
         files(try AttachmentsZIP(Bytes(bytes), name: "server.zip", limits: limits))
     }
@@ -120,8 +120,8 @@ import Testing
         }
     }
 
-    /// A zip with any one bit changed is refused, or its files have the sizes that were asked for, so that hashing them is
-    /// bounded.
+    /// A zip with any one bit changed is refused, or its files have the sizes that were asked for, so that hashing them
+    /// is bounded.
     @Test func changedBytesNeverGiveAnotherSize() throws {
         let bytes = changed { $0[0].isZIP64 = true }
         for index in bytes.indices {
@@ -188,7 +188,7 @@ import Testing
             try LibarchiveZIP.write(entries, to: directory + "/s.zip")
             let zip = try AttachmentsZIP(path: directory + "/s.zip", limits: Limits())
             #expect(files(zip) == ["b": Array("four".utf8)])
-            // Not even where a record claims that size.
+            // Not even if a record claims that size.
             #expect(zip.file(of: "a", size: 80 << 20) == nil)
         }
     }

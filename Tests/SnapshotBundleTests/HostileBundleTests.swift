@@ -244,7 +244,7 @@ import Testing
         }
     }
 
-    /// Flips bits at every byte of a small bundle: nothing crashes, and where it is still accepted, it says the same.
+    /// Flips bits at every byte of a small bundle: nothing crashes, and if it is still accepted, it says the same.
     @Test(arguments: [BundleWriter.RecordsStorage.deflated, .stored])
     func flippedBytesAreCaughtOrHarmless(storage: BundleWriter.RecordsStorage) throws {
         let fixture = Fixture.records(4)

@@ -136,7 +136,8 @@ import Testing
         }
     }
 
-    /// A large entry is deflated into the archive at once. Where only its first 1 MiB became smaller, that is taken back.
+    /// A large entry is deflated into the archive at once. If only its first 1 MiB became smaller, that is taken
+    /// back.
     @Test func whatDoesNotBecomeSmallerIsStoredAfterAll() throws {
         var random = SplitMix(state: 4)
         var fixture = Fixture()

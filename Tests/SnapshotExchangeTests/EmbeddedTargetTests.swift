@@ -88,7 +88,8 @@ struct EmbeddedTargetTests {
         }
     }
 
-    /// Runs the C compiler of the Swift toolchain, which packages are built with, whatever else is called `clang` in `PATH`.
+    /// Runs the C compiler of the Swift toolchain, which packages are built with, whatever else is called `clang` in
+    /// `PATH`.
     private func compile(_ arguments: [String], in folder: URL) throws -> (status: Int32, messages: String) {
         let information = try run(URL(filePath: "/usr/bin/env"), ["swift", "-print-target-info"], in: folder).messages
         let document = try JSONValue(parsing: Bytes(utf8: information), limits: Limits())

@@ -27,7 +27,8 @@ struct FirefoxDumpsTests {
         #expect(client.snapshot.trust == .imported)
     }
 
-    /// Imported data without a signature is served where it is part of the program: who can change it can change the program.
+    /// Imported data without a signature is served if it is part of the program: whoever can change it can change the
+    /// program.
     @Test func importedIsServedOnlyOnRequest() {
         defer { try? FileManager.default.removeItem(atPath: storage) }
         let trusted = PackagedSource.directory(dumps, trusted: true)

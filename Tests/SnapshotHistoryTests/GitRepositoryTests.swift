@@ -169,7 +169,8 @@ import Testing
         }
     }
 
-    /// A commit can carry all files of a bare repository, whose settings would then be those of whoever wrote the commit.
+    /// A commit can carry all files of a bare repository, whose settings would then be those of whoever wrote the
+    /// commit.
     @Test func aBareRepositoryInThePlaceOfTheDumpsIsNotRead() async throws {
         try await WorkTree.with { tree in
             try tree.write(SmallBundle(timestamp: 5))

@@ -155,7 +155,7 @@ import Testing
         #expect(part != nil && untaken.add(1, limit: 100) == nil)
         part = nil
         parts = []
-        // A page that is larger than the limit is sent where it is the only one.
+        // A page that is larger than the limit is sent if it is the only one.
         part = untaken.add(1000, limit: 100)
         #expect(part != nil && untaken.add(1, limit: 100) == nil)
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SnapshotServer
 
-/// Who is answered first where clients send many requests ahead, on an event loop whose time a test sets.
+/// Who is answered first if clients send many requests ahead, on an event loop whose time a test sets.
 @Suite struct RequestTurnsTests {
     /// Answers each request when the loop comes to it, as the server does.
     private final class Answering: ChannelInboundHandler {

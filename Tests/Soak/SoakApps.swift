@@ -17,8 +17,8 @@ struct SoakApps {
         self.config = config
     }
 
-    /// Starts apps one after another. Each reads everything as a process does that has just started: nothing is kept from
-    /// the one before.
+    /// Starts apps one after another. Each reads everything as a process does that has just started: nothing is kept
+    /// from the one before.
     func run(starts: Int, syncPercent: Int, seed: UInt64) async throws {
         var random = seed
         for _ in 0..<starts {

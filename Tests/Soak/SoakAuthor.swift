@@ -8,9 +8,9 @@ import SnapshotBundle
 /// Writes signed states of a few collections into a dumps directory, as often as it is told to.
 ///
 /// Commands: `signer FIRST LAST` makes a new key, whose certificate is valid from one to another day after the start;
-/// `publish COLLECTION` and `expired COLLECTION` change a collection, the latter with a lock that says that the state was
-/// verified a day ago, so that a server serves what is signed with a key that has expired; `resign` signs all as they are.
-/// Each is answered by lines for what was written, and `done`.
+/// `publish COLLECTION` and `expired COLLECTION` change a collection, the latter with a lock that says that the state
+/// was verified a day ago, so that a server serves what is signed with a key that has expired; `resign` signs all as
+/// they are. Each is answered by lines for what was written, and `done`.
 struct SoakAuthor {
     private struct Collection {
         var records: [String: String] = [:]

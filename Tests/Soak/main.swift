@@ -1,13 +1,14 @@
-// The parts of scripts/soak that need the package: the server's author, who signs, and the apps, which read. Their clock is
-// the process's, which the script moves.
+// The parts of scripts/soak that need the package: the server's author, who signs, and the apps, which read. Their
+// clock is the process's, which the script moves.
 //
 //     soak author DIR
 //     soak apps STORAGE DUMPS SERVER ROOT STARTS SYNCS SEED
 //     soak resident STORAGE DUMPS SERVER ROOT
 //
-// `author` writes a dumps directory for `rsdump serve --watch`, and takes commands from standard input. `apps` starts so many
-// apps one after another, of which so many percent sync. `resident` is an app that goes on; it syncs and reads at each line of
-// standard input. All print what they wrote or saw, a line each: `COLLECTION TIMESTAMP SHA256-OF-THE-PAYLOAD`.
+// `author` writes a dumps directory for `rsdump serve --watch`, and takes commands from standard input. `apps` starts
+// so many apps one after another, of which so many percent sync. `resident` is an app that goes on; it syncs and reads
+// at each line of standard input. All print what they wrote or saw, a line each: `COLLECTION TIMESTAMP
+// SHA256-OF-THE-PAYLOAD`.
 
 import FileStorage
 

@@ -3,7 +3,7 @@
 //
 //     storage-process STORAGE SERVER ROOT COLLECTION ROUNDS
 //
-// It prints a line for each round, `<timestamp> <records>`, and ends with 1 where anything failed.
+// It prints a line for each round, `<timestamp> <records>`, and ends with 1 if anything failed.
 
 import AsyncHTTPTransport
 import RemoteSettings

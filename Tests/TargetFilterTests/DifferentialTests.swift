@@ -8,12 +8,12 @@ import Testing
 /// They do not agree, and the generator and the grid keep clear of it, where
 /// - a name is looked up in something that is not there (`env.appinfo.OS` without `appinfo`): pyjexl raises an error,
 ///   here as in Gecko the value is `undefined`;
-/// - values of different types are ordered, or a value that is not there: pyjexl raises an error, here nothing is smaller
-///   or larger than what is not there;
+/// - values of different types are ordered, or a value that is not there: pyjexl raises an error, here nothing is
+///   smaller or larger than what is not there;
 /// - a boolean is compared with a number: in Python `true == 1`;
 /// - empty arrays and objects are tested: Python's are false, JavaScript's are true;
-/// - `%` is given negative numbers (Python rounds down, JavaScript towards zero), a divisor is 0 (an error in Python), an
-///   index is negative (Python counts from the end);
+/// - `%` is given negative numbers (Python rounds down, JavaScript towards zero), a divisor is 0 (an error in Python),
+///   an index is negative (Python counts from the end);
 /// - an argument of a transform is a name: pyjexl evaluates arguments against an empty context;
 /// - a name is looked up in an array: an error in pyjexl, here as in Gecko it looks into the first element;
 /// - what pyjexl's grammar has not: `null`, `.5`, quoted keys, trailing commas, `t()`, `a ?: b`, `intersect`, comments,
@@ -102,7 +102,7 @@ struct DifferentialTests {
         #expect(kinds.count > 8)
     }
 
-    /// Python has no `undefined`, and rounds where it computes with integers until the end.
+    /// Python has no `undefined`, and rounds when it computes with integers until the end.
     private static func agree(_ found: FilterValue, _ expected: FilterValue) -> Bool {
         switch (found, expected) {
         case (.undefined, .null): true

@@ -51,7 +51,7 @@ struct FilterAnalysisTests {
 
     @Test(arguments: [
         ("env.a in ['x', 'y']", ["env.a == 'x'"]), ("env.a == 'x'", ["env.a == 'x' && env.b == 'y'"]),
-        // Where env.n is a text, the other filter ends with an error.
+        // If env.n is a text, the other filter ends with an error.
         ("env.a == 'x'", ["env.n > 5 || env.a == 'x'"]),
         // A value that is no boolean includes nobody.
         ("env.a == 'x'", ["env.flag || env.a == 'x'"]),

@@ -127,8 +127,8 @@ struct LanguageTests {
         ] as [(String, FilterValue)])
     func contained(_ text: String, _ expected: FilterValue) throws { try check(text, expected) }
 
-    /// Gecko compares with JavaScript's `==`, mobile strictly by type. Strict here, but `undefined` equals `null`: mobile
-    /// has one value for both, and to JavaScript they are equal.
+    /// Gecko compares with JavaScript's `==`, mobile strictly by type. Strict here, but `undefined` equals `null`:
+    /// mobile has one value for both, and to JavaScript they are equal.
     @Test(
         arguments: [
             ("1 == '1'", false), ("1 == true", false), ("0 == ''", false), ("null == undefined", true),
@@ -140,7 +140,7 @@ struct LanguageTests {
         ] as [(String, FilterValue)])
     func equality(_ text: String, _ expected: FilterValue) throws { try check(text, expected) }
 
-    /// Where a value is not there no comparison holds (Gecko; mobile reports an error).
+    /// If a value is not there, no comparison holds (Gecko; mobile reports an error).
     @Test(
         arguments: [
             ("1 < 2", true), ("2 <= 2", true), ("'a' < 'b'", true), ("'Z' < 'a'", true), ("'' < 'a'", true),

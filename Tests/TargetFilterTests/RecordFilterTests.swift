@@ -68,7 +68,7 @@ struct RecordFilterTests {
         }
     }
 
-    /// Where a chain of names ends in nothing the value is undefined, so that a negated test includes.
+    /// If a chain of names ends in nothing, the value is undefined, so that a negated test includes.
     @Test func appWithoutAttributes() throws {
         #expect(try FilterExpression(parsing: #"env.appinfo.OS != "iOS""#).matches(.empty))
         #expect(try FilterExpression(parsing: #"env.appinfo.OS == "iOS""#).matches(.empty) == false)

@@ -45,8 +45,8 @@ struct RegularExpressionTests {
         #expect(found == expected, "\(pattern) in \(text) gave \(found), not \(expected)")
     }
 
-    /// JavaScript refuses these too, but for lookbehind, `\p`, the flag `y`, and without the flag `u` half of a surrogate
-    /// pair, references to groups that are not there, and a class as the end of a range.
+    /// JavaScript refuses these too, but for lookbehind, `\p`, the flag `y`, and without the flag `u` half of a
+    /// surrogate pair, references to groups that are not there, and a class as the end of a range.
     @Test(arguments: [
         (#"[\w-b]"#, ""), ("(", ""), (")", ""), ("[", ""), ("a**", ""), ("*", ""), ("a{2,1}", ""), ("(?<=a)b", ""),
         (#"\p{L}"#, "u"),

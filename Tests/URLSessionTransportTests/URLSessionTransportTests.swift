@@ -77,8 +77,8 @@ struct URLSessionTransportTests {
     }
 
     #if canImport(Darwin)
-        /// Only where URLSession can be held back. Over libcurl it takes what the server sends as fast as it comes, whatever
-        /// its reader does: an endless body has filled 23 GB of memory there before it was stopped.
+        /// Only if URLSession can be held back. Over libcurl it takes what the server sends as fast as it comes,
+        /// whatever its reader does: an endless body has filled 23 GB of memory there before it was stopped.
         @Test(arguments: ["endless", "endless-unframed", "announced-huge", "bomb"])
         func tooLarge(_ fault: String) async throws {
             let client = try server.client(fault, limits: Self.limits { $0.rootDocumentBytes = 3_000_000 })
@@ -112,7 +112,8 @@ struct URLSessionTransportTests {
         #expect(await failure { try await client.rootDocument() }?.reason == .timeout(.answer, seconds: 600))
     }
 
-    /// A compressed body may keep the connection busy and yield nothing, which `URLSession`'s own time-out does not see.
+    /// A compressed body may keep the connection busy and yield nothing, which `URLSession`'s own time-out does not
+    /// see.
     @Test func aBodyThatYieldsNothingStalls() async throws {
         let request = HTTPRequest(
             url: try HTTPURL("https://nobody.invalid/"), headers: HTTPHeaders(), headTimeout: .zero,
@@ -150,9 +151,9 @@ struct URLSessionTransportTests {
         for complaint in complaints { Issue.record("\(complaint)") }
     }
 
-    // On Linux, where no app uses this transport, FoundationNetworking (6.3) traps where a head ends early ("Transfer
-    // completed, but there's no response"), takes a compressed body that is cut for a whole one, and does not come back from a
-    // length of 2^63 - 1: nothing that could be mended here.
+    // On Linux, where no app uses this transport, FoundationNetworking (6.3) traps if a head ends early ("Transfer
+    // completed, but there's no response"), takes a compressed body that is cut for a whole one, and does not come back
+    // from a length of 2^63 - 1: nothing that could be mended here.
     #if canImport(FoundationNetworking)
         private static let chapters = Array(Lie.chapters.prefix(4))
 

@@ -100,7 +100,8 @@ struct RequestScheduleTests {
         #expect(asked.count == 1 && asked[0] - began <= .seconds(2), "\(asked)")
     }
 
-    /// A thousand clients could not fetch what was announced, and lose their connections with the server. It comes back.
+    /// A thousand clients could not fetch what was announced, and lose their connections with the server. It comes
+    /// back.
     @Test func aThousandClientsThatReturnMakeNoStorm() {
         var random = UInt64(1)
         func chance() -> Double {

@@ -7,7 +7,7 @@ import SnapshotHistory
 package struct SizeComparison: Sendable {
     private let now: [CollectionID: UInt64]
     private let head: [CollectionID: UInt64]?
-    /// Why there is nothing to compare, or nothing to compare with; `nil` where there is.
+    /// Why there is nothing to compare, or nothing to compare with; `nil` if there is.
     package let problem: String?
 
     /// Does I/O and runs git. Without a repository, or if the lock was never committed, the growth is unknown.
@@ -31,10 +31,10 @@ package struct SizeComparison: Sendable {
         }
     }
 
-    /// Bytes of a collection's bundle, as the lock says; `nil` where it has none.
+    /// Bytes of a collection's bundle, as the lock says; `nil` if it has none.
     package func size(of id: CollectionID) -> UInt64? { now[id] }
 
-    /// Bytes that a bundle has grown since `HEAD`, its whole size where `HEAD` has none; `nil` where that is not known.
+    /// Bytes that a bundle has grown since `HEAD`, its whole size if `HEAD` has none; `nil` if that is not known.
     package func growth(of id: CollectionID) -> Int64? {
         guard let head, let size = now[id] else { return nil }
         return Int64(clamping: size) - Int64(clamping: head[id] ?? 0)
@@ -46,7 +46,7 @@ package struct SizeComparison: Sendable {
     /// Bytes of all bundles of the lock.
     package var total: UInt64 { now.values.saturatingSum { $0 } }
 
-    /// Bytes that all bundles together have grown since `HEAD`; `nil` where that is not known.
+    /// Bytes that all bundles together have grown since `HEAD`; `nil` if that is not known.
     package var totalGrowth: Int64? {
         head.map { Int64(clamping: total) - Int64(clamping: $0.values.saturatingSum { $0 }) }
     }

@@ -43,7 +43,7 @@ package enum PinRequest: Hashable, Sendable, CustomStringConvertible {
 /// A pinned collection compared with the server's state and with the pin's last day.
 package struct PinState: Hashable, Sendable {
     package let pin: Pin
-    /// `nil` where the server was not asked, or does not list the collection.
+    /// `nil` if the server was not asked, or does not list the collection.
     package let serverTimestamp: Timestamp?
     package let isOverdue: Bool
 
@@ -53,6 +53,6 @@ package struct PinState: Hashable, Sendable {
         isOverdue = pin.isOverdue(at: now)
     }
 
-    /// How much newer the server's state is, as the difference of the timestamps; `nil` where that is not known.
+    /// How much newer the server's state is, as the difference of the timestamps; `nil` if that is not known.
     package var behind: Duration? { serverTimestamp?.elapsed(since: pin.at) }
 }

@@ -9,10 +9,11 @@ extension Pinning {
     /// Replaces the present bundle by an older one, after verifying it like any bundle. Does I/O. The caller holds the
     /// directory's lock.
     ///
-    /// If the older bundle comes with a lock, its chain is verified at the `verifiedAt` of that lock. A bundle without a lock
-    /// is verified at the present time: its chain must still be valid.
+    /// If the older bundle comes with a lock, its chain is verified at the `verifiedAt` of that lock. A bundle without
+    /// a lock is verified at the present time: its chain must still be valid.
     ///
-    /// - Returns: the lock's new entry, and whether its signature was verified at the time in the older bundle's own lock.
+    /// - Returns: the lock's new entry, and whether its signature was verified at the time in the older bundle's own
+    ///   lock.
     /// - Throws: ``PinError`` if the bundle cannot be verified; nothing is changed then.
     func restore(
         _ historic: HistoricBundle, settings: DumpsConfiguration.Collection, lock: LockFile
@@ -28,7 +29,7 @@ extension Pinning {
         }
         try directory.prepareWork()
         let temporary = directory.packPath(id)
-        // The notes stay where the bundle has its name and the lock could not be written: the next run takes it over.
+        // The notes stay if the bundle has its name and the lock could not be written. The next run takes it over.
         var isNamed = false
         defer { if !isNamed { try? directory.finishWork(keepingDownloads: true) } }
         let entry: LockFile.Collection
@@ -83,7 +84,8 @@ extension Pinning {
             size: size, sha256: digest, content: Manifest.digest(of: try bundle.manifestText()), manifest: manifest)
         return LockFile.Collection(
             found, trust: try verifier.provenance(of: bundle, at: now), server: held?.server ?? configuration.server,
-            // The rule that left attachments out is not known: the next refresh compares the text with dumps.yaml's rule.
+            // The rule that left attachments out is not known: the next refresh compares the text with dumps.yaml's
+            // rule.
             attachmentRule: manifest.omissions.isEmpty ? AttachmentRule().text : "unknown")
     }
 }

@@ -5,16 +5,16 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotHistory
 
-/// Pins a collection: finds the bundle of the wanted state, verifies it, puts it in place with its lock entry, and writes the
-/// pin to `dumps.yaml`. Uses no network.
+/// Pins a collection: finds the bundle of the wanted state, verifies it, puts it in place with its lock entry, and
+/// writes the pin to `dumps.yaml`. Uses no network.
 package struct Pinning: Sendable {
     package struct Outcome: Sendable {
         package let pin: Pin
         package let entry: LockFile.Collection
         /// Where the bundle came from; `nil` if the present bundle was pinned.
         package let restored: HistoricBundle.Location?
-        /// Whether the signature was verified at the time in the bundle's own lock, not at the present time. `false` if it
-        /// has no signature.
+        /// Whether the signature was verified at the time in the bundle's own lock, not at the present time. `false` if
+        /// it has no signature.
         package let isVerifiedAsLocked: Bool
     }
 
@@ -67,7 +67,7 @@ package struct Pinning: Sendable {
         for candidate in candidates {
             let pin = Pin(at: candidate.timestamp, reason: reason, until: until)
             var editor = try ConfigurationEditor(text, file: directory.configurationPath)
-            // Before anything is moved: where the file cannot be edited, nothing is.
+            // The file is edited before anything is moved. If it cannot be edited, nothing is moved.
             try editor.setPin(pin, of: id)
             do {
                 let outcome: Outcome
@@ -92,7 +92,7 @@ package struct Pinning: Sendable {
     /// Removes pins.
     ///
     /// - Returns: the removed pins.
-    /// - Throws: ``ConfigurationError`` where one of them is not in the file; then nothing is changed.
+    /// - Throws: ``ConfigurationError`` if one of them is not in the file; then nothing is changed.
     package static func unpin(
         _ ids: [CollectionID], in directory: DumpsDirectory
     ) throws -> [(id: CollectionID, pin: Pin?)] {

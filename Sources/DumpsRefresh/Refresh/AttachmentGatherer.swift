@@ -7,9 +7,9 @@ import SnapshotFetch
 
 /// The fourth stage of a refresh: collects every attachment, by its hash, from the nearest source.
 ///
-/// The sources are, in this order: the present bundle, the downloads of an interrupted refresh, the server's zip if it has
-/// one and many attachments are missing, and single downloads. Everything is checked against the size and hash in the
-/// verified record.
+/// The sources are, in this order: the present bundle, the downloads of an interrupted refresh, the server's zip if it
+/// has one and many attachments are missing, and single downloads. Everything is checked against the size and hash in
+/// the verified record.
 struct AttachmentGatherer: Sendable {
     /// The server's zip is downloaded if more than this many attachments are missing.
     static let zipThreshold = 16
@@ -191,8 +191,8 @@ extension AttachmentGatherer {
         }
     }
 
-    /// Takes attachments from the server's zip. The zip is only a cache: if it lags, is damaged or missing, a note says so,
-    /// and the remaining attachments are downloaded one by one.
+    /// Takes attachments from the server's zip. The zip is only a cache: if it lags, is damaged or missing, a note says
+    /// so, and the remaining attachments are downloaded one by one.
     ///
     /// - Returns: what is still missing.
     private func takeFromZip(

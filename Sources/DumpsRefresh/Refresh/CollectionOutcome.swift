@@ -54,7 +54,7 @@ package struct CollectionOutcome: Sendable {
     package var action: PlannedCollection.Action
     package var previous: Timestamp?
     package var serverTimestamp: Timestamp?
-    /// The lock's entry after the refresh; `nil` where there is none.
+    /// The lock's entry after the refresh; `nil` if there is none.
     package var entry: LockFile.Collection?
     package var changes: RecordCounts?
     /// The state of its pin; `nil` if it has none.

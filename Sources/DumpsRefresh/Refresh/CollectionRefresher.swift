@@ -17,7 +17,7 @@ struct CollectionRefresher: Sendable {
     let limits: Limits
     /// Whether finished bundles wait until all are packed: known to be within the budget, and a whole release.
     let holdsBack: Bool
-    /// The number of the release, for errors; 0 where there is none.
+    /// The number of the release, for errors; 0 if there is none.
     let release: UInt64
 
     /// Errors are in the outcome.
@@ -136,16 +136,16 @@ struct CollectionRefresher: Sendable {
             old.timestamp == held.timestamp
         else { return false }
         if old == snapshot.payload { return true }
-        // A damaged bundle differs too; only an intact one shows that the server contradicts itself. A catalogue decides which of
-        // two is right.
+        // A damaged bundle differs too; only an intact one shows that the server contradicts itself. A catalogue
+        // decides which of two is right.
         if !planned.isVouchedFor, (try? present.verifyContents()) != nil, present.head.trust != .imported {
             throw .fetch(.equivocation(held.timestamp))
         }
         return false
     }
 
-    /// Runs work that waits for the disk on a thread of its own: there are only as many threads for tasks as there are cores,
-    /// and while one of them waited, the compression of further downloads would wait too.
+    /// Runs work that waits for the disk on a thread of its own: there are only as many threads for tasks as there are
+    /// cores, and while one of them waited, the compression of further downloads would wait too.
     private func onOwnThread(_ work: @escaping @Sendable () throws -> Void) async throws {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue(label: "waiting for the disk").async { continuation.resume(with: Result { try work() }) }
@@ -156,7 +156,8 @@ struct CollectionRefresher: Sendable {
         try PackedRecords(snapshot.payload, with: deflaters)
     }
 
-    /// Writes the bundle to a temporary file, reads it back, writes down its future lock entry, and renames it into place.
+    /// Writes the bundle to a temporary file, reads it back, writes down its future lock entry, and renames it into
+    /// place.
     ///
     /// - Returns: the lock entry, and whether the bundle is held back.
     private func pack(

@@ -9,9 +9,9 @@ import SnapshotFetch
 
 /// Brings a directory's bundles up to the server's state, in named stages: plan, fetch, verify, gather, pack, lock.
 ///
-/// Collections are refreshed concurrently and independently: one that fails keeps its last good bundle and does not affect the
-/// others. If the process is killed, no reader sees a broken bundle: each is written to a temporary file, read back, noted as
-/// pending and renamed. The lock is written last, and the next refresh adopts pending bundles.
+/// Collections are refreshed concurrently and independently: one that fails keeps its last good bundle and does not
+/// affect the others. If the process is killed, no reader sees a broken bundle: each is written to a temporary file,
+/// read back, noted as pending and renamed. The lock is written last, and the next refresh adopts pending bundles.
 package struct Refresh: Sendable {
     package struct Options: Sendable {
         /// Fetch everything, not only what is newer than the bundles.
@@ -24,7 +24,8 @@ package struct Refresh: Sendable {
         package var maxAge: Duration?
         /// Requests under way at once.
         package var jobs = 8
-        /// The monitor's timestamp that an update event announced: caches are not asked for an older state. `nil` for none.
+        /// The monitor's timestamp that an update event announced: caches are not asked for an older state. `nil` for
+        /// none.
         package var expected: Timestamp?
 
         package init() {}
@@ -119,7 +120,8 @@ package struct Refresh: Sendable {
         }
     }
 
-    /// - Parameter known: the outcomes of an earlier pass; bundles that it has packed are taken, if they have the right state.
+    /// - Parameter known: the outcomes of an earlier pass; bundles that it has packed are taken, if they have the right
+    ///   state.
     private func pass(
         _ settings: [DumpsConfiguration.Collection], _ lock: LockFile, expected: Timestamp?,
         keeping known: [CollectionOutcome] = []
@@ -204,7 +206,8 @@ package struct Refresh: Sendable {
         return outcome
     }
 
-    /// Fails a collection whose bundle stays, if it exceeds its budget, which may have been lowered since it was written.
+    /// Fails a collection whose bundle stays, if it exceeds its budget, which may have been lowered since it was
+    /// written.
     private func withinBudget(_ planned: PlannedCollection, _ outcome: CollectionOutcome) -> CollectionOutcome {
         guard [.unchanged, .pinned].contains(outcome.status), let held = planned.held else { return outcome }
         var outcome = outcome
@@ -301,7 +304,8 @@ package struct Refresh: Sendable {
         }
     }
 
-    /// Fails what waits for its name, if anything of the release has failed: a lock that mixes releases is none of them.
+    /// Fails what waits for its name, if anything of the release has failed: a lock that mixes releases is none of
+    /// them.
     private func dropPartOfRelease(
         _ outcomes: inout [CollectionOutcome], _ plan: [PlannedCollection], _ lock: LockFile
     ) throws {
@@ -378,8 +382,8 @@ package struct Refresh: Sendable {
 extension DumpsDirectory {
     private var backoffPath: String { "\(workPath)/backoff.json" }
 
-    /// The pauses that servers asked for (`Backoff`, `Retry-After`), as stored by the last refresh. An unreadable file counts
-    /// as empty: the server will ask again.
+    /// The pauses that servers asked for (`Backoff`, `Retry-After`), as stored by the last refresh. An unreadable file
+    /// counts as empty: the server will ask again.
     package func backoff(limits: Limits) -> BackoffState { BackoffFile.read(backoffPath, limits: limits) }
 
     /// Writes the pauses that have not ended, or removes the file if there are none.

@@ -18,8 +18,8 @@ package struct PlannedCollection: Sendable {
         case refetch(String)
         /// The records are the same, but the rule for attachments has changed.
         case repack
-        /// The monitor does not list the collection, or lists an older state than the bundle's, as a cache or an export that
-        /// overlaps with a publication may. The server is asked for the collection itself.
+        /// The monitor does not list the collection, or lists an older state than the bundle's, as a cache or an export
+        /// that overlaps with a publication may. The server is asked for the collection itself.
         case probe
         /// The bundle has its pinned state, whatever state the server has.
         case pinned
@@ -41,11 +41,12 @@ package struct PlannedCollection: Sendable {
     package let held: LockFile.Collection?
     /// What the monitor says.
     package let serverTimestamp: Timestamp?
-    /// The state that the release lists; `nil` where there is no release, or the collection's pin leaves it.
+    /// The state that the release lists; `nil` if there is no release, or the collection's pin leaves it.
     var listed: Catalogue.Entry?
     /// Whether a catalogue decides which state is taken, so that an older one than the bundle's is no rollback.
     var isVouchedFor = false
-    /// The number of the release whose state the collection does not have, because it is pinned; `nil` if there is none.
+    /// The number of the release whose state the collection does not have, because it is pinned; `nil` if there is
+    /// none.
     var leftRelease: UInt64?
     /// Why the collection has no state in the release.
     var problem: ReleaseError?
@@ -144,7 +145,7 @@ struct RefreshPlanner {
 }
 
 extension CollectionFetcher {
-    /// Fetches the state that a plan asks for: as a delta onto `base` where there is one, else everything.
+    /// Fetches the state that a plan asks for: as a delta onto `base` if there is one, else everything.
     func fetch(_ planned: PlannedCollection, onto base: Payload?) async throws(CollectionError) -> Fetched {
         var wanted = Wanted(
             id: planned.id, expected: planned.serverTimestamp, base: base,

@@ -18,7 +18,7 @@ package struct RefreshReport: Sendable {
     package let recovered: [CollectionID]
     /// By how much all bundles together exceed their budget.
     package let excess: BudgetExcess?
-    /// The release that the directory has after the refresh, or would have; `nil` where there are no releases.
+    /// The release that the directory has after the refresh, or would have; `nil` if there are no releases.
     package var release: Catalogue?
 
     /// Whether a refresh would change, or has changed, anything.

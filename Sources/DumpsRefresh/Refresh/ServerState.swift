@@ -39,8 +39,8 @@ package struct ServerState: Sendable {
     }
 
     /// - Parameter names: the collections, or none for all that the configuration names.
-    /// - Throws: ``DumpsError``, `HTTPError` if the monitor cannot be fetched, `FileError` or `BundleError` where the lock
-    ///   cannot be read. Errors of single collections are in their outcomes.
+    /// - Throws: ``DumpsError``, `HTTPError` if the monitor cannot be fetched, `FileError` or `BundleError` where the
+    ///   lock cannot be read. Errors of single collections are in their outcomes.
     package func outcomes(_ names: [CollectionID] = []) async throws -> [CollectionID: Outcome] {
         var settings = try configuration.selecting(names, file: directory.configurationPath)
         // A pin holds the bundle where it is, not the server.

@@ -4,8 +4,8 @@ import RemoteSettingsModel
 import SnapshotBundle
 import Locks
 
-/// The small attachments of one collection that are downloaded and wait for the others, packed as in a bundle, in a single
-/// file: creating a file for each takes longer than downloading it.
+/// The small attachments of one collection that are downloaded and wait for the others, packed as in a bundle, in a
+/// single file: creating a file for each takes longer than downloading it.
 ///
 /// Attachments that an interrupted refresh left are hashed before they are used; an incomplete last one is overwritten.
 package final class StagedAttachments: Sendable {
@@ -49,7 +49,7 @@ package final class StagedAttachments: Sendable {
         self.state = Mutex(state)
     }
 
-    /// Where an attachment's bytes are; `nil` where they have not arrived.
+    /// Where an attachment's bytes are; `nil` if they have not arrived.
     package func source(of digest: SHA256Digest, size: Int) throws(FileError) -> AttachmentInput? {
         try state.withLock { (state) throws(FileError) in
             guard let place = state.places[digest], place.content.size == size else { return nil }
@@ -58,8 +58,8 @@ package final class StagedAttachments: Sendable {
         }
     }
 
-    /// Appends an attachment whose hash the caller has checked. It is not flushed to the disk, because it is hashed again when
-    /// a later refresh reads it.
+    /// Appends an attachment whose hash the caller has checked. It is not flushed to the disk, because it is hashed
+    /// again when a later refresh reads it.
     package func append(_ content: PackedContent, _ packed: Bytes, as digest: SHA256Digest) throws(FileError) {
         try state.withLock { (state) throws(FileError) in
             let descriptor = try file(&state).descriptor

@@ -16,7 +16,8 @@ struct StagedHead {
         self.content = content
     }
 
-    /// The head of the file. It names the version of zlib, because a bundle must not mix the output of different versions.
+    /// The head of the file. It names the version of zlib, because a bundle must not mix the output of different
+    /// versions.
     static var fileHead: [UInt8] {
         var head = Array("rsdump staging 2, zlib \(zlibVersionText)\n".utf8.prefix(fileHeadSize))
         head += repeatElement(0, count: fileHeadSize - head.count)
@@ -25,7 +26,7 @@ struct StagedHead {
 
     static func begins(_ bytes: Bytes) -> Bool { bytes.starts(with: fileHead) }
 
-    /// - Returns: `nil` where there is no whole attachment at `offset`.
+    /// - Returns: `nil` if there is no whole attachment at `offset`.
     init?(_ bytes: Bytes, at offset: Int) {
         guard bytes.count - offset >= Self.size else { return nil }
         let head = bytes[offset..<offset + Self.size].array

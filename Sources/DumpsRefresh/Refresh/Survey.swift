@@ -8,17 +8,17 @@ import SnapshotBundle
 /// The local state of a collection, the server's, and what a refresh would do.
 package struct SurveyedCollection: Sendable {
     package let id: CollectionID
-    /// The lock's entry; `nil` where the collection was never fetched.
+    /// The lock's entry; `nil` if the collection was never fetched.
     package let entry: LockFile.Collection?
     /// Whether the bundle exists, with the size and timestamp in the lock.
     package let hasBundle: Bool
-    /// `nil` offline, and where the monitor does not list the collection.
+    /// `nil` offline, and if the monitor does not list the collection.
     package let serverTimestamp: Timestamp?
     /// `nil` offline.
     package let action: PlannedCollection.Action?
     /// The state of its pin; `nil` if it has none.
     package let pin: PinState?
-    /// The most bytes that its bundle may have; `nil` where the configuration does not say.
+    /// The most bytes that its bundle may have; `nil` if the configuration does not say.
     package let budget: UInt64?
     /// By how much the bundle that is there exceeds its budget, which may have been lowered since.
     package let excess: BudgetExcess?
@@ -43,8 +43,8 @@ extension SurveyedCollection {
 
     /// Judges the bundle by its age.
     ///
-    /// A bundle that has what the server has is fresh, however long ago that changed, and so is a pinned one until its pin's
-    /// last day is past.
+    /// A bundle that has what the server has is fresh, however long ago that changed, and so is a pinned one until its
+    /// pin's last day is past.
     package func freshness(at now: Timestamp, warnAge: Duration, maxAge: Duration) -> Freshness {
         guard let entry, hasBundle else { return .missing }
         let age = entry.age(at: now)
@@ -136,7 +136,7 @@ package struct Survey: Sendable {
 extension DumpsConfiguration {
     /// The named collections' settings, or all, with those of a release's catalogue.
     ///
-    /// - Throws: ``DumpsError`` where a name is not configured, or nothing is.
+    /// - Throws: ``DumpsError`` if a name is not configured, or nothing is.
     func selecting(_ names: [CollectionID], file: String) throws(DumpsError) -> [Collection] {
         guard !names.isEmpty else {
             guard !collections.isEmpty else { throw .nothingConfigured(file) }
@@ -151,7 +151,7 @@ extension DumpsConfiguration {
 extension DumpsDirectory {
     /// Whether the present bundle contains exactly this snapshot.
     ///
-    /// - Throws: `BundleError` where the bundle cannot be read.
+    /// - Throws: `BundleError` if the bundle cannot be read.
     func isHeld(_ snapshot: Snapshot, _ planned: PlannedCollection, limits: Limits) throws(BundleError) -> Bool {
         guard let held = planned.held, held.timestamp == snapshot.timestamp,
             held.attachmentRule == planned.settings.attachments.text, diskState(planned.id, held) == .asLocked

@@ -11,7 +11,7 @@ struct CatalogueStep: Sendable {
     struct Result: Sendable {
         /// The release whose states are taken; `nil` if the catalogue failed and none is packaged.
         var catalogue: Catalogue?
-        /// The server's catalogue, where it is to take the place of the packaged one.
+        /// The server's catalogue, if it is to take the place of the packaged one.
         var snapshot: Snapshot?
         var error: CollectionError?
     }
@@ -58,8 +58,8 @@ struct CatalogueStep: Sendable {
         }
     }
 
-    /// The packaged catalogue. A number that no configured root vouches for is no floor, and the configuration may name another
-    /// origin by now.
+    /// The packaged catalogue. A number that no configured root vouches for is no floor, and the configuration may name
+    /// another origin by now.
     private func packaged(_ lock: LockFile) -> VerifiedCatalogue? {
         let verifier = BundleVerifier(policy, limits: limits)
         guard let held = try? directory.packagedCatalogue(lock, by: verifier, limits: limits),
@@ -83,8 +83,8 @@ struct CatalogueStep: Sendable {
         }
     }
 
-    /// Whether more than the time of the confirmation is new, or half of the packaged one's time is over: else an origin that
-    /// confirms its release every night would change the directory every night.
+    /// Whether more than the time of the confirmation is new, or half of the packaged one's time is over: else an
+    /// origin that confirms its release every night would change the directory every night.
     private func isWorthWriting(
         _ found: VerifiedCatalogue, over held: VerifiedCatalogue, _ planned: PlannedCollection
     ) -> Bool {
@@ -100,7 +100,7 @@ struct CatalogueStep: Sendable {
 extension RefreshPlanner {
     /// What is done with a collection so that it has the state of a release.
     ///
-    /// - Parameter state: that of the bundle that is there; `nil` where it cannot be read.
+    /// - Parameter state: that of the bundle that is there; `nil` if it cannot be read.
     func plan(
         _ settings: DumpsConfiguration.Collection, held: LockFile.Collection?, disk: DiskState, of catalogue: Catalogue,
         state: Catalogue.Entry?

@@ -57,8 +57,8 @@ extension Session {
         }
     }
 
-    /// Looks for the catalogue once more if `view` is packaged, because a refresh may have replaced the packaged release
-    /// since. Does I/O then.
+    /// Looks for the catalogue once more if `view` is packaged, because a refresh may have replaced the packaged
+    /// release since. Does I/O then.
     func lookAgain(after view: ReleaseView) {
         guard let origin = releaseOrigin, case .packaged = view.source else { return }
         let generation = release.withLock { $0.generation }

@@ -31,8 +31,8 @@ package struct PlainRecords: ~Copyable {
 enum PlainMember {
     static let stamp: StaticString = "last_modified"
 
-    /// The place of a member `last_modified` among those of a canonical record; `nil` if one of them is no plain one, or
-    /// the place is too far behind.
+    /// The place of a member `last_modified` among those of a canonical record; `nil` if one of them is no plain one,
+    /// or the place is too far behind.
     static func place(
         among members: ArraySlice<CanonicalMember>, of record: Range<Int>, in output: borrowing OutputBuffer
     ) -> UInt16? {
@@ -58,8 +58,8 @@ enum PlainMember {
 }
 
 extension RecordTable {
-    /// These records, which ``PlainRecords`` has read, with the member `last_modified` in each: that of the known record
-    /// if it is the same otherwise, and else `time`. What is the same shares the known table's bytes.
+    /// These records, which ``PlainRecords`` has read, with the member `last_modified` in each: that of the known
+    /// record if it is the same otherwise, and else `time`. What is the same shares the known table's bytes.
     package func stamped(onto known: RecordTable, at time: Timestamp) -> RecordTable {
         let member = Array("\"last_modified\":\(time)".utf8)
         var written: [UInt8] = []

@@ -8,8 +8,8 @@ package struct RecordTable: Sendable {
         fileprivate(set) var source: Int32 = 0
         // An id has at most 255 bytes (``Identifier``).
         private let idCount: UInt16
-        /// The place of a member `last_modified` in a record that has none, counted from the record's first byte; 0 if it
-        /// is not known.
+        /// The place of a member `last_modified` in a record that has none, counted from the record's first byte; 0 if
+        /// it is not known.
         fileprivate let stamp: UInt16
         private let idStart: Int
         let json: Range<Int>

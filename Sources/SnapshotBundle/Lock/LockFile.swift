@@ -25,8 +25,8 @@ package struct LockFile: Hashable, Sendable {
         }
     }
 
-    /// Where a refresh notes a bundle's future entry before the bundle gets its name, relative to the directory of the lock.
-    /// The note is itself a lock file, with this one collection.
+    /// Where a refresh notes a bundle's future entry before the bundle gets its name, relative to the directory of the
+    /// lock. The note is itself a lock file, with this one collection.
     package static func notePath(of collection: CollectionID) -> String {
         // Ids have no dots, so that no two collections share a name.
         "\(notes)/\(collection.bucket).\(collection.name).json"
@@ -52,7 +52,8 @@ package struct LockFile: Hashable, Sendable {
         package var records: Int
         /// Attachment files in the bundle.
         package var attachments: Int
-        /// The rule that selected the attachments, as one line of text. When the rule changes, the bundle is packed again.
+        /// The rule that selected the attachments, as one line of text. When the rule changes, the bundle is packed
+        /// again.
         package var attachmentRule: String
         /// What was left out, sorted by reason.
         package var omitted: [Omission]
@@ -91,8 +92,8 @@ package struct LockFile: Hashable, Sendable {
     }
 
     package var collections: [CollectionID: Collection]
-    /// The release that the collections are states of, as the lock claims; verifying the directory checks the claim. `nil` for
-    /// a directory whose configuration asks for no releases.
+    /// The release that the collections are states of, as the lock claims; verifying the directory checks the claim.
+    /// `nil` for a directory whose configuration asks for no releases.
     package var release: Release?
 
     package init(collections: [CollectionID: Collection] = [:], release: Release? = nil) {

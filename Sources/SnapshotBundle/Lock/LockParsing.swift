@@ -4,8 +4,8 @@ import RemoteSettingsModel
 extension LockFile {
     /// Reads a lock's text. No I/O.
     ///
-    /// The version is the first key and is checked first. Unknown keys, missing keys, wrong types, values that contradict
-    /// each other, and paths that do not follow from the collection's name are refused.
+    /// The version is the first key and is checked first. Unknown keys, missing keys, wrong types, values that
+    /// contradict each other, and paths that do not follow from the collection's name are refused.
     ///
     /// - Parameter path: the lock's path for error messages.
     /// - Throws: ``BundleError`` with the line and the key path.
@@ -74,10 +74,11 @@ extension LockFile.Release {
 extension LockFile {
     /// Reads only the version and one collection's entry from a lock's text. No I/O.
     ///
-    /// It is meant for a lock that is as trusted as the program, where reading all of it would take longer than reading the
-    /// collection. The entry is found by its quoted key and the colon after it, which cannot occur elsewhere in a lock.
+    /// It is meant for a lock that is as trusted as the program, if reading all of it would take longer than reading
+    /// the collection. The entry is found by its quoted key and the colon after it, which cannot occur elsewhere in a
+    /// lock.
     ///
-    /// - Returns: `nil` where the lock has no such collection.
+    /// - Returns: `nil` if the lock has no such collection.
     /// - Throws: ``BundleError``, as ``init(parsing:path:limits:)``; lines are counted from the entry on.
     package static func collection(
         _ id: CollectionID, in text: Bytes, path: String, limits: Limits = Limits()

@@ -3,7 +3,8 @@ import RemoteSettingsModel
 /// A bundle's table of contents, `manifest.json`: what is in the bundle, what was left out and why.
 ///
 /// Every byte of its text is prescribed, so that a snapshot has exactly one manifest. The SHA-256 of the text
-/// (``digest(of:)``, `content` in the lock) identifies the snapshot independent of the compressor that wrote the bundle.
+/// (``digest(of:)``, `content` in the lock) identifies the snapshot independent of the compressor that wrote the
+/// bundle.
 package struct Manifest: Hashable, Sendable {
     /// The size and hash of `records.json`, `metadata.json` or `chain.pem`.
     package struct Entry: Hashable, Sendable {
@@ -28,7 +29,7 @@ package struct Manifest: Hashable, Sendable {
         package let location: String
         /// The ids of the records that name it, sorted.
         package let records: [String]
-        /// Why it was left out; `nil` where the bundle has it.
+        /// Why it was left out; `nil` if the bundle has it.
         package let omitted: OmissionReason?
     }
 
@@ -53,7 +54,7 @@ extension Manifest {
     /// Reads the text of a manifest. No I/O.
     ///
     /// - Parameter file: the bundle's name for error messages.
-    /// - Throws: ``BundleError`` where the text is not exactly what the format prescribes for its values.
+    /// - Throws: ``BundleError`` if the text is not exactly what the format prescribes for its values.
     package init(parsing text: Bytes, file: String, limits: Limits = Limits()) throws(BundleError) {
         guard text.count <= limits.manifestBytes else {
             throw BundleError(

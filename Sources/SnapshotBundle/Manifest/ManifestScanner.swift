@@ -3,8 +3,8 @@ import RemoteSettingsModel
 /// Reads the fixed text of a manifest from left to right.
 ///
 /// Every byte of the text is prescribed: no white space but the line ends, members in one order, one spelling for every
-/// value. It is therefore read in one pass, the head from the first bytes alone, and anything else is refused. General JSON
-/// readers can read manifests as well.
+/// value. It is therefore read in one pass, the head from the first bytes alone, and anything else is refused. General
+/// JSON readers can read manifests as well.
 struct ManifestScanner {
     let file: String
     var at: Int

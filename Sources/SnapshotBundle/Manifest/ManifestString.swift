@@ -1,7 +1,8 @@
 import RemoteSettingsModel
 
 extension ManifestScanner {
-    /// A string after its opening quote, and its closing quote, in the one spelling that `JSONString` has for it in ASCII.
+    /// A string after its opening quote, and its closing quote, in the one spelling that `JSONString` has for it in
+    /// ASCII.
     mutating func string(after literal: StaticString, _ raw: RawSpan) throws(BundleError) -> String {
         try expect(literal, raw)
         let start = at

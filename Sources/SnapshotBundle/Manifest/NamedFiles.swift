@@ -4,7 +4,7 @@ extension Manifest {
     /// The attachments that records name, grouped by hash and location, in a manifest's order.
     ///
     /// - Parameter file: the bundle's name for error messages.
-    /// - Throws: ``BundleError`` where a record's attachment is invalid, or one hash is named with two sizes.
+    /// - Throws: ``BundleError`` if a record's attachment is invalid, or one hash is named with two sizes.
     package static func files(
         namedBy records: RecordTable, file: String, limits: Limits
     ) throws(BundleError) -> [File] {

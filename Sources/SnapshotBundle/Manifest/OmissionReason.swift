@@ -2,7 +2,7 @@
 package struct OmissionReason: Hashable, Sendable {
     package let word: String
 
-    /// - Returns: `nil` where `word` breaks the rule.
+    /// - Returns: `nil` if `word` breaks the rule.
     package init?(_ word: String) {
         let valid = word.utf8.allSatisfy { byte in
             (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || byte == 0x2D

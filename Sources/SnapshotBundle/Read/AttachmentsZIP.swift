@@ -3,8 +3,8 @@ import RemoteSettingsModel
 
 /// The server's zip of a collection's attachments: for each record `{id}`, the file, and `{id}.meta.json`, the record.
 ///
-/// It is unsigned, may lag behind the collection and may lack files; it only saves requests. The caller must check every
-/// file against the hash in its record.
+/// It is unsigned, may lag behind the collection and may lack files; it only saves requests. The caller must check
+/// every file against the hash in its record.
 package struct AttachmentsZIP: Sendable {
     fileprivate struct Entry {
         var method: UInt16
@@ -23,7 +23,7 @@ package struct AttachmentsZIP: Sendable {
 
     /// Maps a downloaded zip into memory. Does I/O.
     ///
-    /// - Throws: as ``init(_:name:limits:)``, and ``BundleError`` where the file cannot be read.
+    /// - Throws: as ``init(_:name:limits:)``, and ``BundleError`` if the file cannot be read.
     package init(path: String, limits: Limits) throws(BundleError) {
         try self.init(try MappedFile(path: path).bytes, name: path, limits: limits)
     }
@@ -31,9 +31,9 @@ package struct AttachmentsZIP: Sendable {
     /// Reads the directory.
     ///
     /// - Parameter name: the URL or path it came from, for error messages.
-    /// - Throws: ``BundleError`` where it is no ZIP file, is larger than ``Limits/attachmentsZipBytes``, claims more than
-    ///   ``Limits/attachmentsZipContentBytes`` or entries that overlap, or has an entry that is not a regular file named as
-    ///   above, is encrypted, or has the name of another.
+    /// - Throws: ``BundleError`` if it is no ZIP file, is larger than ``Limits/attachmentsZipBytes``, claims more than
+    ///   ``Limits/attachmentsZipContentBytes`` or entries that overlap, or has an entry that is not a regular file
+    ///   named as above, is encrypted, or has the name of another.
     package init(_ bytes: Bytes, name: String, limits: Limits) throws(BundleError) {
         guard bytes.count <= limits.attachmentsZipBytes else {
             throw BundleError(

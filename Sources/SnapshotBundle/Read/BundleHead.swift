@@ -28,7 +28,7 @@ package struct BundleHead: Hashable, Sendable {
 extension BundleHead {
     /// Reads the head from the first 1,024 bytes of a file. Does I/O; nothing is mapped, inflated or verified.
     ///
-    /// - Throws: ``BundleError`` where the file cannot be read or does not begin like a bundle.
+    /// - Throws: ``BundleError`` if the file cannot be read or does not begin like a bundle.
     package static func read(path: String) throws(BundleError) -> BundleHead {
         try read(FilePrefix.read(path: path, count: BundleFormat.headBytes), name: path)
     }

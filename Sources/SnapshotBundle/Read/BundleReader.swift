@@ -3,11 +3,11 @@ import RemoteSettingsModel
 
 /// A bundle, opened for reading.
 ///
-/// Opening reads the end of the file, its directory and its first bytes; the rest is read on demand. Entries that are stored
-/// uncompressed are slices of the mapped file.
+/// Opening reads the end of the file, its directory and its first bytes; the rest is read on demand. Entries that are
+/// stored uncompressed are slices of the mapped file.
 ///
-/// Opening checks the structure, not the contents: ``verifyContents()`` does that. A snapshot from outside of the program
-/// must be verified, by its signature or by the lock's hash, before its records are used.
+/// Opening checks the structure, not the contents: ``verifyContents()`` does that. A snapshot from outside of the
+/// program must be verified, by its signature or by the lock's hash, before its records are used.
 package struct BundleReader: Sendable {
     /// The bundle's path or name, for error messages.
     package let name: String
@@ -19,7 +19,7 @@ package struct BundleReader: Sendable {
 
     /// Maps the file into memory and reads its directory. Does I/O.
     ///
-    /// - Throws: ``BundleError`` where the file cannot be read, or is not a bundle of a known format within `limits`.
+    /// - Throws: ``BundleError`` if the file cannot be read, or is not a bundle of a known format within `limits`.
     package init(path: String, limits: Limits = Limits()) throws(BundleError) {
         try self.init(MappedFile(path: path), limits: limits)
     }
@@ -76,18 +76,19 @@ package struct BundleReader: Sendable {
 
     /// `records.json`, the canonical signed payload: a slice of the file if it is stored, else inflated at every call.
     ///
-    /// Inflated bytes are checked against their CRC-32. Stored bytes are not, because the caller verifies the signature or
-    /// trusts the file.
+    /// Inflated bytes are checked against their CRC-32. Stored bytes are not, because the caller verifies the signature
+    /// or trusts the file.
     package func payloadText() throws(BundleError) -> Bytes { try contents(1) }
 
-    /// Memory for ``inflatePayload(into:)``, which another thread can follow while it is filled; `nil` where the payload is stored.
+    /// Memory for ``inflatePayload(into:)``, which another thread can follow while it is filled; `nil` if the payload
+    /// is stored.
     package func payloadMemory() throws(BundleError) -> GrowingMemory? {
         let entry = try directory.open(1).entry
         return entry.method == ZIPLayout.deflated ? GrowingMemory(count: entry.size) : nil
     }
 
-    /// Inflates `records.json`, and ends `memory` in any case. The bytes are not checked: the thread that follows them computes
-    /// their CRC-32, for ``payloadText(in:crc:)``.
+    /// Inflates `records.json`, and ends `memory` in any case. The bytes are not checked: the thread that follows them
+    /// computes their CRC-32, for ``payloadText(in:crc:)``.
     ///
     /// - Parameter memory: what ``payloadMemory()`` has made for this call.
     package func inflatePayload(into memory: GrowingMemory) throws(BundleError) {
@@ -112,7 +113,7 @@ package struct BundleReader: Sendable {
     /// `metadata.json`: the collection's metadata as served.
     package func metadataText() throws(BundleError) -> Bytes { try contents(2) }
 
-    /// `chain.pem`; `nil` where the bundle is not signed.
+    /// `chain.pem`; `nil` if the bundle is not signed.
     package func chain() throws(BundleError) -> Bytes? { directory.hasChain ? try contents(3) : nil }
 
     /// The hashes of the attachments that the bundle has, sorted.
@@ -122,7 +123,7 @@ package struct BundleReader: Sendable {
 
     package func contains(_ digest: SHA256Digest) -> Bool { directory.index(of: digest) != nil }
 
-    /// An attachment's size in bytes, uncompressed; `nil` where the bundle has no such file.
+    /// An attachment's size in bytes, uncompressed; `nil` if the bundle has no such file.
     package func attachmentSize(_ digest: SHA256Digest) throws(BundleError) -> Int? {
         guard let index = directory.index(of: digest) else { return nil }
         return try directory.open(index).entry.size

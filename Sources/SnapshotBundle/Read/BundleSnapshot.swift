@@ -18,7 +18,8 @@ extension BundleReader {
 
     /// Reads the payload from `text`, which is the bundle's ``payloadText()`` or a copy of it.
     ///
-    /// - Parameter scanner: a ``payloadScanner()`` that has looked at the first bytes of `text` already; `nil` where none has.
+    /// - Parameter scanner: a ``payloadScanner()`` that has looked at the first bytes of `text` already; `nil` if none
+    ///   has.
     package func payload(
         parsing text: Bytes, continuing scanner: PayloadScanner? = nil
     ) throws(BundleError) -> Payload {
@@ -39,7 +40,7 @@ extension BundleReader {
 
     /// The collection's metadata. Every call parses it again.
     ///
-    /// - Throws: ``BundleError`` where it is not a collection's metadata.
+    /// - Throws: ``BundleError`` if it is not a collection's metadata.
     package func metadata() throws(BundleError) -> CollectionMetadata {
         let text = try metadataText()
         return try Result { () throws(JSONError) in

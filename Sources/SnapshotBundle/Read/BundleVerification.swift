@@ -5,9 +5,9 @@ import Locks
 
 extension BundleReader {
     /// Reads every byte of the bundle and checks it: each entry's size, CRC-32 and SHA-256, the manifest against the
-    /// entries and the entries against the manifest, the payload's count, timestamp and attachments against the manifest,
-    /// and that nothing lies between the entries. Does I/O; uses little memory besides the manifest and the payload, which
-    /// is inflated and read once.
+    /// entries and the entries against the manifest, the payload's count, timestamp and attachments against the
+    /// manifest, and that nothing lies between the entries. Does I/O; uses little memory besides the manifest and the
+    /// payload, which is inflated and read once.
     ///
     /// Signatures are not checked here (`ContentSignature` does that), nor the hash of the file (the lock has it).
     ///
@@ -16,14 +16,14 @@ extension BundleReader {
     @discardableResult
     package func verifyContents() throws(BundleError) -> Manifest { try verifiedContents().manifest }
 
-    /// Like ``verifyContents()``, and also returns the payload, so that its signature can be verified without reading it
-    /// again.
+    /// Like ``verifyContents()``, and also returns the payload, so that its signature can be verified without reading
+    /// it again.
     package func verifiedContents() throws(BundleError) -> (manifest: Manifest, payload: Payload) {
         try verifiedContents(written: nil)
     }
 
-    /// Like ``verifyContents()``, for a bundle that was just written from `payload`: the records in the file are compared
-    /// with it, and are neither kept nor read.
+    /// Like ``verifyContents()``, for a bundle that was just written from `payload`: the records in the file are
+    /// compared with it, and are neither kept nor read.
     ///
     /// - Parameter content: the SHA-256 of the manifest that was written.
     package func verifyContents(of payload: Payload, content: SHA256Digest) throws(BundleError) {
@@ -91,8 +91,8 @@ extension BundleReader {
                 failures.withLock { $0[part] = error }
             }
         }
-        // Parts are independent of each other, and all cores read them, unless starting a thread would take longer. Of several
-        // errors, the first one in the file's order is reported.
+        // Parts are independent of each other, and all cores read them, unless starting a thread would take longer. Of
+        // several errors, the first one in the file's order is reported.
         if bytes < Self.leastShared {
             for part in 0...parts.count { run(part) }
         } else {
@@ -111,8 +111,8 @@ extension BundleReader {
     /// So few bytes of attachments are read by one thread.
     private static let leastShared: UInt64 = 128 << 10
 
-    /// At most four runs of attachments that are read side by side, of about as many bytes each: few, because each takes memory of
-    /// its own.
+    /// At most four runs of attachments that are read side by side, of about as many bytes each: few, because each
+    /// takes memory of its own.
     private static func parts(of files: [Manifest.File], _ bytes: UInt64) -> [Range<Int>] {
         let most = max(bytes / 4, leastShared)
         var parts: [Range<Int>] = []

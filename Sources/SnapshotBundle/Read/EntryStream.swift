@@ -17,8 +17,8 @@ struct EntryStream {
     private static let inputPiece = 1 << 20
     private static let outputPiece = 256 << 10
 
-    /// - Parameter inflater: one that is used for entry after entry, because making one costs as much as inflating a small
-    ///   entry; `nil` for one of its own.
+    /// - Parameter inflater: one that is used for entry after entry, because making one costs as much as inflating a
+    ///   small entry; `nil` for one of its own.
     func read(with inflater: Inflater? = nil, _ consume: (Span<UInt8>) throws -> Void) throws {
         var foundCRC: UInt32 = 0
         var foundSize = 0

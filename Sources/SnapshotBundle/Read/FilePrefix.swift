@@ -3,7 +3,7 @@ import RemoteSettingsModel
 
 /// The first bytes of a file, read without mapping it.
 enum FilePrefix {
-    /// Reads at most `count` bytes; fewer only where the file is shorter.
+    /// Reads at most `count` bytes; fewer only if the file is shorter.
     static func read(path: String, count: Int) throws(BundleError) -> Bytes {
         func failure() -> BundleError {
             BundleError(.unreadable, file: path, expected: "a readable regular file", found: lastSystemError())

@@ -4,8 +4,8 @@ import RemoteSettingsModel
 /// The bytes of a regular file, read-only: the file itself mapped into memory, or a private copy of it.
 ///
 /// They last as long as this object or any slice of its ``bytes``. A mapped file that is shortened crashes its reader
-/// (SIGBUS). Bundles of the program and of tools are therefore only ever replaced by renaming a finished file over them,
-/// which leaves an existing mapping untouched. What others may write to is read by ``init(copying:limits:)``.
+/// (SIGBUS). Bundles of the program and of tools are therefore only ever replaced by renaming a finished file over
+/// them, which leaves an existing mapping untouched. What others may write to is read by ``init(copying:limits:)``.
 package final class MappedFile: Sendable {
     package let path: String
     package let bytes: Bytes
@@ -23,9 +23,9 @@ package final class MappedFile: Sendable {
         bytes = try Self.map(descriptor, size: size, path)
     }
 
-    /// Copies a file that others may change or shorten while it is read: what is verified is what is used. The copy is in
-    /// memory, or a file without a name in the temporary directory where it is larger than ``Limits/copiedBundleBytes``.
-    /// Does I/O.
+    /// Copies a file that others may change or shorten while it is read: what is verified is what is used. The copy is
+    /// in memory, or a file without a name in the temporary directory if it is larger than
+    /// ``Limits/copiedBundleBytes``. Does I/O.
     ///
     /// - Throws: ``BundleError`` of kind `unreadable`, with the system's own words.
     package init(copying path: String, limits: Limits) throws(BundleError) {
@@ -40,7 +40,7 @@ package final class MappedFile: Sendable {
                 return
             }
         }
-        // Where the temporary directory has no room, memory may have it.
+        // If the temporary directory has no room, memory may have it.
         bytes = try Self.read(descriptor, size: size, path)
         isBacked = false
     }
@@ -93,8 +93,8 @@ package final class MappedFile: Sendable {
         return bytes
     }
 
-    /// Memory for a copy. Each of its pages is new: taking 4 KiB after 4 KiB of them takes ten times as long as copying does, so
-    /// that pages of 2 MiB are used where the system has them. The last of them may be up to half empty.
+    /// Memory for a copy. Each of its pages is new: taking 4 KiB after 4 KiB of them takes ten times as long as copying
+    /// does, so that pages of 2 MiB are used if the system has them. The last of them may be up to half empty.
     private static func makeMemory(_ size: Int) -> (address: UnsafeMutableRawPointer, bytes: Bytes)? {
         #if os(Linux)
             let page = 2 << 20
@@ -109,7 +109,7 @@ package final class MappedFile: Sendable {
         #if os(Linux)
             if inLargePages > 0 {
                 unsafe address = unsafe start.alignedUp(toMultipleOf: page)
-                // Where the system does not take the advice, the copy has small pages.
+                // If the system does not take the advice, the copy has small pages.
                 _ = unsafe madvise(address, inLargePages, MADV_HUGEPAGE)
             }
         #endif

@@ -16,8 +16,8 @@ package struct PackedEntry: Sendable {
 extension BundleReader {
     /// An attachment in its compressed form. Its bytes are not checked.
     ///
-    /// - Returns: `nil` where the bundle has no such file.
-    /// - Throws: ``BundleError`` where the archive's structure is wrong.
+    /// - Returns: `nil` if the bundle has no such file.
+    /// - Throws: ``BundleError`` if the archive's structure is wrong.
     package func packedAttachment(_ digest: SHA256Digest) throws(BundleError) -> PackedEntry? {
         guard let index = directory.index(of: digest) else { return nil }
         let (entry, data, _) = try directory.open(index)

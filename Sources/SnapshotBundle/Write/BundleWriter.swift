@@ -3,9 +3,9 @@ import RemoteSettingsModel
 
 /// Writes a verified snapshot as a bundle of format 1.
 ///
-/// The same snapshot, attachments and options always make the same bytes, independent of time zone, locale, mask, directory,
-/// thread and the order of the attachments. Another version of zlib may compress differently; the manifest, and with it
-/// ``WrittenBundle/content``, stays the same.
+/// The same snapshot, attachments and options always make the same bytes, independent of time zone, locale, mask,
+/// directory, thread and the order of the attachments. Another version of zlib may compress differently; the manifest,
+/// and with it ``WrittenBundle/content``, stays the same.
 package struct BundleWriter: Sendable {
     /// How `records.json` is written.
     package enum RecordsStorage: Sendable {
@@ -23,10 +23,10 @@ package struct BundleWriter: Sendable {
     private let limits: Limits
 
     /// - Parameters:
-    ///   - attachments: the bytes of each attachment that the snapshot's records name, or the reason to leave it out, by
-    ///     hash. Size, hash, location and record ids come from the records.
-    ///   - packedRecords: the snapshot's payload, compressed beforehand; used only for deflated `records.json`. It is not
-    ///     compared with the snapshot: ``BundleReader/verifyContents()`` over the finished bundle does that.
+    ///   - attachments: the bytes of each attachment that the snapshot's records name, or the reason to leave it out,
+    ///     by hash. Size, hash, location and record ids come from the records.
+    ///   - packedRecords: the snapshot's payload, compressed beforehand; used only for deflated `records.json`. It is
+    ///     not compared with the snapshot: ``BundleReader/verifyContents()`` over the finished bundle does that.
     ///   - old: the bundle of an earlier state. Parts of its compressed payload are copied instead of being compressed
     ///     once more; the bytes that are written do not depend on it.
     package init(
@@ -227,7 +227,7 @@ package enum AttachmentInput: Sendable {
 extension BundleReader {
     /// The sources of a bundle with the same attachments: this one, or the reason why one was left out.
     ///
-    /// - Throws: ``BundleError`` where the manifest cannot be read.
+    /// - Throws: ``BundleError`` if the manifest cannot be read.
     package func attachmentInputs() throws(BundleError) -> [SHA256Digest: AttachmentInput] {
         let inputs = try manifest().files.map { file in
             (file.sha256, file.omitted.map(AttachmentInput.omitted) ?? .bundle(self))
@@ -243,7 +243,7 @@ package struct PackedRecords: Sendable {
     let bytes: Bytes
 
     /// - Returns: `nil` for a payload so large that the bundle's writer deflates it in blocks.
-    /// - Throws: ``BundleError`` where there is too little memory.
+    /// - Throws: ``BundleError`` if there is too little memory.
     package init?(_ payload: Payload, with deflaters: DeflaterPool) throws(BundleError) {
         guard payload.bytes.count <= EntryWriter.wholeTrial else { return nil }
         (content, bytes) = try deflaters.pack(payload.bytes, for: BundleFormat.records)

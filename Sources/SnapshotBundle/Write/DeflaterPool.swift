@@ -9,12 +9,12 @@ package final class DeflaterPool: Sendable {
 
     package init() {}
 
-    /// Prepares contents for a bundle: deflated where that makes them smaller, else as they are.
+    /// Prepares contents for a bundle: deflated if that makes them smaller, else as they are.
     ///
     /// - Parameters:
     ///   - content: of at most 1 GiB.
     ///   - file: where the contents go, for error messages.
-    /// - Throws: ``BundleError`` where there is too little memory.
+    /// - Throws: ``BundleError`` if there is too little memory.
     package func pack(_ content: Bytes, for file: String) throws(BundleError) -> (PackedContent, Bytes) {
         let deflater: Deflater
         if let known = idle.withLock({ $0.popLast() }) { deflater = known } else { deflater = try .forBundles(file) }

@@ -3,8 +3,8 @@ import RemoteSettingsModel
 
 /// Writes entries, compressing each one if that makes it smaller.
 ///
-/// The rule depends on the bytes alone. An entry of at most 4 MiB is deflated where that makes it smaller by one byte or
-/// more, else stored. A larger one is stored where its first 1 MiB does not become smaller, and tried as a whole
+/// The rule depends on the bytes alone. An entry of at most 4 MiB is deflated if that makes it smaller by one byte or
+/// more, else stored. A larger one is stored if its first 1 MiB does not become smaller, and tried as a whole
 /// otherwise. A larger payload is deflated in blocks (``PayloadBlocks``).
 struct EntryWriter {
     let archive: ZIPArchive

@@ -1,11 +1,11 @@
 import LibC
 import RemoteSettingsModel
 
-/// A file that is being written, or bytes in memory in its place, with the size and SHA-256 of what was written to it. Not shared
-/// between threads.
+/// A file that is being written, or bytes in memory in its place, with the size and SHA-256 of what was written to it.
+/// Not shared between threads.
 package final class OutputFile {
     package let name: String
-    /// `nil` where there is no file.
+    /// `nil` if there is no file.
     private let descriptor: Int32?
     private var memory: [UInt8] = []
     package private(set) var size = 0
@@ -23,7 +23,7 @@ package final class OutputFile {
         self.name = name
     }
 
-    /// What was written, where there is no file.
+    /// What was written, if there is no file.
     var bytes: Bytes { Bytes(memory) }
 
     func write(_ bytes: [UInt8]) throws(BundleError) { try write(bytes.span) }
@@ -60,7 +60,7 @@ package final class OutputFile {
         fileprivate let hasher: ContentHasher
     }
 
-    /// - Throws: ``BundleError`` where the file is none that can be shortened, such as a pipe.
+    /// - Throws: ``BundleError`` if the file is none that can be shortened, such as a pipe.
     func mark() throws(BundleError) -> Mark {
         let offset = descriptor.map { lseek($0, 0, SEEK_CUR) } ?? off_t(memory.count)
         guard offset >= 0 else { throw notShortened() }
@@ -85,10 +85,10 @@ package final class OutputFile {
         BundleError(.unwritable, file: name, expected: "a file that can be shortened", found: lastSystemError())
     }
 
-    /// Creates a new file, lets `body` write it, and brings it to the disk. The file is removed where that fails.
+    /// Creates a new file, lets `body` write it, and brings it to the disk. The file is removed if that fails.
     ///
-    /// - Parameter flushing: whether to wait until the file is on the disk; otherwise call ``flush(path:)`` before it gets
-    ///   its name.
+    /// - Parameter flushing: whether to wait until the file is on the disk; otherwise call ``flush(path:)`` before it
+    ///   gets its name.
     package static func create<Value>(
         path: String, flushing: Bool = true, _ body: (Int32) throws(BundleError) -> Value
     ) throws(BundleError) -> Value {

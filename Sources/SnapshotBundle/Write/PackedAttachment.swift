@@ -39,8 +39,8 @@ package final class PackedFile: Sendable {
 
 /// A packed attachment in a file, which is copied into a bundle without being compressed again.
 ///
-/// Its hash was checked when it was packed and is not checked while it is copied: ``BundleReader/verifyContents()`` over the
-/// finished bundle does that.
+/// Its hash was checked when it was packed and is not checked while it is copied: ``BundleReader/verifyContents()``
+/// over the finished bundle does that.
 package struct PackedAttachment: Sendable {
     let file: PackedFile
     let offset: Int

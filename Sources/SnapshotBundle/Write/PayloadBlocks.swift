@@ -46,7 +46,7 @@ struct PayloadBlocks {
 
     /// Passes the deflated blocks to `consume`, in their order.
     ///
-    /// - Parameter old: the bundle whose blocks are copied where they are the same.
+    /// - Parameter old: the bundle whose blocks are copied if they are the same.
     /// - Returns: CRC-32 of the payload.
     func write(
         keeping old: BundleReader?, file: String, _ consume: (Span<UInt8>) throws(BundleError) -> Void
@@ -125,8 +125,8 @@ struct KeptBlocks {
             bundle.mapping?.discard(place.lowerBound + piece.lowerBound..<place.lowerBound + piece.upperBound)
         }
         let indices = places.keys.sorted()
-        // The bytes must not depend on who made the present bundle: a version of zlib that deflates otherwise shows at a
-        // sample.
+        // The bytes must not depend on who made the present bundle: a version of zlib that deflates otherwise shows at
+        // a sample.
         let isSame = Set([indices.first, indices.last, indices.isEmpty ? nil : indices[indices.count / 2]])
             .allSatisfy { index in index.map { blocks.deflated($0) == places[$0].map { data[$0] } } ?? true }
         self.places = isSame ? places : [:]

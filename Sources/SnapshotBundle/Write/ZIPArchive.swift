@@ -1,16 +1,16 @@
 /// A ZIP archive that is written to a file, from the first entry to the end record (APPNOTE 4.3). Not shared between
 /// threads.
 ///
-/// The bytes are those that libarchive writes for the same entries, which the tests compare. libarchive is not used because
-/// it compresses one entry after the other, while attachments are compressed here as they are downloaded. Nothing of the
-/// machine is in the archive: no time, user, group or mask.
+/// The bytes are those that libarchive writes for the same entries, which the tests compare. libarchive is not used
+/// because it compresses one entry after the other, while attachments are compressed here as they are downloaded.
+/// Nothing of the machine is in the archive: no time, user, group or mask.
 final class ZIPArchive {
     private struct Entry {
         let name: [UInt8]
         let size: Int
         let isStored: Bool
         let offset: Int
-        /// Whether sizes are written as 64 bits, where the entry is streamed.
+        /// Whether sizes are written as 64 bits. They are if the entry is streamed.
         var isLarge: Bool { size > ZIPArchive.most32 }
         var version: UInt16 { isLarge ? 45 : isStored ? 10 : 20 }
     }
@@ -55,7 +55,7 @@ final class ZIPArchive {
         try write(header.local)
     }
 
-    /// Appends bytes as they lie in the archive: deflated, where the entry is.
+    /// Appends bytes as they lie in the archive. They are deflated if the entry is.
     func append(_ bytes: Span<UInt8>) throws(BundleError) {
         packedSize += bytes.count
         try write(bytes)

@@ -36,7 +36,8 @@ enum LocalHeader {
         let crc: UInt32 = raw.little(start + 14)
         let sizes: (UInt32, UInt32) = (raw.little(start + 18), raw.little(start + 22))
         func agrees(_ value: UInt32, _ size: Int) -> Bool {
-            // 0 where a descriptor follows; all ones where a ZIP64 field has it, which the directory has as well.
+            // It is 0 if a descriptor follows. It is all ones if a ZIP64 field has it; the directory then has it as
+            // well.
             (entry.usesDescriptor && value == 0) || value == .max || value == UInt32(clamping: size)
         }
         guard crc == entry.crc || (entry.usesDescriptor && crc == 0), agrees(sizes.0, entry.compressedSize),

@@ -3,7 +3,7 @@ import RemoteSettingsModel
 /// The end of a ZIP file: where its directory lies and how many entries that has (APPNOTE 4.3.14 to 4.3.16).
 ///
 /// A bundle ends with its end record: no comment, nothing after it, and nothing between it and the directory but the
-/// ZIP64 record and its locator, where they are needed. There is only one way to read such a file.
+/// ZIP64 record and its locator, if they are needed. There is only one way to read such a file.
 struct ZIPEnd {
     let directory: Range<Int>
     let count: Int

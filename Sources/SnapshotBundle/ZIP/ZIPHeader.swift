@@ -59,7 +59,7 @@ package struct ZIPHeader {
         return record
     }
 
-    /// The end record of an archive; a ZIP64 end record, where one is needed, precedes it.
+    /// The end record of an archive; a ZIP64 end record precedes it if one is needed.
     package static func end(count: Int, directorySize: Int, directoryOffset: Int) -> [UInt8] {
         var end: [UInt8] = []
         end.little(ZIPLayout.endSignature)

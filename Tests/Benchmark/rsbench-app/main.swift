@@ -1,11 +1,11 @@
-// What an app does at its start, alone in a process, for whole-process measurements: makes a service, gets records twice,
-// and attachments. It links what an app links, no more.
+// What an app does at its start, alone in a process, for whole-process measurements: makes a service, gets records
+// twice, and attachments. It links what an app links, no more.
 //
 //     rsbench-app SOURCE DUMPS STORAGE ROOT COLLECTION
 //
 // SOURCE is `nothing` (an empty process), `embedded` (the bundle as memory of the program), `directory` or `cache`; or
-// `sync`, an app's first sync of all collections of DUMPS, of which it has none yet, into STORAGE. The server is the one that
-// the lock names. Prints one line of JSON, times in milliseconds.
+// `sync`, an app's first sync of all collections of DUMPS, of which it has none yet, into STORAGE. The server is the
+// one that the lock names. Prints one line of JSON, times in milliseconds.
 
 import RemoteSettings
 import SnapshotBundle

@@ -7,7 +7,8 @@ import RemoteConfiguration
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// Remote config over a collection of 2,000 parameters, one in ten with a condition, that this process serves and signs.
+/// Remote config over a collection of 2,000 parameters, one in ten with a condition, that this process serves and
+/// signs.
 struct ConfigRows {
     private static let count = 2000
     private static let changed = 1000
@@ -129,7 +130,7 @@ struct ConfigRows {
         return table
     }
 
-    /// Bytes that a remote config and its values take, after each key was read; `nil` where the system does not say.
+    /// Bytes that a remote config and its values take, after each key was read; `nil` if the system does not say.
     func memory() async throws -> String? {
         defer { try? FileManager.default.removeItem(at: folder) }
         let storage = folder.appending(path: "storage").path
@@ -146,7 +147,7 @@ struct ConfigRows {
         return "Memory of \(Self.count) parameters, each of them read: \(size) KiB (goal: ≤ 2048 KiB)\n"
     }
 
-    /// Bytes of memory that this process has written to; `nil` where the system does not say.
+    /// Bytes of memory that this process has written to; `nil` if the system does not say.
     private static var used: Int? {
         guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8),
             let line = status.split(separator: "\n").first(where: { $0.hasPrefix("RssAnon:") })

@@ -53,7 +53,8 @@ struct SyncRows {
         return RemoteSettingsService(storageDir: storage, config: config).makeClient(collectionName: "\(dumps.id)")
     }
 
-    /// Each sync stores: what was stored is removed before the next, so that the packaged state is where it starts from.
+    /// Each sync stores: what was stored is removed before the next, so that the packaged state is where it starts
+    /// from.
     private func scaling(_ transport: AsyncHTTPClientTransport) async throws -> String {
         var lines = [
             "### `getRecords` by several threads, each read of \(dumps.entry.records) records and a look at the cache file",

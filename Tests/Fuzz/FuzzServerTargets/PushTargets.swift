@@ -123,7 +123,7 @@ extension FuzzTarget {
 
     // MARK: Both
 
-    /// An input in about forty pieces, or byte by byte where it is shorter.
+    /// An input in about forty pieces, or byte by byte if it is shorter.
     private static func pieces(of input: [UInt8]) -> [[UInt8]] {
         let length = max(1, input.count / 40)
         return stride(from: 0, to: input.count, by: length).map { Array(input[$0..<min($0 + length, input.count)]) }

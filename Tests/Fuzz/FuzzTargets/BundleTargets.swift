@@ -31,7 +31,7 @@ struct MadeBundle {
         Dictionary(parts.dropFirst(3).map { (SHA256Digest(hashing: Bytes($0)), $0) }) { first, _ in first }
     }
 
-    /// `nil` where the payload is none, or names attachments that no bundle can have.
+    /// `nil` if the payload is none, or names attachments that no bundle can have.
     func bytes(of collection: CollectionID = fuzzedCollection, limits: Limits) -> [UInt8]? {
         guard let payload = try? Payload(parsing: Bytes(parts[0]), limits: limits),
             let named = try? Manifest.files(namedBy: payload.records, file: "made", limits: limits),

@@ -43,7 +43,7 @@ extension FuzzTarget {
     private static let times = [ChainRecipe.now, 1_763_800_000_000, 1_795_300_000_000].map(
         Timestamp.init(milliseconds:))
 
-    /// Where a chain is taken, X509's verifier must take it too. That one checks neither purposes nor uses of keys, so
+    /// If a chain is taken, X509's verifier must take it too. That one checks neither purposes nor uses of keys, so
     /// that it takes some chains that are refused here.
     private static func compare(_ text: Bytes) throws {
         let chain: CertificateChain
@@ -67,7 +67,7 @@ extension FuzzTarget {
         }
     }
 
-    /// Why X509 refuses a chain; `nil` where it takes it.
+    /// Why X509 refuses a chain; `nil` if it takes it.
     private static func referenceVerdict(_ text: Bytes, at time: Timestamp) async -> String? {
         do {
             // RFC 7468 lets a reader take lines of any length, which swift-asn1's reader does not.

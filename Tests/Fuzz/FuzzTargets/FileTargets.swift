@@ -8,7 +8,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotExchange
 
-/// A directory of this process alone, in memory where the system has such a place.
+/// A directory of this process alone, in memory if the system has such a place.
 struct Scratch: Sendable {
     let path: String
 

@@ -19,8 +19,9 @@ package struct FuzzProgram: Sendable {
         return target
     }
 
-    /// Called before the fuzzer's first run. With RSFUZZ_SEEDS, writes the seeds there and ends. With RSFUZZ_ROUNDS, runs
-    /// as many inputs as that says, the same on every machine, and ends; RSFUZZ_INPUT names the file that has the last.
+    /// Called before the fuzzer's first run. With RSFUZZ_SEEDS, writes the seeds there and ends. With RSFUZZ_ROUNDS,
+    /// runs as many inputs as that says, the same on every machine, and ends; RSFUZZ_INPUT names the file that has the
+    /// last.
     package func begin() {
         let target = chosen
         let environment = ProcessInfo.processInfo.environment

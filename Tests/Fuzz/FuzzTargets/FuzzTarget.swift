@@ -11,7 +11,7 @@ package struct FuzzTarget: Sendable {
     package let words: [String]
     /// Inputs to begin with.
     package let seeds: @Sendable (SeedSource) throws -> [[UInt8]]
-    /// A change that knows the format; `nil` where changing texts and numbers is enough.
+    /// A change that knows the format; `nil` if changing texts and numbers is enough.
     package let mutate: (@Sendable (inout [UInt8], inout FuzzRandom) -> Void)?
     private let body: @Sendable ([UInt8]) throws -> Void
 
@@ -32,7 +32,7 @@ package struct FuzzTarget: Sendable {
 
     /// Runs the target with one input.
     ///
-    /// - Throws: ``Finding`` where the answer is wrong. An input that the package refuses is no finding.
+    /// - Throws: ``Finding`` if the answer is wrong. An input that the package refuses is no finding.
     package func run(_ input: [UInt8]) throws { try body(input) }
 
     /// Runs the target with each seed, then with three changes of it on top of each other, again and again.
@@ -74,7 +74,7 @@ package struct Finding: Error, CustomStringConvertible {
     package init(_ description: String) { self.description = description }
 }
 
-/// Throws a ``Finding`` where something does not hold.
+/// Throws a ``Finding`` if something does not hold.
 package func require(_ holds: Bool, _ what: @autoclosure () -> String) throws(Finding) {
     guard holds else { throw Finding(what()) }
 }

@@ -136,7 +136,7 @@ extension FuzzTarget {
             _ = record.field("id")
             _ = record.lastModified
         }
-        // The scan looks at structure and ids alone. Where the text is canonical, both must agree on every record.
+        // The scan looks at structure and ids alone. If the text is canonical, both must agree on every record.
         guard let canonical = try? CanonicalJSON.canonicalize(Bytes(input), limits: Limits()), canonical.array == input
         else { return }
         guard case .array(let records)? = try? ReferenceJSON(input, depth: 128)["data"] else {

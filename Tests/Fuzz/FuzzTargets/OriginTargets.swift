@@ -3,8 +3,8 @@ import SnapshotBundle
 import SnapshotOrigin
 import SnapshotPage
 
-/// What the targets of requests are answered from: two states of one collection, with an attachment; and one of remote config's
-/// parameters, which only the page for people looks at.
+/// What the targets of requests are answered from: two states of one collection, with an attachment; and one of remote
+/// config's parameters, which only the page for people looks at.
 private struct ServedSample {
     let origin: Origin
     let catalog: PageCatalog

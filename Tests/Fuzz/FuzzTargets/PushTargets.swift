@@ -36,7 +36,7 @@ extension FuzzTarget {
             "a timestamp that the message does not have: \(timestamp)")
     }
 
-    /// - Returns: `nil` where the message is refused.
+    /// - Returns: `nil` if the message is refused.
     private static func pushMessage(_ text: String, isFirst: Bool) throws -> UpdateMessage? {
         do throws(UpdateSourceError) {
             return try MozillaPush.message(text, isFirst: isFirst)

@@ -150,7 +150,7 @@ indirect enum ReferenceJSON {
 }
 
 extension ReferenceJSON {
-    /// The canonical form; `nil` where a number in it has none.
+    /// The canonical form; `nil` if a number in it has none.
     var canonical: String? {
         switch self {
         case .literal(let word): word

@@ -47,7 +47,7 @@ extension FuzzTarget {
                     try require(
                         candidate.verdict != .outranked(by: winner.id), "a record of a higher rank does not win")
                 }
-                // A payload's records are JSON where its signature fits; here they may be anything.
+                // A payload's records are JSON if its signature fits; here they may be anything.
                 let json = parameter.record.json
                 guard (try? CanonicalJSON.canonicalize(json, limits: Limits())) == json else { continue }
                 // What the single pass over the bytes finds is what a reader of JSON finds.

@@ -50,7 +50,7 @@ package struct SeedSource: Sendable {
         return found.filter { $0.count < 6000 }
     }
 
-    /// A file of the repository; `nil` where it is not there.
+    /// A file of the repository; `nil` if it is not there.
     func file(_ path: String) -> [UInt8]? {
         guard let root, let bytes = try? FileStore.read("\(root)/\(path)", limit: 1 << 20) else { return nil }
         return bytes.array

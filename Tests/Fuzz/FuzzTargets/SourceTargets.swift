@@ -418,7 +418,8 @@ private struct ReturnedKeys {
     /// The files of a directory under that root, which another one may vouch for.
     let successor: [(String, Bytes)]
     let older: RemoteSettingsModel.SHA256Digest
-    /// To that request: the right one, one of another root, and the request; to that root: the right one, and for another root.
+    /// To that request: the right one, one of another root, and the request; to that root: the right one, and for
+    /// another root.
     let answers: [[UInt8]]
 
     init() throws {

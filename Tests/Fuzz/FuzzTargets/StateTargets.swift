@@ -91,7 +91,7 @@ extension FuzzTarget {
         try require(packed.flatMap { gunzip([$0.array]) } == whole, "gzip of gzip differs")
     }
 
-    /// `nil` where it is no gzip, or not whole, or more than a mebibyte.
+    /// `nil` if it is no gzip, or not whole, or more than a mebibyte.
     private static func gunzip(_ pieces: [[UInt8]]) -> [UInt8]? {
         guard let stream = try? GzipStream() else { return nil }
         var output: [UInt8] = []

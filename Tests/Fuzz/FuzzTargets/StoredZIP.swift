@@ -74,7 +74,7 @@ struct StoredZIP {
 }
 
 extension [UInt8] {
-    /// A number of `count` bytes, lowest first; 0 where it is not inside.
+    /// A number of `count` bytes, lowest first; 0 if it is not inside.
     func number(_ offset: Int, _ count: Int) -> UInt64 {
         guard offset >= 0, offset + count <= self.count else { return 0 }
         return self[offset..<offset + count].reversed().reduce(0) { $0 << 8 | UInt64($1) }

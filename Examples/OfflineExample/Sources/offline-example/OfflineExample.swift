@@ -8,14 +8,15 @@ import RemoteSettings
     import Musl
 #endif
 
-/// Prints the records that it was built with, for which it needs no file and no network. Where a server is given, it then
-/// syncs with that server and prints what has changed.
+/// Prints the records that it was built with, for which it needs no file and no network. Where a server is given, it
+/// then syncs with that server and prints what has changed.
 ///
 ///     offline-example [STORAGE [SERVER TRUST_ROOT]]
 ///
-/// STORAGE is a directory for what syncs store, SERVER is a base URL such as http://127.0.0.1:8888/v1, and TRUST_ROOT is the
-/// SHA-256 of the root certificate that the server's signatures lead to. The sync fetches only what is newer than the
-/// packaged snapshots if they are of the same server: to see that, put the server's dumps into `dumps` and build again.
+/// STORAGE is a directory for what syncs store, SERVER is a base URL such as http://127.0.0.1:8888/v1, and TRUST_ROOT
+/// is the SHA-256 of the root certificate that the server's signatures lead to. The sync fetches only what is newer
+/// than the packaged snapshots if they are of the same server: to see that, put the server's dumps into `dumps` and
+/// build again.
 @main
 enum OfflineExample {
     static func main() async {

@@ -1,5 +1,5 @@
-// What an app has in a module of its own: types whose names other modules have too. None of them may be hidden by an import of
-// the library. Each has a member that the library's type of that name does not have.
+// What an app has in a module of its own: types whose names other modules have too. None of them may be hidden by an
+// import of the library. Each has a member that the library's type of that name does not have.
 
 public protocol Logger: Sendable {
     func log(_ message: String, level: LogLevel)

@@ -1,5 +1,5 @@
-// A file that needs both: the older binding has a type of the name of the module RemoteSettings, so that a name cannot be
-// qualified by that module here. What is imported by its name wins.
+// A file that needs both: the older binding has a type of the name of the module RemoteSettings, so that a name cannot
+// be qualified by that module here. What is imported by its name wins.
 
 import OlderBinding
 import RemoteSettingsBlocking

@@ -1,5 +1,5 @@
-// Code in the shape of apps that use Mozilla's Swift binding, written after the binding's public documentation. To move it over,
-// only the import was changed.
+// Code in the shape of apps that use Mozilla's Swift binding, written after the binding's public documentation. To move
+// it over, only the import was changed.
 
 import Common
 import Foundation

@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+"""scripts/check lines: comments of Swift sources have at most 120 columns, as lines of code have by swift format.
+
+Text in a multi-line string is not a comment, whatever it looks like. The declarations of Apple's modules
+(Tests/AppleSystems/Modules) are excluded: each has its source beside it, on one line.
+"""
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+COLUMNS = 120
+
+
+def long_comments(text):
+    """The numbers of the lines with a comment that is too long."""
+    is_string = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if not is_string and len(line) > COLUMNS and line.lstrip().startswith("//"):
+            yield number
+        if line.count('"""') % 2:
+            is_string = not is_string
+
+
+def main():
+    files = [path for folder in ("Sources", "Tests", "Examples", "Plugins") for path in (ROOT / folder).rglob("*.swift")
+             if ".build" not in path.parts and "AppleSystems" not in path.parts]
+    problems = 0
+    for path in sorted([*files, ROOT / "Package.swift"]):
+        for number in long_comments(path.read_text()):
+            print(f"{path.relative_to(ROOT)}:{number}: expected a comment of at most {COLUMNS} columns, found more; wrap it")
+            problems += 1
+    print(f"check lines: {len(files)} files, {problems} problems")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
