@@ -393,7 +393,8 @@ def test_what_nobody_signed_is_named_and_never_signed(team, tmp_path):
     (tmp_path / "set/main/evil.json").write_text('{"data": [{"id": "evil", "last_modified": 1}], "timestamp": 5}')
     planted = team.run("import", "--from", "firefox", tmp_path / "set")
     assert planted.code == rsdump.DONE, str(planted)
-    assert team.dumps.verify("--locked").code == rsdump.DONE
+    verified = team.dumps.verify("--locked")
+    assert verified.code == rsdump.VERIFICATION and verified.says("main/evil: release 1 does not list it"), str(verified)
     checked = team.run("check")
     assert checked.code == rsdump.USAGE and checked.says("main/evil", "it is imported", "rsdump remove main/evil"), str(checked)
     assert team.keys("renew", "keys").code == rsdump.DONE

@@ -502,7 +502,7 @@ def test_a_removed_collection(origin, served, tmp_path):
     packager = Packager(tmp_path / "packager", origin.root, served.url)
     packager.good()
     removed = origin.run("remove", "main/one")
-    assert removed.code == rsdump.DONE and removed.says("the next rsdump publish says so"), str(removed)
+    assert removed.code == rsdump.DONE and removed.says("the next rsdump publish notes this"), str(removed)
     (origin.path / "sources/main/one.yaml").unlink()
     preview = origin.run("publish", "--dry-run")
     assert preview.says("release 2 of settings.example.org, in which main/one is removed"), str(preview)
