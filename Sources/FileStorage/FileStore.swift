@@ -50,6 +50,40 @@ package enum FileStore {
         }
     }
 
+    /// The first bytes of a file, and the size of the whole file in bytes; `nil` if there is no such file.
+    ///
+    /// - Parameter most: how many bytes are read at the most.
+    package static func readBeginning(
+        _ path: String, most: Int
+    ) throws(FileError) -> (bytes: Bytes, fileSize: Int)? {
+        if MemoryFiles.hold(path) {
+            guard let content = try MemoryFiles.read(path, limit: .max) else { return nil }
+            return (content[0..<min(most, content.count)], content.count)
+        }
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            let error = FileError("open", path)
+            if error.isMissing { return nil }
+            throw error
+        }
+        defer { close(descriptor) }
+        let status = try regularFile(descriptor, path)
+        let size = Int(clamping: status.st_size)
+        var failure: FileError?
+        let content = unsafe [UInt8](unsafeUninitializedCapacity: min(most, size)) { buffer, filled in
+            while filled < buffer.count {
+                let place = unsafe buffer.baseAddress.map { unsafe UnsafeMutableRawPointer($0 + filled) }
+                let count = unsafe systemRead(descriptor, place, buffer.count - filled)
+                if count < 0, errno == EINTR { continue }
+                if count < 0 { failure = FileError("read", path) }
+                guard count > 0 else { return }
+                filled += count
+            }
+        }
+        if let failure { throw failure }
+        return (Bytes(content), size)
+    }
+
     /// The status of an open file.
     ///
     /// - Throws: ``FileError`` if it is a pipe, a device or a directory.

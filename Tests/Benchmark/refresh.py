@@ -111,6 +111,25 @@ class RefreshBenchmark:
         measure(rows, runs, self.scratch)
         return render(f"Refresh with nothing changed: {len(self.warm_urls)} request", rows, curl.name)
 
+    def app_unchanged(self, runs):
+        """An app's sync that finds everything up to date, in a process that has read nothing before."""
+        def app(program, source, storage):
+            collection = "main/sites-classification"
+            return [program.with_name("rsbench-app"), source, self.refreshed, storage, self.root, collection]
+        rows = []
+        for name, program in (("sync()", RSDUMP), ("the other commit's sync()", AGAINST)):
+            if not program:
+                continue
+            storage = self.scratch / f"synced-{len(rows)}"
+            subprocess.run(app(program, "sync", storage), check=True, stdout=subprocess.DEVNULL)
+            command = app(program, "unchanged", storage)
+            rows.append(Row(name, lambda folder, command=command: command, after=rows[0] if rows else None))
+        curl = self.curl(self.warm_urls, 8)
+        rows.append(Row("an empty process", lambda folder: app(RSDUMP, "nothing", folder)))
+        measure([*rows, curl], runs, self.scratch)
+        self.compared += [row for row in rows if row.after]
+        return render("An app's sync with nothing changed: 1 request", [*rows, curl], curl.name)
+
     def copy_of(self, source):
         def prepare(folder):
             shutil.copytree(source, folder, dirs_exist_ok=True)
@@ -147,6 +166,8 @@ def main():
                     benchmark = RefreshBenchmark(nginx, server, names, scratch)
                     print(benchmark.cold(runs))
                     print(benchmark.unchanged(runs))
+                    if RSDUMP.with_name("rsbench-app").exists():
+                        print(benchmark.app_unchanged(runs))
                     for number, name in enumerate(["everything", "nothing changed"]):
                         if AGAINST:
                             benchmark.compared[number].after.name += f", {name}"

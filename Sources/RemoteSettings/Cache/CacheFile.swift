@@ -20,16 +20,15 @@ package struct CacheFile: Sendable {
     package var metadata: Bytes
     package var chain: Bytes?
     package var payload: Bytes
+}
 
+extension CacheFile {
     init(_ snapshot: Snapshot, server: String, highWaterMark: Timestamp) {
-        collection = snapshot.collection
-        self.server = server
-        timestamp = snapshot.timestamp
-        self.highWaterMark = max(highWaterMark, snapshot.timestamp)
-        verifiedAt = snapshot.provenance.verdict?.verifiedAt
-        metadata = snapshot.metadata.json
-        chain = snapshot.chain
-        payload = snapshot.payload.bytes
+        self.init(
+            collection: snapshot.collection, server: server, timestamp: snapshot.timestamp,
+            highWaterMark: max(highWaterMark, snapshot.timestamp),
+            verifiedAt: snapshot.provenance.verdict?.verifiedAt, metadata: snapshot.metadata.json,
+            chain: snapshot.chain, payload: snapshot.payload.bytes)
     }
 
     /// The file's content.
@@ -73,8 +72,24 @@ package struct CacheFileError: Error, CustomStringConvertible {
 extension CacheFile {
     /// - Throws: ``CacheFileError`` if it is not such a file, or of another collection.
     package init(parsing content: Bytes, of id: CollectionID, path: String, limits: Limits) throws(CacheFileError) {
+        let (claim, end) = try Self.claim(
+            parsing: content, fileSize: content.count, of: id, path: path, limits: limits)
+        self = claim
+        payload = content[end + 1..<content.count]
+    }
+
+    /// What a file says of itself in its first line, without the payload. Nothing of it is verified.
+    ///
+    /// - Parameters:
+    ///   - beginning: the file's first bytes.
+    ///   - fileSize: the size of the whole file in bytes.
+    /// - Returns: the file with an empty payload, and the position of the end of the first line.
+    /// - Throws: ``CacheFileError`` if it is not such a file, or of another collection.
+    static func claim(
+        parsing beginning: Bytes, fileSize: Int, of id: CollectionID, path: String, limits: Limits
+    ) throws(CacheFileError) -> (claim: CacheFile, end: Int) {
         func failure(_ problem: String) -> CacheFileError { CacheFileError(path: path, problem: problem) }
-        let end = content.withSpan { span in
+        let end = beginning.withSpan { span in
             (0..<min(span.count, limits.cacheHeadBytes)).first { span[$0] == UInt8(ascii: "\n") }
         }
         guard let end else {
@@ -86,7 +101,7 @@ extension CacheFile {
         do throws(JSONError) {
             var limits = limits
             limits.jsonValues = Self.mostHeadValues
-            head = try JSONValue(parsing: content[0..<end], limits: limits)
+            head = try JSONValue(parsing: beginning[0..<end], limits: limits)
         } catch {
             throw failure("expected a line of JSON, found \(error)")
         }
@@ -97,7 +112,7 @@ extension CacheFile {
         func damage(_ problem: String) -> CacheFileError {
             CacheFileError(path: path, problem: problem, highWaterMark: mark, wasSigned: wasSigned)
         }
-        payload = content[end + 1..<content.count]
+        let payloadSize = fileSize - end - 1
         // The other members of a later format's first line are not known.
         if let format = head["format"]?.number?.uint64, format > Self.format {
             var error = damage("expected format \(Self.format), found \(format)")
@@ -113,15 +128,12 @@ extension CacheFile {
         guard head["collection"]?.string == "\(id)" else {
             throw failure("expected the collection \(id), found \(head["collection"]?.string ?? "none")")
         }
-        guard head["payloadBytes"]?.number?.uint64 == UInt64(payload.count) else {
-            throw damage("its payload has \(payload.count) bytes, which is not what its first line says")
+        guard head["payloadBytes"]?.number?.uint64 == UInt64(clamping: payloadSize) else {
+            throw damage("its payload has \(payloadSize) bytes, which is not what its first line says")
         }
-        collection = id
-        self.server = server
-        self.timestamp = timestamp
-        highWaterMark = mark
-        verifiedAt = time("verifiedAt")
-        self.metadata = Bytes(utf8: metadata)
-        chain = (head["chain"]?.string).map { Bytes(utf8: $0) }
+        let claim = CacheFile(
+            collection: id, server: server, timestamp: timestamp, highWaterMark: mark, verifiedAt: time("verifiedAt"),
+            metadata: Bytes(utf8: metadata), chain: (head["chain"]?.string).map { Bytes(utf8: $0) }, payload: Bytes())
+        return (claim, end)
     }
 }

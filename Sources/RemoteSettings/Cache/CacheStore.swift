@@ -54,6 +54,7 @@ extension LocalCollection {
                 try? FileStore.link(storage.snapshotPath(id), as: storage.previousPath(id))
             }
             try FileStore.replace(storage.snapshotPath(id), below: storage.path, with: file.bytes)
+            storage.forgetRefusal(of: id)
             do throws(FileError) {
                 // If it is not known which attachments may stand in for new ones, all stay until the next sync.
                 try storage.removeOrphanedAttachments(id, keeping: snapshot.records, stale.get(), now: session.now)

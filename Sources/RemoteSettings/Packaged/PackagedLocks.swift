@@ -42,6 +42,18 @@ struct PackagedLocks: Sendable {
         return bundles.sorted { $0.lock.timestamp > $1.lock.timestamp }
     }
 
+    /// The bundles of one collection that the locks list, in the order of the sources. Does no I/O.
+    ///
+    /// - Throws: if a lock cannot be read.
+    func listed(_ id: CollectionID) throws(BundleError) -> [PackagedBundle] {
+        var bundles: [PackagedBundle] = []
+        for (source, text) in locks {
+            let lock = try LockFile.collection(id, in: text, path: source.lockName, limits: limits)
+            if let lock { bundles.append(PackagedBundle(id, lock, in: source, limits: limits)) }
+        }
+        return bundles
+    }
+
     /// The bundle that has the name now.
     ///
     /// If its state is not that of the given entry, its entry is in the note of a refresh, or in a lock that was

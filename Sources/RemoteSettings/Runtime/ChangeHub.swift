@@ -122,6 +122,13 @@ final class ChangeHub: Sendable {
         for store in streams { store.stream.yield() }
     }
 
+    /// Whether somebody waits for another state of the collection to come into use.
+    func isFollowed(_ id: CollectionID) -> Bool {
+        state.withLock { state in
+            state.listeners.values.contains { $0.id == id } || state.stores.values.contains { $0.id == id }
+        }
+    }
+
     func hasListeners(_ id: CollectionID) -> Bool {
         state.withLock { $0.listeners.values.contains { $0.id == id } }
     }

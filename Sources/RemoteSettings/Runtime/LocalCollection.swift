@@ -118,6 +118,17 @@ final class LocalCollection: Sendable {
         return loaded
     }
 
+    /// Whether nothing has been read yet, and what there is says of itself that it is of this timestamp.
+    ///
+    /// Nothing is verified. A state that is already in use is asked with ``held()``, which shows another process's
+    /// stores to listeners as well.
+    func claims(_ timestamp: Timestamp) -> Bool {
+        guard overriding == nil, session.releaseOrigin == nil, !session.changes.isFollowed(id),
+            state.withLock({ $0.held == nil && $0.earlier == nil })
+        else { return false }
+        return session.loader.claims(id, at: timestamp)
+    }
+
     /// Keeps a state ready for the moment at which the session shows its release.
     func prepare(_ next: HeldState) { state.withLock { $0.next = next } }
 

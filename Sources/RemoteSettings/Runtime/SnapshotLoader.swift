@@ -218,9 +218,12 @@ struct SnapshotLoader: Sendable {
                 try take(candidate, &held)
             } catch {
                 let refusal = SnapshotRefusal(error)
+                // A state that is kept elsewhere has no cache file, and no sync asks for what it claims.
+                let isClaim = if case .cached = candidate { held.cacheIdentity != nil } else { true }
                 if case .cached = candidate, refusal.isDamage, let identity = held.cacheIdentity {
                     held.cacheIdentity = storage.setAside(id, identity)
                 }
+                if isClaim, refusal.isOfContent { storage.noteRefusal(of: id) }
                 refuse(
                     .init(source: candidate.source, timestamp: candidate.timestamp, reason: refusal.reason), of: id,
                     &held)
@@ -250,6 +253,31 @@ struct SnapshotLoader: Sendable {
             held.serve(
                 try bundle.snapshot(verifier, now: now()), from: candidate.source,
                 isVerifiedHere: !bundle.isTrusted)
+        }
+    }
+
+    /// Whether what is stored or packaged says of itself that it is this server's signed state of a timestamp, and
+    /// nothing says that it is newer. Does I/O, and verifies nothing: a read verifies what it serves, and notes what it
+    /// refuses. Then this claims nothing until a sync has stored another state.
+    ///
+    /// A bundle in a directory that others may write to claims nothing, because it would have to be copied.
+    func claims(_ id: CollectionID, at timestamp: Timestamp) -> Bool {
+        guard !storage.hasRefusal(of: id), let bundles = try? packaged.listed(id),
+            bundles.allSatisfy({ $0.lock.timestamp <= timestamp })
+        else { return false }
+        do {
+            if let file = try storage.claim(of: id, limits: limits) {
+                guard ServerIdentity(file.server) == server, file.chain != nil, file.verifiedAt != nil,
+                    file.timestamp <= timestamp
+                else { return false }
+                if file.timestamp == timestamp { return true }
+            }
+        } catch {
+            return false
+        }
+        return bundles.contains { bundle in
+            bundle.isTrusted && bundle.lock.timestamp == timestamp && bundle.lock.trust.isSigned
+                && ServerIdentity(bundle.lock.server) == server && (try? bundle.reader()) != nil
         }
     }
 

@@ -13,6 +13,14 @@ struct SnapshotRefusal: Error {
         isDamage = if case .damaged = reason { true } else { false }
     }
 
+    /// Whether the snapshot itself was looked at and refused, and not merely passed over.
+    var isOfContent: Bool {
+        switch reason {
+        case .damaged, .notTrusted: true
+        default: false
+        }
+    }
+
     /// Makes the refusal for an error of reading or verifying.
     init(_ error: any Error) {
         switch error {

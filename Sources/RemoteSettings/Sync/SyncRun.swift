@@ -264,14 +264,17 @@ struct SyncRun: Sendable {
 
     private func outcome(of collection: LocalCollection) async throws -> SyncOutcome {
         let id = collection.id
+        let expected = monitor.collections[id]
+        // A read verifies what it serves. Only to learn that nothing is new, nothing has to be verified.
+        if let expected, collection.claims(expected) { return .upToDate(expected) }
         let held = collection.held()
         reportDamage(held, of: id)
         // An imported snapshot is not signed, so the server's own state replaces it even if it is no newer.
         let isImported = held.snapshot?.provenance == .imported
-        let expected = monitor.collections[id]
         // A monitor that is older than the held state is no rollback: a cache may have kept it, the server's export may
         // have overlapped with a publication, or another sync has stored something since. Nothing is new then.
         if let expected, let timestamp = held.timestamp, timestamp >= expected, !(isImported && timestamp == expected) {
+            if held.unused.allSatisfy({ $0.reason == .older }) { session.storage.forgetRefusal(of: id) }
             return .upToDate(timestamp)
         }
         let fetched = try await fetcher.fetch(

@@ -4,8 +4,9 @@
 //     rsbench-app SOURCE DUMPS STORAGE ROOT COLLECTION
 //
 // SOURCE is `nothing` (an empty process), `embedded` (the bundle as memory of the program), `directory` or `cache`; or
-// `sync`, an app's first sync of all collections of DUMPS, of which it has none yet, into STORAGE. The server is the
-// one that the lock names. Prints one line of JSON, times in milliseconds.
+// `sync`, an app's first sync of all collections of DUMPS, of which it has none yet, into STORAGE; or `unchanged`, a
+// sync after that one, which finds all of them up to date. The server is the one that the lock names. Prints one line of
+// JSON, times in milliseconds.
 
 import RemoteSettings
 import SnapshotBundle
@@ -22,8 +23,9 @@ func fail(_ reason: String) -> Never {
 }
 
 let arguments = CommandLine.arguments
-guard arguments.count == 6, ["nothing", "embedded", "directory", "cache", "sync"].contains(arguments[1]) else {
-    fail("usage: rsbench-app nothing|embedded|directory|cache|sync DUMPS STORAGE ROOT COLLECTION")
+let sources = ["nothing", "embedded", "directory", "cache", "sync", "unchanged"]
+guard arguments.count == 6, sources.contains(arguments[1]) else {
+    fail("usage: rsbench-app \(sources.joined(separator: "|")) DUMPS STORAGE ROOT COLLECTION")
 }
 let (source, dumps, id) = (arguments[1], arguments[2], try CollectionID(arguments[5]))
 
@@ -43,17 +45,19 @@ if source == "nothing" {
         }
     let config = RemoteSettingsConfig(
         server: .custom(url: entry.server), packaged: packaged,
-        trustRoots: try TrustAnchors(parsing: [arguments[4]]), allowsPlainHTTP: source == "sync")
+        trustRoots: try TrustAnchors(parsing: [arguments[4]]), allowsPlainHTTP: ["sync", "unchanged"].contains(source))
 
     let clock = ContinuousClock()
     func milliseconds(_ duration: Duration) -> Double { duration / .milliseconds(1) }
 
     let start = clock.now
     let service = RemoteSettingsService(storageDir: arguments[3], config: config)
-    if source == "sync" {
+    if ["sync", "unchanged"].contains(source) {
         let clients = entries.keys.map { service.makeClient(collectionName: "\($0)") }
-        let updated = try firstSync(service)
-        guard updated.count == clients.count else { fail("\(updated.count) of \(clients.count) collections synced") }
+        let updated = try syncedNow(service)
+        guard updated.count == (source == "sync" ? clients.count : 0) else {
+            fail("\(updated.count) of \(clients.count) collections were updated")
+        }
         print("{\"first\": \(milliseconds(clock.now - start))}")
         exit(0)
     }
