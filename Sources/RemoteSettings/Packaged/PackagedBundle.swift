@@ -4,6 +4,12 @@ import RemoteSettingsModel
 import SnapshotBundle
 import Locks
 
+/// A payload and the SHA-256 of its bytes.
+struct HashedPayload: Sendable {
+    let payload: Payload
+    let digest: SHA256Digest
+}
+
 /// One collection in one packaged source: its entry in the source's lock, and its bundle.
 ///
 /// The bundle is opened when it is first needed, and stays open.
@@ -140,6 +146,42 @@ final class PackagedBundle: Sendable {
         return try snapshot(at: missingState == nil ? verdict.verifiedAt : now)
     }
 
+    /// The payload and its SHA-256, which nothing vouches for yet. Does I/O.
+    func hashedPayload() throws(BundleError) -> HashedPayload {
+        let bundle = try reader()
+        let (payload, digest) = try Self.payload(bundle) { text in
+            SHA256Digest(hashing: text)
+        } following: { memory, look in
+            var hasher = ContentHasher()
+            memory.follow { block in
+                hasher.update(block)
+                look(block)
+            }
+            return hasher.finish()
+        }
+        return HashedPayload(payload: payload, digest: digest)
+    }
+
+    /// Reads the bundle's snapshot if its payload is the one that a verified catalogue lists. Does I/O.
+    ///
+    /// The catalogue's signature vouches for the payload by its SHA-256. The bundle's own signature is not verified.
+    ///
+    /// - Parameters:
+    ///   - digest: the SHA-256 of the payload in the catalogue.
+    ///   - provenance: the catalogue's.
+    ///   - ahead: the bundle's payload if it was read before; `nil` reads it.
+    /// - Returns: `nil` if the payload has another hash.
+    /// - Throws: `BundleError`.
+    func snapshot(
+        listedAs digest: SHA256Digest, provenance: Provenance, ahead: HashedPayload?
+    ) throws(BundleError) -> Snapshot? {
+        let hashed = if let ahead { ahead } else { try hashedPayload() }
+        guard hashed.digest == digest else { return nil }
+        let bundle = try reader()
+        let claim = UnverifiedSnapshot(collection: id, payload: hashed.payload, metadata: try bundle.metadata())
+        return Snapshot(vouchingFor: claim, chain: try bundle.chain(), provenance: provenance)
+    }
+
     /// What vouches for a payload, as far as it could be read and verified in parallel. The rest is `nil`.
     private struct Ahead {
         var metadata: CollectionMetadata?
@@ -160,14 +202,38 @@ final class PackagedBundle: Sendable {
             }
             return Ahead(metadata: metadata, chain: chain, message: message)
         }
+        return try Self.payload(bundle) { text in
+            vouched { SignedMessage(text) }
+        } following: { memory, look in
+            vouched {
+                var beginning = SignedMessage.Beginning()
+                memory.follow { block in
+                    beginning.append(block)
+                    look(block)
+                }
+                return SignedMessage(memory.bytes, continuing: beginning)
+            }
+        }
+    }
+
+    /// Inflates and indexes a bundle's payload, and hashes it in parallel.
+    ///
+    /// - Parameters:
+    ///   - hash: hashes a payload that is stored, not deflated.
+    ///   - following: hashes the part that is inflated so far while the rest is inflated. It must show each block to its
+    ///     second argument.
+    private static func payload<Hashed: Sendable>(
+        _ bundle: BundleReader, hash: @Sendable (Bytes) -> Hashed,
+        following: @Sendable (GrowingMemory, (Span<UInt8>) -> Void) -> Hashed
+    ) throws(BundleError) -> (Payload, Hashed) {
         guard let memory = try bundle.payloadMemory() else {
             let text = try bundle.payloadText()
-            let (payload, ahead) = sideBySide(bytes: text.count) {
+            let (payload, hashed) = sideBySide(bytes: text.count) {
                 Result { () throws(BundleError) in try bundle.payload(parsing: text) }
             } _: {
-                vouched { SignedMessage(text) }
+                hash(text)
             }
-            return (try payload.get(), ahead)
+            return (try payload.get(), hashed)
         }
         let (read, followed) = sideBySide(bytes: memory.capacity) {
             let inflated = Result { () throws(BundleError) in try bundle.inflatePayload(into: memory) }
@@ -177,16 +243,8 @@ final class PackagedBundle: Sendable {
             return (inflated, payload)
         } _: {
             var crc: UInt32 = 0
-            let ahead = vouched {
-                // The part that is inflated so far is hashed while the rest is inflated.
-                var beginning = SignedMessage.Beginning()
-                memory.follow { block in
-                    beginning.append(block)
-                    crc = crc32(of: block, continuing: crc)
-                }
-                return SignedMessage(memory.bytes, continuing: beginning)
-            }
-            return (crc, ahead)
+            let hashed = following(memory) { crc = crc32(of: $0, continuing: crc) }
+            return (crc, hashed)
         }
         try read.0.get()
         _ = try bundle.payloadText(in: memory, crc: followed.0)

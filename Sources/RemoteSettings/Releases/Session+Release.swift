@@ -45,6 +45,9 @@ extension Session {
         return view
     }
 
+    /// Whether the catalogue was already looked for.
+    var knowsRelease: Bool { release.withLock { $0.found != nil } }
+
     /// - Returns: the view in use from now on. It is `known` if what was found is the same state or cannot replace it.
     private func successor(of known: ReleaseView, _ found: ReleaseView?) -> ReleaseView {
         guard let found, found.snapshot.payload != known.snapshot.payload else { return known }

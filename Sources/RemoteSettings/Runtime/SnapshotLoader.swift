@@ -137,8 +137,10 @@ struct SnapshotLoader: Sendable {
     ///
     /// The state may be packaged, stored, or about to be stored by a process that has already shown the release. If
     /// there is none, or if the release does not list the collection, the newest state is used.
-    func load(_ id: CollectionID, of view: ReleaseView) -> HeldState {
-        if let held = listedState(id, of: view) { return held }
+    ///
+    /// - Parameter ahead: what ``readAhead(_:)`` has read.
+    func load(_ id: CollectionID, of view: ReleaseView, ahead: ReadAhead? = nil) -> HeldState {
+        if let held = listedState(id, of: view, ahead: ahead) { return held }
         var held = load(id)
         held.view = view
         // The newest state may be the listed one, if it was put there since the first look.
@@ -146,13 +148,33 @@ struct SnapshotLoader: Sendable {
         return held
     }
 
-    private func listedState(_ id: CollectionID, of view: ReleaseView) -> HeldState? {
+    /// The packaged bundles of a collection, and the payload of the newest one.
+    struct ReadAhead: Sendable {
+        let bundles: [PackagedBundle]
+        let payload: HashedPayload
+    }
+
+    /// Reads the packaged bundle that the catalogue probably lists, while the catalogue is verified on another thread.
+    ///
+    /// It is the newest one, if its directory is not as trusted as the program, and if nothing is stored. Nothing
+    /// vouches for it yet. Does I/O.
+    func readAhead(_ id: CollectionID) -> ReadAhead? {
+        do { guard try storage.identity(id) == nil else { return nil } } catch { return nil }
+        var problems: [SnapshotStatus.Unused] = []
+        let bundles = packaged.bundles(of: id, problems: &problems)
+        guard let newest = bundles.first, !newest.isTrusted, (try? check(newest)) != nil,
+            let payload = try? newest.hashedPayload()
+        else { return nil }
+        return ReadAhead(bundles: bundles, payload: payload)
+    }
+
+    private func listedState(_ id: CollectionID, of view: ReleaseView, ahead: ReadAhead?) -> HeldState? {
         guard let entry = view.catalogue.entries[id] else { return nil }
         var held = HeldState()
         held.view = view
         held.isOfRelease = true
         var problems: [SnapshotStatus.Unused] = []
-        let bundles = packaged.bundles(of: id, problems: &problems)
+        let bundles = ahead?.bundles ?? packaged.bundles(of: id, problems: &problems)
         for bundle in bundles { note(bundle, &held) }
         held.bundles = bundles.filter { (try? check($0)) != nil }
         held.cacheIdentity = (try? storage.identity(id)) ?? nil
@@ -175,11 +197,10 @@ struct SnapshotLoader: Sendable {
             return held
         }
         for bundle in listed {
-            guard let snapshot = try? bundle.snapshot(verifier, now: now()),
-                view.catalogue.lists(snapshot.payload, of: id)
-            else {
-                continue
-            }
+            let read = bundle === ahead?.bundles.first ? ahead?.payload : nil
+            let snapshot = try? bundle.snapshot(
+                listedAs: entry.payload, provenance: view.snapshot.provenance, ahead: read)
+            guard let snapshot else { continue }
             held.serve(snapshot, from: .packaged(bundle.sourceName), isVerifiedHere: !bundle.isTrusted)
             return held
         }
