@@ -4,9 +4,10 @@ import NIOPosix
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// The transport of the command-line tool: AsyncHTTPClient, HTTP/1.1 with connections kept alive.
+/// The transport of the command-line tool: AsyncHTTPClient, with connections kept alive.
 ///
-/// It runs on one thread, which all transports share. Idle connections are kept for a minute.
+/// An `https` server chooses the protocol (ALPN, RFC 7301): HTTP/2 over one connection, or HTTP/1.1 over several. Plain
+/// `http` is HTTP/1.1. It runs on one thread, which all transports share. Idle connections are kept for a minute.
 package final class AsyncHTTPClientTransport: HTTPTransport {
     /// NIO's own shared group would start as many threads as there are cores, one after the other, before the first
     /// request.
@@ -14,13 +15,11 @@ package final class AsyncHTTPClientTransport: HTTPTransport {
     private let client: HTTPClient
 
     /// - Parameters:
-    ///   - jobs: the most connections to one host. Further requests to it wait for one of these while their time-out
-    ///     runs.
+    ///   - jobs: the most HTTP/1.1 connections to one host. Further requests to it wait for one of these while their
+    ///     time-out runs. Requests over HTTP/2 wait if the server allows no more streams.
     ///   - limits: its `headTimeoutSeconds` limits connecting too. Its `idleTimeoutSeconds` also applies before the
     ///     answer's head, so the shorter of the two counts there.
-    ///   - allowsHTTP2: whether HTTP/2 is used if an `https` server offers it. Apple's push service accepts only
-    ///     HTTP/2.
-    package init(jobs: Int = 8, limits: Limits = Limits(), allowsHTTP2: Bool = false) {
+    package init(jobs: Int = 8, limits: Limits = Limits()) {
         var configuration = HTTPClient.Configuration(
             redirectConfiguration: .disallow,
             timeout: .init(
@@ -28,11 +27,12 @@ package final class AsyncHTTPClientTransport: HTTPTransport {
             connectionPool: .init(
                 idleTimeout: .seconds(60), concurrentHTTP1ConnectionsPerHostSoftLimit: max(1, jobs)),
             decompression: .disabled)
-        configuration.httpVersion = allowsHTTP2 ? .automatic : .http1Only
+        configuration.httpVersion = .automatic
         // The caller repeats requests, and tells the user about it.
         configuration.connectionPool.retryConnectionEstablishment = false
         // These are the only places in which handlers can be added.
         configuration.http1_1ConnectionDebugInitializer = InterimAnswers.add
+        configuration.http2ConnectionDebugInitializer = HTTP2Failures.add
         configuration.http2StreamChannelDebugInitializer = HTTP2Answers.add
         // Nothing reads the spans, and each would cost parsing the request's URL.
         configuration.tracing.tracer = nil
@@ -75,16 +75,37 @@ package final class AsyncHTTPClientTransport: HTTPTransport {
         var outgoing = outgoing
         for field in request.headers.fields { outgoing.headers.add(name: field.name, value: field.value) }
         let failure = FailureTranslation(request)
-        let answer: HTTPClientResponse
-        do {
-            answer = try await client.execute(outgoing, deadline: .now() + TimeAmount(request.headTimeout))
-        } catch {
-            throw failure.beforeHead(error)
-        }
+        let answer = try await head(
+            of: outgoing, deadline: .now() + TimeAmount(request.headTimeout), failure, repetitions: Self.repetitions)
         var headers = HTTPHeaders()
         for (name, value) in answer.headers { headers.add(name, value) }
         let wire = WireBody(answer.body, announced: headers["Content-Length"].flatMap { Int($0) }, failure: failure)
-        return HTTPResponse(status: Int(answer.status.code), headers: headers, body: wire)
+        var response = HTTPResponse(status: Int(answer.status.code), headers: headers, body: wire)
+        response.isMultiplexed = answer.version == .http2
+        return response
+    }
+}
+
+extension AsyncHTTPClientTransport {
+    /// How often a request is sent again that the server has not processed.
+    ///
+    /// nginx, for one, ends a connection after 1,000 requests, and leaves out those that are on their way by then.
+    private static let repetitions = 8
+
+    private func head(
+        of outgoing: HTTPClientRequest, deadline: NIODeadline, _ failure: FailureTranslation, repetitions: Int
+    ) async throws(HTTPError) -> HTTPClientResponse {
+        do {
+            return try await client.execute(outgoing, deadline: deadline)
+        } catch {
+            guard repetitions > 0, Self.isUnprocessed(error) else { throw failure.beforeHead(error) }
+        }
+        return try await head(of: outgoing, deadline: deadline, failure, repetitions: repetitions - 1)
+    }
+
+    private static func isUnprocessed(_ error: any Error) -> Bool {
+        // AsyncHTTPClient says "cancelled" of a request that it was about to send when the server's GOAWAY arrived.
+        error is NotProcessed || (error as? HTTPClientError == .cancelled && !Task.isCancelled)
     }
 }
 

@@ -63,6 +63,8 @@ struct FailureTranslation: Sendable {
             return self.error(.notHTTP("\(error)"))
         case let error as IOError:
             return self.error(.connection(Self.text(of: error)))
+        case is NotProcessed:
+            return self.error(.connection("the server has not processed the request, again and again"))
         case let error as NIOHTTP2Errors.StreamClosed:
             return self.error(.connection("the HTTP/2 stream was closed with code \(error.errorCode.networkCode)"))
         default:

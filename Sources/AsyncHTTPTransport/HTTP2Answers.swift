@@ -2,7 +2,13 @@ import NIOCore
 import NIOHTTP1
 import NIOHTTP2
 
-/// Refuses what a server must not send on an HTTP/2 stream, before AsyncHTTPClient sees it.
+/// The server has not processed the request, so it may be sent again (RFC 9113, section 8.7).
+///
+/// The server has said so for the stream, or for all streams after the last one that it answers on the connection.
+struct NotProcessed: Error {}
+
+/// Refuses what a server must not send on an HTTP/2 stream, before AsyncHTTPClient sees it. It also tells apart the streams
+/// that the server has not processed.
 ///
 /// NIOHTTP2 (1.46) passes any `:status` on. Its codec traps if the status is empty, and AsyncHTTPClient (1.37) traps if
 /// it is 101 or no number of three digits. So a server could end the process with one header field.
@@ -18,6 +24,8 @@ final class HTTP2Answers: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     private var state = State.beforeHead
+    /// The code of the server's RST_STREAM.
+    private var reset: HTTP2ErrorCode?
 
     /// Adds the handler before the codec of a stream that AsyncHTTPClient has set up.
     @Sendable static func add(to channel: any Channel) -> EventLoopFuture<Void> {
@@ -33,6 +41,7 @@ final class HTTP2Answers: ChannelInboundHandler, RemovableChannelHandler {
             switch unwrapInboundIn(data) {
             case .headers(let frame): takes(frame)
             case .data(let frame): takes(frame)
+            case .rstStream(let code): takes(code)
             default: true
             }
         guard isAllowed else {
@@ -42,6 +51,17 @@ final class HTTP2Answers: ChannelInboundHandler, RemovableChannelHandler {
             return
         }
         context.fireChannelRead(data)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // NIOHTTP2 closes the streams that a GOAWAY leaves out as if they had been cancelled.
+        let isLeftOut = reset == nil && (error as? NIOHTTP2Errors.StreamClosed)?.errorCode == .cancel
+        context.fireErrorCaught(state == .beforeHead && (isLeftOut || reset == .refusedStream) ? NotProcessed() : error)
+    }
+
+    private func takes(_ code: HTTP2ErrorCode) -> Bool {
+        reset = reset ?? code
+        return true
     }
 
     private func takes(_ frame: HTTP2Frame.FramePayload.Headers) -> Bool {

@@ -85,6 +85,8 @@ public struct HTTPResponse {
     public var body: any HTTPBody
     /// Whether the body is already decompressed, though the headers name a `Content-Encoding`.
     public var isDecoded: Bool
+    /// Whether the answer came over a connection that carries many requests at once (HTTP/2).
+    package var isMultiplexed = false
 
     /// - Parameters:
     ///   - status: the status code, 100 to 599.

@@ -67,6 +67,7 @@ extension ServerClient {
                 idleTimeout: .seconds(idleSeconds ?? limits.idleTimeoutSeconds),
                 wireLimit: isOver || idleSeconds != nil ? .max : sum)
             var response = try await transport.send(request)
+            noteProtocol(response, of: url)
             if idleSeconds == nil || response.status != 200 {
                 response.body = MeteredBody(
                     response.body, of: request, until: deadline, limits: limits, uptime: environment.uptime)
@@ -87,6 +88,16 @@ extension ServerClient {
             onEvent(.redirect(from: url, to: next))
             await drain(&answer)
             url = next
+        }
+    }
+
+    private func noteProtocol(_ response: HTTPResponse, of url: HTTPURL) {
+        shared.withLock { state in
+            if response.isMultiplexed {
+                state.multiplexed.insert(url.origin)
+            } else if !state.multiplexed.isEmpty {
+                state.multiplexed.remove(url.origin)
+            }
         }
     }
 

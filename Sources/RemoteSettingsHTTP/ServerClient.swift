@@ -40,6 +40,8 @@ package final class ServerClient: Sendable {
             var refusals = BackoffState()
             var metrics = HTTPMetrics()
             var alerts: Set<String> = []
+            /// The origins whose last answer came over a connection that carries many requests at once.
+            var multiplexed: Set<String> = []
         }
 
         private let state: Mutex<State>
@@ -97,6 +99,11 @@ package final class ServerClient: Sendable {
 
     /// The requests so far.
     package var metrics: HTTPMetrics { shared.withLock { $0.metrics } }
+
+    /// Whether the last answer of the URL's origin came over a connection that carries many requests at once (HTTP/2).
+    package func isMultiplexed(_ url: HTTPURL) -> Bool {
+        shared.withLock { !$0.multiplexed.isEmpty && $0.multiplexed.contains(url.origin) }
+    }
 
     /// The server's root document. Its `capabilities.attachments.base_url` makes an ``AttachmentsURL``.
     package func rootDocument() async throws(HTTPError) -> ServerDocument {

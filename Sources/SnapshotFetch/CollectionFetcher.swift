@@ -57,7 +57,9 @@ package struct CollectionFetcher: Sendable {
     /// - Returns: `nil` if the server has nothing newer than the base, unless ``Wanted/needsState`` is set.
     package func fetch(_ wanted: Wanted) async throws(FetchError) -> Fetched? {
         guard let gate else { return try await fetchUngated(wanted) }
-        return try await gate.pass { () async throws(FetchError) in try await fetchUngated(wanted) }
+        return try await gate.pass(to: client.server.root) { () async throws(FetchError) in
+            try await fetchUngated(wanted)
+        }
     }
 
     private func fetchUngated(_ wanted: Wanted) async throws(FetchError) -> Fetched? {

@@ -8,6 +8,20 @@ import Testing
 struct RequestGateTests {
     private struct Refused: Error {}
 
+    private let plain: HTTPURL
+    private let other: HTTPURL
+
+    init() throws {
+        plain = try HTTPURL("https://plain.example/v1")
+        other = try HTTPURL("https://other.example/v1")
+    }
+
+    private static func gate(
+        connections: Int, streams: Int = 1, multiplexed: @escaping @Sendable (HTTPURL) -> Bool = { _ in false }
+    ) -> RequestGate {
+        RequestGate(connections: connections, streams: streams, isMultiplexed: multiplexed)
+    }
+
     /// How many are inside, now and at the most.
     private final class Room: Sendable {
         private let counts = Mutex((now: 0, most: 0, all: 0))
@@ -28,22 +42,48 @@ struct RequestGateTests {
 
     @Test(arguments: [1, 3])
     func noMoreThanItsWidthAtOnce(width: Int) async {
-        let gate = RequestGate(width: width)
+        let gate = Self.gate(connections: width)
         let room = Room()
         await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<30 { group.addTask { await gate.pass { await room.visit() } } }
+            for _ in 0..<30 { group.addTask { await gate.pass(to: plain) { await room.visit() } } }
         }
         #expect(room.all == 30)
         #expect((1...width).contains(room.most))
     }
 
+    /// Each kind of origin has places of its own.
+    @Test func anOriginThatSpeaksHTTP2IsAskedMoreAtOnce() async {
+        let gate = Self.gate(connections: 2, streams: 7) { [other] in $0 == other }
+        let (few, many) = (Room(), Room())
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<30 {
+                group.addTask { await gate.pass(to: plain) { await few.visit() } }
+                group.addTask { await gate.pass(to: other) { await many.visit() } }
+            }
+        }
+        #expect((few.all, many.all) == (30, 30))
+        #expect((1...2).contains(few.most))
+        #expect((3...7).contains(many.most))
+    }
+
+    /// The first answer shows the protocol, and then those that wait pass together.
+    @Test func whoWaitsPassesAsSoonAsTheProtocolIsKnown() async {
+        let room = Room()
+        let gate = Self.gate(connections: 1, streams: 20) { _ in room.all > 0 }
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<20 { group.addTask { await gate.pass(to: plain) { await room.visit() } } }
+        }
+        #expect(room.all == 20)
+        #expect(room.most > 1)
+    }
+
     /// A body that throws gives its place back.
     @Test func errorsLeave() async {
-        let gate = RequestGate(width: 1)
+        let gate = Self.gate(connections: 1)
         for _ in 0..<3 {
-            await #expect(throws: Refused.self) { try await gate.pass { throw Refused() } }
+            await #expect(throws: Refused.self) { try await gate.pass(to: plain) { throw Refused() } }
         }
-        #expect(await gate.pass { 7 } == 7)
+        #expect(await gate.pass(to: plain) { 7 } == 7)
     }
 
     private final class Door: Sendable {
@@ -58,13 +98,13 @@ struct RequestGateTests {
     }
 
     @Test func waitersPassInTheOrderInWhichTheyCame() async throws {
-        let gate = RequestGate(width: 1)
+        let gate = Self.gate(connections: 1)
         let door = Door()
-        var tasks = [Task { await gate.pass { await door.opened() } }]
+        var tasks = [Task { await gate.pass(to: plain) { await door.opened() } }]
         for number in 0..<5 {
             // Long enough for each to reach the gate before the next one.
             try await Task.sleep(for: .milliseconds(20))
-            tasks.append(Task { await gate.pass { door.pass(number) } })
+            tasks.append(Task { await gate.pass(to: plain) { door.pass(number) } })
         }
         try await Task.sleep(for: .milliseconds(20))
         door.open()

@@ -21,7 +21,8 @@ struct AttachmentGatherer: Sendable {
     let gate: RequestGate
     let attachmentsURL: AttachmentsURLSource
     let deflaters: DeflaterPool
-    let jobs: Int
+    /// The most attachments of a collection that are prepared for the gate at once.
+    let width: Int
     let limits: Limits
     let onEvent: @Sendable (RefreshEvent) -> Void
 
@@ -91,7 +92,7 @@ extension AttachmentGatherer {
     private func download(
         _ missing: [WantedAttachment], of id: CollectionID, at base: AttachmentsURL, into staged: StagedAttachments
     ) async throws {
-        _ = try await missing.concurrentMap(width: jobs) { next in
+        _ = try await missing.concurrentMap(width: width) { next in
             try await downloadOne(next, of: id, at: base, into: staged)
         }
     }
@@ -99,7 +100,7 @@ extension AttachmentGatherer {
     private func downloadOne(
         _ attachment: WantedAttachment, of id: CollectionID, at base: AttachmentsURL, into staged: StagedAttachments
     ) async throws {
-        try await gate.pass {
+        try await gate.pass(to: base.url) {
             do {
                 if attachment.size <= Self.smallSize {
                     try await downloadSmall(attachment, of: id, at: base, into: staged)
@@ -233,7 +234,7 @@ extension AttachmentGatherer {
         let file = try WritableFile(creating: path)
         defer { file.abandon() }
         var offset = 0
-        try await gate.pass {
+        try await gate.pass(to: base.url) {
             try await client.attachmentsZip(id, at: base) { part in
                 switch part {
                 case .start(let start) where start.offset == offset: break

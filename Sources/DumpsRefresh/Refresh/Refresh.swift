@@ -22,8 +22,11 @@ package struct Refresh: Sendable {
         package var isLocked = false
         /// The largest age of a bundle whose pin has ended; `nil` for any age.
         package var maxAge: Duration?
-        /// Requests under way at once.
+        /// The most requests under way at once, and the most connections, to origins that speak HTTP/1.1.
         package var jobs = 8
+        /// The most requests under way at once to origins that speak HTTP/2, over one connection. RFC 9113, section
+        /// 6.5.2, recommends that a server allow at least 100.
+        package var streams = 100
         /// The monitor's timestamp that an update event announced: caches are not asked for an older state. `nil` for
         /// none.
         package var expected: Timestamp?
@@ -270,21 +273,24 @@ package struct Refresh: Sendable {
         _ plan: [PlannedCollection], _ step: CatalogueStep.Result, _ chains: ChainStore,
         keeping known: [CollectionOutcome]
     ) async -> [CollectionOutcome] {
-        let gate = RequestGate(width: options.jobs)
+        let gate = RequestGate(
+            connections: options.jobs, streams: options.streams, isMultiplexed: client.isMultiplexed)
         let deflaters = DeflaterPool()
         let refresher = CollectionRefresher(
             directory: directory,
             fetcher: CollectionFetcher(client: client, chains: chains, policy: policy, gate: gate),
             gatherer: AttachmentGatherer(
                 client: client, directory: directory, gate: gate,
-                attachmentsURL: AttachmentsURLSource(), deflaters: deflaters, jobs: options.jobs,
+                attachmentsURL: AttachmentsURLSource(), deflaters: deflaters, width: max(options.jobs, options.streams),
                 limits: limits, onEvent: onEvent),
             deflaters: deflaters,
             policy: policy, server: "\(client.server)", limits: limits,
             holdsBack: configuration.totalBudget != nil || configuration.release != nil,
             release: step.catalogue?.number ?? 0)
         let packed = Dictionary(known.filter(\.isHeldBack).map { ($0.id, $0) }) { first, _ in first }
-        return await plan.concurrentMap(width: options.jobs) { planned in
+        // The monitor's answer has shown the protocol.
+        let width = client.isMultiplexed(client.server.root) ? options.streams : options.jobs
+        return await plan.concurrentMap(width: width) { planned in
             if let settled = settled(planned, step) {
                 onEvent(.finished(settled))
                 return settled

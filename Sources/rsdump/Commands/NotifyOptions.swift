@@ -116,7 +116,7 @@ struct NotifyOptions: ParsableArguments {
         _ recipients: [Notifier.Recipient], keeping path: String, _ change: () async throws -> Value,
         state: () async throws -> Notifier.State
     ) async throws -> (Value, [Notifier.Outcome]) {
-        let transport = AsyncHTTPClientTransport(allowsHTTP2: true)
+        let transport = AsyncHTTPClientTransport()
         let notifier = Notifier(
             recipients, keeping: path, userAgent: UserAgent(name: "rsdump", version: RSDump.version)
         ) { request, body throws(HTTPError) in

@@ -54,8 +54,11 @@ struct RefreshCommand: AsyncParsableCommand {
     @Flag(help: "Download all records again, not only those that are newer than the bundles.")
     var full = false
 
-    @Option(help: ArgumentHelp("How many requests run at once, 1 to 64.", valueName: "n"))
-    var jobs = 8
+    @Option(
+        help: ArgumentHelp(
+            "How many requests run at once, 1 to 100. If it is not given, 8 over HTTP/1.1 and 100 over HTTP/2.",
+            valueName: "n"))
+    var jobs: Int?
 
     @Option(
         help: ArgumentHelp(
@@ -74,7 +77,7 @@ struct RefreshCommand: AsyncParsableCommand {
     var noProgress = false
 
     func validate() throws {
-        guard (1...64).contains(jobs) else { throw ValidationError("--jobs is \(jobs), expected 1 to 64") }
+        if let jobs, !(1...100).contains(jobs) { throw ValidationError("--jobs is \(jobs), expected 1 to 100") }
         if locked && (dryRun || full) {
             throw ValidationError("--locked goes neither with --dry-run nor with --full")
         }
@@ -93,7 +96,7 @@ struct RefreshCommand: AsyncParsableCommand {
         options.isDryRun = dryRun
         options.isLocked = locked
         options.maxAge = maxAge?.duration
-        options.jobs = jobs
+        if let jobs { (options.jobs, options.streams) = (jobs, jobs) }
         let (report, told) = try await notify.telling(of: opened.directory, opened.configuration) {
             try await opened.refresh(collections, options: options, progress: progress)
         }

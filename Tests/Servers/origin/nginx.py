@@ -35,18 +35,44 @@ http {{
     gzip off;
     server {{
         listen {host}:{port};
-        {https}
-        root {folder}/files;
+        {files}
+    }}
+    {https}
+}}
+"""
+
+FILES = """\
+root {folder}/files;
         location = /v1/ {{ default_type application/json; try_files /v1/index.json =404; }}
         location ~ /changeset$ {{
             # Plain files know no delta: as with an unknown _since, the answer is the whole collection, elsewhere.
-            if ($arg__since) {{ return 307 http://$http_host$uri?_expected=$arg__expected; }}
+            if ($arg__since) {{ return 307 $scheme://$http_host$uri?_expected=$arg__expected; }}
             default_type application/json;
             try_files $uri.json =404;
         }}
         location / {{ try_files $uri =404; }}
+"""
+
+HTTPS = """\
+    ssl_certificate {folder}/certificate.pem;
+    ssl_certificate_key {folder}/key.pem;
+    server {{
+        listen {host}:{http2} ssl http2;
+        {files}
     }}
-}}
+    server {{
+        listen {host}:{http1} ssl;
+        {files}
+    }}
+    upstream behind {{ server {host}:{behind}; keepalive 64; }}
+    server {{
+        listen {host}:{proxy} ssl http2;
+        location / {{
+            proxy_pass http://behind;
+            proxy_http_version 1.1;
+            proxy_set_header Connection "";
+        }}
+    }}
 """
 
 
@@ -62,8 +88,10 @@ def free_port():
 class Nginx:
     """Runs for as long as a `with` block does.
 
-    `within` is the beginning of a command that runs nginx in a network namespace, in which `host` is an address. With
-    `https`, the next port has the same files over TLS, by HTTP/2 or 1.1, with a certificate that nobody trusts.
+    `within` is the beginning of a command that runs nginx in a network namespace, in which `host` is an address.
+
+    With `https`, `http2` and `http1` have the same files over TLS, by HTTP/2 or 1.1 and by 1.1 alone, and `proxy` is over
+    HTTP/2 what a server at port `behind` answers. The certificate is in certificate.pem, and nobody trusts it.
     """
 
     def __init__(self, folder, port=None, host="127.0.0.1", within=(), https=False):
@@ -72,6 +100,7 @@ class Nginx:
         self.host, self.within, self.https = host, within, https
         self.files = self.folder / "files"
         self.url = f"http://{host}:{self.port}/v1"
+        self.http2, self.http1, self.proxy, self.behind = range(self.port + 1, self.port + 5)
         self.log = self.folder / "access.jsonl"
         self.process = None
 
@@ -98,16 +127,20 @@ class Nginx:
         raise RuntimeError(f"nginx did not answer on port {self.port}")
 
     def configuration(self, user):
-        https = self.listen_https() if self.https else ""
-        return CONFIGURATION.format(user=user, folder=self.folder, port=self.port, host=self.host, https=https)
+        files = FILES.format(folder=self.folder)
+        https = self.listen_https(files) if self.https else ""
+        return CONFIGURATION.format(
+            user=user, folder=self.folder, port=self.port, host=self.host, files=files, https=https)
 
-    def listen_https(self):
+    def listen_https(self, files):
         key, certificate = self.folder / "key.pem", self.folder / "certificate.pem"
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "7",
-             "-subj", f"/CN={self.host}", "-keyout", key, "-out", certificate], check=True, capture_output=True)
-        return (f"listen {self.host}:{self.port + 1} ssl http2; ssl_certificate {certificate}; "
-                f"ssl_certificate_key {key};")
+             "-subj", f"/CN={self.host}", "-addext", f"subjectAltName=IP:{self.host}", "-keyout", key, "-out", certificate],
+            check=True, capture_output=True)
+        return HTTPS.format(
+            folder=self.folder, host=self.host, files=files, http2=self.http2, http1=self.http1, proxy=self.proxy,
+            behind=self.behind)
 
     def __exit__(self, *_):
         self.process.terminate()

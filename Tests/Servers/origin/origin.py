@@ -21,7 +21,9 @@ from nginx import Nginx
 def make(server, folder, port=None, **options):
     """An Nginx with these options, not started yet, that serves what `server` answers now."""
     nginx = Nginx(folder, port, **options)
-    Crawl(server.url, server.data / "attachments", nginx.files / "v1", nginx.url).run()
+    # Relative addresses are right for each scheme and port.
+    address = "/v1" if nginx.https else nginx.url
+    Crawl(server.url, server.data / "attachments", nginx.files / "v1", address).run()
     return nginx
 
 
