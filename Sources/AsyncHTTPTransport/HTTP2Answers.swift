@@ -7,8 +7,8 @@ import NIOHTTP2
 /// The server has said so for the stream, or for all streams after the last one that it answers on the connection.
 struct NotProcessed: Error {}
 
-/// Refuses what a server must not send on an HTTP/2 stream, before AsyncHTTPClient sees it. It also tells apart the streams
-/// that the server has not processed.
+/// Refuses what a server must not send on an HTTP/2 stream, before AsyncHTTPClient sees it. It also tells apart the
+/// streams that the server has not processed.
 ///
 /// NIOHTTP2 (1.46) passes any `:status` on. Its codec traps if the status is empty, and AsyncHTTPClient (1.37) traps if
 /// it is 101 or no number of three digits. So a server could end the process with one header field.

@@ -7,7 +7,7 @@ import Testing
 import UpdateEvents
 
 /// What a listener hears of what is published, without a call by the app.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct RealTimeTests {
     let place: ConfigPlace
     let time = SteppedTime(chance: 0.5)

@@ -8,7 +8,7 @@ import Testing
 @testable import RemoteSettings
 
 /// The update channel of a service, by a clock that a test moves and a source that says what a test tells it to.
-@Suite(.timeLimit(.minutes(2 * slowness)))
+@Suite(.timeLimit(.minutes(10 * slowness)))
 struct UpdateChannelTests {
     let place: Workplace
     let time = SteppedTime(chance: 0.5)

@@ -220,8 +220,8 @@ final class PackagedBundle: Sendable {
     ///
     /// - Parameters:
     ///   - hash: hashes a payload that is stored, not deflated.
-    ///   - following: hashes the part that is inflated so far while the rest is inflated. It must show each block to its
-    ///     second argument.
+    ///   - following: hashes the part that is inflated so far while the rest is inflated. It must show each block to
+    ///     its second argument.
     private static func payload<Hashed: Sendable>(
         _ bundle: BundleReader, hash: @Sendable (Bytes) -> Hashed,
         following: @Sendable (GrowingMemory, (Span<UInt8>) -> Void) -> Hashed
