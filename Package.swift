@@ -359,7 +359,7 @@ let package = Package(
                 "Deflate", "MozillaLZ4", "FileStorage", "RemoteSettings", "Dumps", "DumpsRefresh",
                 "SnapshotExchange", "SnapshotOrigin", "SnapshotPage", "AuthoredText", "CollectionSources",
                 "FirebaseFormats", "SigningKeys",
-                "ConfigParameters", "RemoteConfiguration", "UpdateEvents",
+                "ConfigParameters", "RemoteConfiguration", "UpdateEvents", "InMemoryOrigin",
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "Crypto", package: "swift-crypto"),

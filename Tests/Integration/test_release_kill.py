@@ -8,9 +8,13 @@ import random
 import secrets
 import signal
 import subprocess
+import threading
 import time
+import types
 
 import rsdump
+from dumps import Dumps
+from mirror import Mirror
 from serve import Serving
 
 PROGRAM = rsdump.REPOSITORY / ".build/debug/release-process"
@@ -93,3 +97,41 @@ def test_every_reader_sees_one_release(tmp_path):
         sync_to(shop.number, storage, server, shop)
     assert killed > ROUNDS / 4
     assert sorted(path.name for path in (storage / "main").iterdir()) == sorted(f"{name}.snapshot" for name in NAMES)
+
+
+def test_who_syncs_from_a_mirror_while_it_is_exported_gets_one_release(tmp_path):
+    """A sync makes several requests, and the mirror's tree may change between any two of them."""
+    rounds = 6
+    shop = Shop(tmp_path)
+    shop.publish("--origin", "shop")
+    mirror = Mirror(tmp_path / "nginx")
+    dumps = Dumps(tmp_path / "dumps")
+    storage = tmp_path / "storage"
+    server = types.SimpleNamespace(url=mirror.origin)
+    ended, printed = threading.Event(), []
+    assert mirror.publish(dumps).code == rsdump.DONE
+
+    def follow():
+        while not ended.is_set():
+            syncing = process("sync", storage, server, shop)
+            printed.append((syncing.communicate(timeout=60)[0], syncing.returncode))
+
+    with mirror:
+        sync_to(1, storage, server, shop)
+        readers = [process("read", storage, server, shop, stdin=subprocess.PIPE) for _ in range(2)]
+        followers = [threading.Thread(target=follow) for _ in range(2)]
+        for each in followers:
+            each.start()
+        for _ in range(rounds):
+            shop.publish()
+            exported = mirror.publish(dumps)
+            assert exported.code == rsdump.DONE, str(exported)
+        ended.set()
+        for each in followers:
+            each.join()
+        sync_to(rounds + 1, storage, server, shop)
+        for reader in readers:
+            told = reader.communicate(timeout=60)[0]
+            assert reader.returncode == 0, told
+            assert set(map(int, told.split())) <= set(range(1, rounds + 2)) and len(told.split()) > 1, told
+    assert sum(code == 0 for _, code in printed) > rounds / 2, printed

@@ -20,8 +20,8 @@ package struct FuzzProgram: Sendable {
     }
 
     /// Called before the fuzzer's first run. With RSFUZZ_SEEDS, writes the seeds there and ends. With RSFUZZ_ROUNDS,
-    /// runs as many inputs as that says, the same on every machine, and ends; RSFUZZ_INPUT names the file that has the
-    /// last.
+    /// runs as many inputs as that says, the same on every machine, prints their number and ends. A target that costs
+    /// more runs fewer. RSFUZZ_INPUT names the file that has the last input.
     package func begin() {
         let target = chosen
         let environment = ProcessInfo.processInfo.environment
@@ -33,12 +33,14 @@ package struct FuzzProgram: Sendable {
                 }
             } else if let rounds = environment["RSFUZZ_ROUNDS"].flatMap(Int.init) {
                 let place = environment["RSFUZZ_INPUT"].map { URL(filePath: $0) }
+                let count = max(1, rounds / target.cost)
                 try target.run(
                     from: try target.seeds(SeedSource(root: root, isRepeatable: true))
                 ) { round, input in
                     if let place { try Data(input).write(to: place) }
-                    return round < rounds
+                    return round < count
                 }
+                print("\(count) runs")
             } else {
                 return
             }

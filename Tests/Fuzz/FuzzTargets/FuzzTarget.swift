@@ -7,6 +7,9 @@ package struct FuzzTarget: Sendable {
     package let summary: String
     /// The longest input, in bytes.
     package let longest: Int
+    /// How many times longer a run takes than one of other targets. If those are run a number of times, this one is
+    /// run so many times fewer.
+    package let cost: Int
     /// Texts that are put into inputs: the words of the format.
     package let words: [String]
     /// Inputs to begin with.
@@ -16,7 +19,7 @@ package struct FuzzTarget: Sendable {
     private let body: @Sendable ([UInt8]) throws -> Void
 
     package init(
-        _ name: String, _ summary: String, longest: Int = 4096, words: [String] = [],
+        _ name: String, _ summary: String, longest: Int = 4096, cost: Int = 1, words: [String] = [],
         seeds: @escaping @Sendable (SeedSource) throws -> [[UInt8]],
         mutate: (@Sendable (inout [UInt8], inout FuzzRandom) -> Void)? = nil,
         run: @escaping @Sendable ([UInt8]) throws -> Void
@@ -24,6 +27,7 @@ package struct FuzzTarget: Sendable {
         self.name = name
         self.summary = summary
         self.longest = longest
+        self.cost = cost
         self.words = words
         self.seeds = seeds
         self.mutate = mutate
@@ -63,7 +67,7 @@ package struct FuzzTarget: Sendable {
         .payload, .catalogue, .parameters, .configState, .propertyList, .bundle, .contents, .serverZIP, .origin,
         .configuration,
         .staging, .notes, .page, .archive, .importing, .template, .defaults, .sources, .expansion, .keys, .returned,
-        .pem, .chain,
+        .pem, .chain, .release,
     ]
 }
 
