@@ -2,7 +2,7 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import WorkThreads
 
-/// The base URL of the server's attachments. It is requested once, and only when something has to be downloaded.
+/// The base URL of the server's attachments. It is requested once, and only if something has to be downloaded.
 ///
 /// A failure is not remembered: the next call tries again. The URL is not signed, and a server may move its
 /// attachments. If nothing could be downloaded from it, ``forget(_:)`` makes the next call ask again.
@@ -30,6 +30,12 @@ package actor AttachmentsURLSource {
             self.task = nil
             throw error
         }
+    }
+
+    /// Begins to ask the server, unless that has been done. The caller does not wait.
+    package nonisolated func prepare(_ client: ServerClient) {
+        // Whoever needs the URL meets the error again.
+        _ = WorkThreads.startLikewise { _ = try? await self.value(client) }
     }
 
     /// Makes the next call ask the server again, unless the URL has already changed.

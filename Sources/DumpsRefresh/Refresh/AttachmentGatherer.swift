@@ -26,6 +26,17 @@ struct AttachmentGatherer: Sendable {
     let limits: Limits
     let onEvent: @Sendable (RefreshEvent) -> Void
 
+    /// Asks the server for the address of its attachments if one of these records has an attachment that the present
+    /// bundle does not have. The certificate chain may be fetched meanwhile, which saves a round trip.
+    func prepare(for records: RecordTable, rule: AttachmentRule, base: BundleReader?) {
+        if case .none = rule.selection { return }
+        let isNeeded = records.contains { record in
+            guard let attachment = try? record.attachment() else { return false }
+            return base?.contains(attachment.hash) != true
+        }
+        if isNeeded { attachmentsURL.prepare(client) }
+    }
+
     /// - Returns: the source of every wanted attachment. One that cannot be fetched is an error.
     func gather(
         _ wanted: [WantedAttachment], of id: CollectionID, base: BundleReader?, hasZip: Bool,

@@ -88,7 +88,9 @@ struct CollectionRefresher: Sendable {
                 outcome.notes.append("the present bundle's records cannot be read (\(error)); everything was fetched")
             }
             let base = planned.isBase(present?.head) ? old : nil
-            let fetched = try await fetcher.fetch(planned, onto: base)
+            let fetched = try await fetcher.fetch(planned, onto: base) { records in
+                gatherer.prepare(for: records, rule: planned.settings.attachments, base: present)
+            }
             if let retried = fetched.retried {
                 outcome.notes.append("a delta could not be used (\(retried)); everything was fetched")
             }
