@@ -7,7 +7,7 @@ let strict: [SwiftSetting] = [
 ]
 
 /// Tool-side dependencies are fetched only where the trait `Tools` is on, so that an app which links only the
-/// runtime never sees libarchive, NIO or Yams.
+/// runtime never sees libarchive, libyaml or NIO.
 let tools: TargetDependencyCondition? = .when(traits: ["Tools"])
 
 /// What a server-side app may want of NIO, without the rest of the tool's dependencies.
@@ -48,7 +48,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-nio-http2.git", from: "1.46.0"),
-        .package(url: "https://github.com/jpsim/Yams.git", from: "6.2.2"),
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1", traits: []),
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
@@ -57,6 +56,7 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
+        .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"]), .brew(["libyaml"])]),
         .systemLibrary(
             name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"]), .brew(["libarchive"])]),
 
@@ -178,14 +178,13 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "AuthoredText",
-            dependencies: ["RemoteSettingsModel", .product(name: "Yams", package: "Yams", condition: tools)],
+            dependencies: ["RemoteSettingsModel", .target(name: "CYAML", condition: tools)],
             swiftSettings: strict),
         .target(
             name: "Dumps",
             dependencies: [
                 "Catalogue", "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "TargetFilter", "FileStorage",
                 "AuthoredText",
-                .product(name: "Yams", package: "Yams", condition: tools),
             ],
             swiftSettings: strict),
         .target(
@@ -286,7 +285,7 @@ let package = Package(
             name: "FirebaseFormats",
             dependencies: [
                 "RemoteSettingsModel", "TargetFilter", "ConfigParameters", "DefaultsFiles", "AuthoredText",
-                "CollectionSources",
+                "CollectionSources", "FileStorage",
             ],
             swiftSettings: strict),
         .target(

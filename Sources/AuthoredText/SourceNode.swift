@@ -1,5 +1,4 @@
 import RemoteSettingsModel
-import Yams
 
 /// A value of a source file, whether it is YAML or JSON, with the line that it begins on.
 package struct SourceNode: Sendable {
@@ -136,7 +135,7 @@ extension SourceReader {
         case UInt8(ascii: "\""): return SourceNode(content: .string(try reader.string()), line: line)
         case UInt8(ascii: "t"), UInt8(ascii: "f"): return SourceNode(content: .bool(try reader.bool()), line: line)
         case UInt8(ascii: "n"):
-            // `null()` would say no at a second comma in front of it.
+            // `null()` would return false if there was a comma too many before it.
             try reader.skipValue()
             return SourceNode(content: .null, line: line)
         default: return SourceNode(content: .number(try reader.number()), line: line)
@@ -170,49 +169,24 @@ extension SourceReader {
 
 extension SourceReader {
     private func yaml(_ bytes: Bytes) throws(ConfigurationError) -> SourceNode {
-        guard let text = String(validating: bytes.array, as: UTF8.self) else {
+        guard String(validating: bytes.array, as: UTF8.self) != nil else {
             throw error(nil, "the text is not UTF-8", "save it as UTF-8")
         }
-        try YAMLText.check(bytes, file: file, canBeJSON: true, limits: limits)
-        let composed: Node?
-        do {
-            composed = try Yams.compose(yaml: text, .basic)
-        } catch let problem as YamlError {
-            throw invalid(problem)
-        } catch {
-            throw self.error(nil, "not YAML: \(error)", "correct the file")
+        guard let root = try YAMLNode.composed(bytes, file: file, canBeJSON: true, limits: limits) else {
+            throw error(nil, "the file is empty", "write records: or parameters: into it")
         }
-        guard let composed else { throw error(nil, "the file is empty", "write records: or parameters: into it") }
-        return try node(composed, depth: 0)
+        return try node(root)
     }
 
-    private func invalid(_ error: YamlError) -> ConfigurationError {
-        switch error {
-        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
-            .composer(_, let problem, let mark, _):
-            return self.error(mark.line, "not YAML: \(problem)", "correct this line")
-        case .reader(let problem, _, _, _): return self.error(nil, "not YAML: \(problem)", "correct the file")
-        case .duplicatedKeysInMapping(let duplicates, let context):
-            return self.error(
-                context.mark.line, "\(duplicates.sorted().joined(separator: ", ")) appears twice in one mapping",
-                "keep one of them")
-        default: return self.error(nil, "not YAML: \(error)", "correct the file")
-        }
-    }
-
-    private func node(_ node: Node, depth: Int) throws(ConfigurationError) -> SourceNode {
-        let line = node.mark?.line ?? 1
-        guard depth < limits.jsonDepth else {
-            throw error(line, "values nest deeper than \(limits.jsonDepth) levels", "flatten them")
-        }
-        switch node {
+    private func node(_ node: YAMLNode) throws(ConfigurationError) -> SourceNode {
+        let line = node.line
+        switch node.content {
         case .scalar(let scalar):
-            // What stands in quotes has the tag of a text, though none is written.
-            let isText = scalar.tag.rawValue == "tag:yaml.org,2002:str"
-            guard scalar.tag.rawValue.isEmpty || isText else {
-                throw error(line, "the tag \(scalar.tag.rawValue) is not supported", "write the value without it")
+            let isText = scalar.tag == "tag:yaml.org,2002:str"
+            if let tag = scalar.tag, !isText {
+                throw error(line, "the tag \(tag) is not supported", "write the value without it")
             }
-            guard scalar.style == .plain, !isText else {
+            guard scalar.isPlain, !isText else {
                 return SourceNode(content: .string(scalar.string), line: line)
             }
             guard let content = PlainScalar.content(scalar.string, limits: limits) else {
@@ -224,20 +198,14 @@ extension SourceReader {
         case .sequence(let elements):
             var list: [SourceNode] = []
             list.reserveCapacity(elements.count)
-            for element in elements { list.append(try self.node(element, depth: depth + 1)) }
+            for element in elements { list.append(try self.node(element)) }
             return SourceNode(content: .list(list), line: line)
         case .mapping(let pairs):
             var members: [SourceNode.Member] = []
             for (key, value) in pairs {
-                guard case .scalar(let name) = key else {
-                    throw error(key.mark?.line ?? line, "a key is a list or a mapping", "write a text as the key")
-                }
-                members.append(
-                    .init(
-                        key: name.string, line: key.mark?.line ?? line, value: try self.node(value, depth: depth + 1)))
+                members.append(.init(key: key.string ?? "", line: key.line, value: try self.node(value)))
             }
             return SourceNode(content: .mapping(members), line: line)
-        case .alias: throw error(line, "aliases are not supported", "write the value out")
         }
     }
 }

@@ -40,8 +40,8 @@ struct CurlFailure {
             .tls(text)
         case CURLE_URL_MALFORMAT:
             .invalidURL("libcurl does not accept it: \(text)")
-        // The status line or a field is malformed; before the head, the second is an answer without a status line, and
-        // the third a line that is longer than libcurl takes.
+        // The first code means that the status line or a field is malformed. Before the head has arrived, the second
+        // means that there is no status line, and the third that a line is longer than libcurl accepts.
         case CURLE_WEIRD_SERVER_REPLY:
             .notHTTP(text)
         case CURLE_UNSUPPORTED_PROTOCOL where !inBody, CURLE_OUT_OF_MEMORY where !inBody:

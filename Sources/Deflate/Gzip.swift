@@ -71,7 +71,7 @@ package final class GzipStream {
             consumed += step.consumed
             isAtEnd = step.isEnd
             hasMoreOutput = !step.isEnd && piece.count == Self.pieceSize
-            // Without progress, all output was taken before; but then zlib needs input, and there is some.
+            // zlib makes no progress although it has both input and room for output.
             guard step.isEnd || step.consumed > 0 || step.produced > 0 || consumed == input.count else {
                 throw .corrupt
             }

@@ -1,5 +1,4 @@
 import CollectionSources
-import Foundation
 import RemoteSettingsModel
 import TargetFilter
 
@@ -347,7 +346,7 @@ private struct ConditionParser {
             zone = try text()
         }
         try expect(")")
-        guard let utc = Self.utc(moment, zone) else {
+        guard let utc = try Self.utc(moment, zone) else {
             throw Refusal(element: nil, problem: "\(moment) in \(zone) is no time")
         }
         needs.insert(need)
@@ -424,18 +423,25 @@ private struct ConditionParser {
         Refusal(element: nil, problem: "expected \(expected), found \(token?.shown ?? "the end")")
     }
 
-    /// A local time in a time zone as RFC 3339 in UTC.
-    private static func utc(_ text: String, _ zone: String) -> String? {
-        guard text.utf8.count == 19, let wall = Timestamp(rfc3339: "\(text)Z"), let zone = TimeZone(identifier: zone)
-        else {
-            return nil
+    /// A local time in a time zone as RFC 3339 in UTC. Reads the system's file of the zone.
+    private static func utc(_ text: String, _ zone: String) throws(FirebaseCondition.Refusal) -> String? {
+        guard text.utf8.count == 19, let wall = Timestamp(rfc3339: "\(text)Z") else { return nil }
+        do throws(TimeZoneFile.Problem) {
+            let moment = try TimeZoneFile(named: zone).moment(of: Int64(wall.seconds))
+            guard moment >= 0 else { return nil }
+            return Timestamp(milliseconds: UInt64(moment) * 1000).rfc3339.replacing(".000Z", with: "Z")
+        } catch {
+            switch error {
+            case .unknown: return nil
+            case .noTimeZones:
+                throw Refusal(
+                    element: nil,
+                    problem: "expected the system's time zones in \(TimeZoneFile.folder), found none: install tzdata")
+            case .damaged:
+                throw Refusal(
+                    element: nil,
+                    problem: "the system's file of the time zone \(zone) in \(TimeZoneFile.folder) is damaged")
+            }
         }
-        // The offset is the one at that moment. If a clock change skips the hour, the time after the change counts.
-        let first = Date(timeIntervalSince1970: Double(wall.seconds))
-        let guess = first.addingTimeInterval(-Double(zone.secondsFromGMT(for: first)))
-        let moment = first.addingTimeInterval(-Double(zone.secondsFromGMT(for: guess)))
-        guard moment.timeIntervalSince1970 >= 0 else { return nil }
-        return Timestamp(milliseconds: UInt64(moment.timeIntervalSince1970) * 1000).rfc3339.replacing(
-            ".000Z", with: "Z")
     }
 }

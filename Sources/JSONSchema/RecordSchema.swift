@@ -6,10 +6,10 @@ import RemoteSettingsModel
 /// A keyword that this package does not know is an error: a schema never passes what it was meant to refuse.
 /// Annotations such as `title` are taken and have no effect. `$ref` stays inside the schema.
 package struct RecordSchema: Sendable {
-    /// Members that Kinto validates no record by (`kinto.views.records`): they are the server's own.
+    /// Members that Kinto leaves out when it validates a record (`kinto.views.records`). They belong to the server.
     package static let unvalidated: Set = ["id", "last_modified", "schema"]
 
-    /// The schemas that the schema consists of; the first is the schema itself.
+    /// The schema itself, and then the schemas inside it.
     let parts: [SchemaPart]
 
     /// Reads a schema. No I/O.
@@ -21,7 +21,7 @@ package struct RecordSchema: Sendable {
         parts = reader.parts
     }
 
-    /// What a record has that the schema does not allow, in the order of the schema's keywords; at most 20.
+    /// Everything in a record that the schema does not allow, in the order of the schema's keywords; at most 20.
     ///
     /// The members of ``unvalidated`` are left out, and are not asked for.
     package func violations(of record: JSONValue) -> [SchemaViolation] {
@@ -54,7 +54,7 @@ package struct SchemaViolation: Hashable, Sendable {
 /// One schema, with every keyword in the form in which it is validated. Schemas in it are given by their position.
 struct SchemaPart: Sendable {
     var isNever = false
-    /// Where `$ref` leads; draft 7 gives the keywords beside it no effect.
+    /// The schema that `$ref` refers to. In draft 7 the keywords beside `$ref` have no effect.
     var reference: Int?
     var types: [SchemaType] = []
     var allowed: [JSONValue]?

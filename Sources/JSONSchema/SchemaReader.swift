@@ -2,13 +2,13 @@ import RemoteSettingsModel
 
 /// Reads a schema and the schemas in it, each once, so that a `$ref` may lead back to where it is.
 struct SchemaReader {
-    /// Schemas that a schema may consist of.
+    /// The most schemas inside a schema, itself included.
     private static let most = 10_000
 
     private let document: JSONValue
     private(set) var parts: [SchemaPart] = []
     private var numbers: [[String]: Int] = [:]
-    /// Schemas that are numbered and not read yet.
+    /// Schemas that have a number but have not been read yet.
     private var waiting: [(number: Int, path: [String], schema: JSONValue)] = []
 
     init(_ document: JSONValue) {
@@ -92,7 +92,7 @@ struct SchemaReader {
             }
         case "additionalItems":
             let otherItems = try number(of: value, at: path)
-            // Without a list of items, it has no effect (JSON Schema Validation, section 6.4.2).
+            // `additionalItems` has no effect unless `items` is a list (JSON Schema Validation, section 6.4.2).
             if schema["items"]?.array != nil { part.otherItems = otherItems }
         case "contains": part.contained = try number(of: value, at: path)
         case "minItems": part.itemCount.least = try count(value, path)

@@ -6,7 +6,7 @@ struct SchemaPattern: Sendable {
     let text: String
     private static let search = try? FilterExpression(parsing: "text|regExpMatch(pattern) != null")
 
-    /// - Throws: ``SchemaFault`` if the pattern is not in ECMA-262, or has what the engine does not support.
+    /// - Throws: ``SchemaFault`` if ECMA-262 does not allow the pattern, or if the engine does not support it.
     init(_ text: String, at path: [String]) throws(SchemaFault) {
         self.text = text
         do {
@@ -39,7 +39,7 @@ enum SchemaFormat: String, CaseIterable {
 
     private static let time = try? FilterExpression(parsing: "(text|date) <= (text|date)")
 
-    /// Formats that are taken and not checked: those of draft 7, and those of Kinto's editor.
+    /// Formats that are accepted but not checked: the others of draft 7, and those of Kinto's editor.
     private static let unchecked: Set = [
         "time", "idn-email", "hostname", "idn-hostname", "ipv4", "ipv6", "iri", "iri-reference", "uri-template",
         "json-pointer", "relative-json-pointer", "data-url", "color", "textarea", "url",

@@ -1,11 +1,11 @@
 import RemoteSettingsModel
 
-/// Holds a value against a schema.
+/// Validates a value by a schema.
 struct SchemaValidation {
     private static let mostViolations = 20
-    /// Schemas that one record is held against: `$ref` and `anyOf` could otherwise multiply without end.
+    /// The most schemas that one record is validated by. Without a limit, `$ref` and `anyOf` could multiply endlessly.
     private static let mostSteps = 100_000
-    /// References and values that lead to each other.
+    /// How deep values and references may nest. References that lead to each other end there.
     private static let deepest = 200
 
     let parts: [SchemaPart]
@@ -19,7 +19,7 @@ struct SchemaValidation {
         self.parts = parts
     }
 
-    /// Like ``validate(_:_:)`` for the schema itself, which asks for no member that is not validated.
+    /// Validates by the schema itself, but does not require members that are not validated.
     mutating func validateRecord(_ record: JSONValue) {
         guard var part = parts.first else { return }
         part.required.removeAll { RecordSchema.unvalidated.contains($0) }
@@ -193,7 +193,8 @@ struct SchemaValidation {
 }
 
 extension JSONValue {
-    /// A text that two values share if they are equal by JSON Schema: numbers by value, members in any order.
+    /// A text that is the same for two values exactly if JSON Schema calls them equal: numbers are compared by value,
+    /// and members in any order.
     var comparable: String {
         switch self {
         case .number(let number): (number.int64 ?? Int64(exactly: number.double)).map { "\($0)" } ?? "\(number.double)"

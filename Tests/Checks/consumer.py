@@ -4,7 +4,7 @@
 A copy of Examples/OfflineExample in a temporary directory depends on this package by path, with `traits: []`. Then:
   - no package that only the tool needs is among its dependencies, nor fetched;
   - it builds against the library product;
-  - the program needs no shared library and no symbol of libarchive, NIO, AsyncHTTPClient, Yams or ArgumentParser, and
+  - the program needs no shared library and no symbol of libarchive, libyaml, NIO, AsyncHTTPClient or ArgumentParser, and
     libcurl only from its first request on;
   - moved alone into an empty directory, and without network where that can be arranged, it prints its records.
 So do the tests of a copy of Examples/TestedApp with the product RemoteSettingsTesting: they pass without network, and leave no
@@ -24,11 +24,11 @@ SCRATCH = ROOT / ".build-consumer"
 PUSH_SCRATCH = ROOT / ".build-consumer/push"
 TOOL_PACKAGES = {
     "swift-nio", "swift-nio-ssl", "swift-nio-http2", "swift-nio-extras", "swift-nio-transport-services",
-    "async-http-client", "yams", "swift-argument-parser", "hummingbird", "swift-service-lifecycle",
+    "async-http-client", "swift-argument-parser", "hummingbird", "swift-service-lifecycle",
     "swift-subprocess",
 }
 PUSH_PACKAGES = {"swift-nio", "swift-nio-ssl"}
-TOOL_SYMBOL = re.compile(r"^(archive_\w+|\$s\d+(NIO|AsyncHTTPClient|Yams|ArgumentParser)\w*)$")
+TOOL_SYMBOL = re.compile(r"^(archive_\w+|yaml_\w+|\$s\d+(NIO|AsyncHTTPClient|ArgumentParser)\w*)$")
 
 
 def swift(*arguments, package, scratch=SCRATCH):
@@ -85,7 +85,7 @@ def dependency_problems(package):
 
 def linkage_problems(program):
     libraries = subprocess.run(["ldd", program], check=True, stdout=subprocess.PIPE, text=True).stdout
-    for name in ("libarchive", "libcurl"):
+    for name in ("libarchive", "libcurl", "libyaml"):
         if name in libraries:
             yield f"the program does not start without {name}"
     symbols = subprocess.run(["nm", program], check=True, stdout=subprocess.PIPE, text=True).stdout

@@ -22,7 +22,7 @@ ALLOWED_PRODUCTS = {"X509", "SwiftASN1", "Crypto", "Logging"}
 NOT_IMPORTED = {"storage-process", "blocking-process", "config-process"}  # programs that tests start
 IMPORT = re.compile(r"^ *(?:@\w+(?:\([^)]*\))? +)*(?:public |package |internal |private )?"
                     r"import (?:struct |class |enum |func |protocol |typealias |let |var )?(\w+)", re.MULTILINE)
-FORBIDDEN_SYMBOL = re.compile(r"^(archive_\w+|\$s\d+NIO\w*|\$s\d+AsyncHTTPClient\w*|\$s\d+Yams\w*)$")
+FORBIDDEN_SYMBOL = re.compile(r"^(archive_\w+|yaml_\w+|\$s\d+NIO\w*|\$s\d+AsyncHTTPClient\w*)$")
 
 
 def dependencies(target):

@@ -122,12 +122,21 @@ import Testing
         #expect(try records(template("{}").source).isEmpty)
     }
 
-    /// Numbers and texts that publish would refuse later.
-    @Test(arguments: [
-        #"{"defaultValue": {"value": "\#(String(repeating: "[", count: 129))"}}"#
-    ])
-    func whatCannotBePublishedIsRefused(_ parameter: String) {
-        let error = #expect(throws: SourceProblems.self) { try template(#"{"parameters": {"a": \#(parameter)}}"#) }
+    /// Brackets in a text nest nothing, however many there are.
+    @Test func aTextOfBracketsIsKept() throws {
+        let value = String(repeating: "[", count: 1_290)
+        let found = try records(template(#"{"parameters": {"a": {"defaultValue": {"value": "\#(value)"}}}}"#).source)
+        #expect(found["a"]?["value"] == .string(value))
+    }
+
+    /// What publish would refuse later: here, more records than a collection may have.
+    @Test func whatCannotBePublishedIsRefused() {
+        var limits = Limits()
+        limits.records = 1
+        let two = #"{"parameters": {"a": {"defaultValue": {"value": "x"}}, "b": {"defaultValue": {"value": "x"}}}}"#
+        let error = #expect(throws: SourceProblems.self) {
+            try FirebaseTemplate(Bytes(utf8: two), file: "template", skipping: false, limits: limits)
+        }
         #expect(error?.description.contains("template: the result cannot be published: ") ?? false)
     }
 

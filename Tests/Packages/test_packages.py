@@ -141,7 +141,7 @@ def test_the_list_of_contents_names_what_is_linked():
     listed = json.loads(package("*.cdx.json").read_text())
     assert listed["bomFormat"] == "CycloneDX" and listed["metadata"]["component"]["name"] == "rsdump"
     names = {each["name"] for each in listed["components"]}
-    assert {"swift-nio", "swift-certificates", "async-http-client", "hummingbird", "yams", "libarchive13", "libc6"} <= names
+    assert {"swift-nio", "swift-certificates", "async-http-client", "hummingbird", "libyaml-0-2", "libarchive13", "libc6"} <= names
     assert all(each["version"] for each in listed["components"])
     assert set(listed["dependencies"][0]["dependsOn"]) == {each["bom-ref"] for each in listed["components"]}
 
@@ -218,7 +218,7 @@ def test_the_archive_runs_in_another_system(system, origin):
     with tarfile.open(package("rsdump-*-linux-*.tar.gz")) as archive:
         archive.extractall(system.root / "opt")
     [folder] = (system.root / "opt").glob("rsdump-*")
-    system.run("apt-get", "-qq", "install", "--yes", "--no-install-recommends", "libarchive13", "libstdc++6")
+    system.run("apt-get", "-qq", "install", "--yes", "--no-install-recommends", "libarchive13", "libstdc++6", "libyaml-0-2")
     program = f"/opt/{folder.name}/bin/rsdump"
     system.run(program, "add", "main/regions", "--server", f"{url}/v2", "--trust-root", trust_root, "--dumps", "/srv/dumps")
     system.run(program, "refresh", "--dumps", "/srv/dumps")

@@ -1,6 +1,5 @@
 import AuthoredText
 import RemoteSettingsModel
-import Yams
 
 extension ConfigurationEditor {
     /// Pins a collection, and replaces its present pin. Its other settings are unchanged.
@@ -29,13 +28,13 @@ extension ConfigurationEditor {
         let before = try ConfigurationReader.read(text, file: file)
         guard let settings = before.collections.first(where: { $0.id == id }) else { throw notThere(id) }
         guard let pin = settings.pin else { return nil }
-        guard let mapping = try place(of: id).mapping, mapping.style != .flow,
-            let mark = mapping.first(where: { $0.key.string == "pin" })?.key.mark
-        else { throw byHand(nil) }
+        guard let key = try place(of: id).settings?.members?.first(where: { $0.key.string == "pin" })?.key else {
+            throw byHand(nil)
+        }
         var lines = self.lines
-        let line = mark.line - 1
-        guard lines[line].prefix(mark.column - 1).allSatisfy({ $0 == " " }) else { throw byHand(mark.line) }
-        lines.removeSubrange(line..<Self.end(of: line, indent: mark.column - 1, in: lines))
+        let line = key.line - 1
+        guard lines[line].prefix(key.column - 1).allSatisfy({ $0 == " " }) else { throw byHand(key.line) }
+        lines.removeSubrange(line..<Self.end(of: line, indent: key.column - 1, in: lines))
         try adopt(lines) { configuration in
             configuration.collections.contains { $0.id == id && $0.pin == nil }
                 && configuration.collections.count == before.collections.count
@@ -49,22 +48,22 @@ extension ConfigurationEditor {
         var keyIndent: Int
         /// The indentation of its settings.
         var indent: Int
-        var mapping: Node.Mapping?
+        /// Its settings, not in brackets; `nil` if there are none.
+        var settings: YAMLNode?
     }
 
     private func place(of id: CollectionID) throws(ConfigurationError) -> Place {
         let block = try collectionsBlock()
         let root = try ConfigurationReader.compose(text, file: file)
         guard let key = block.keys.first(where: { $0.name == id.description }),
-            case .mapping(let collections)? = root.first(where: { $0.key.string == "collections" })?.value,
-            let value = collections.first(where: { $0.key.string == id.description })?.value
+            let value = root["collections"]?[id.description]
         else { throw notThere(id) }
-        var place = Place(line: key.line, keyIndent: block.indent, indent: block.indent * 2, mapping: nil)
-        guard case .mapping(let mapping) = value else { return place }
-        guard mapping.style != .flow, let first = mapping.first?.key.mark, first.line - 1 > key.line else {
+        var place = Place(line: key.line, keyIndent: block.indent, indent: block.indent * 2, settings: nil)
+        guard let members = value.members else { return place }
+        guard !value.isFlow, let first = members.first?.key, first.line - 1 > key.line else {
             throw byHand(key.line + 1)
         }
-        place.mapping = mapping
+        place.settings = value
         place.indent = first.column - 1
         return place
     }

@@ -1,6 +1,5 @@
 import AuthoredText
 import RemoteSettingsModel
-import Yams
 
 /// Edits `dumps.yaml` as text. Comments, order and spelling of everything else are preserved.
 ///
@@ -85,11 +84,11 @@ package struct ConfigurationEditor {
         guard try ConfigurationReader.read(text, file: file).server != server else { return }
         var lines = self.lines
         let root = try ConfigurationReader.compose(text, file: file)
-        if let mark = root.first(where: { $0.key.string == "server" })?.value.mark {
-            let line = lines[mark.line - 1]
-            guard let colon = line.firstIndex(of: ":") else { throw byHand(mark.line) }
-            let comment = line.range(of: " #").map { "  " + line[$0.lowerBound...].drop { $0 == " " } } ?? ""
-            lines[mark.line - 1] = line[...colon] + " " + server + comment
+        if let value = root["server"] {
+            let line = lines[value.line - 1]
+            guard let colon = line.firstIndex(of: ":") else { throw byHand(value.line) }
+            let comment = line.firstRange(of: " #").map { "  " + line[$0.lowerBound...].drop { $0 == " " } } ?? ""
+            lines[value.line - 1] = line[...colon] + " " + server + comment
         } else {
             lines.insert("server: \(server)", at: try topLevelLine())
         }
@@ -101,22 +100,21 @@ package struct ConfigurationEditor {
         guard try !ConfigurationReader.read(text, file: file).trust.roots.contains(root) else { return }
         var lines = self.lines
         let document = try ConfigurationReader.compose(text, file: file)
-        let trust = document.first { $0.key.string == "trust" }
-        if let trust, case .mapping(let mapping) = trust.value, mapping.style != .flow {
-            if let roots = mapping.first(where: { $0.key.string == "roots" }) {
-                guard case .sequence(let items) = roots.value, items.style != .flow, let mark = items.last?.mark else {
-                    throw byHand(roots.key.mark?.line)
+        let trust = document.members?.first { $0.key.string == "trust" }
+        if let trust, let members = trust.value.members, !trust.value.isFlow {
+            if let roots = members.first(where: { $0.key.string == "roots" }) {
+                guard case .sequence(let items) = roots.value.content, !roots.value.isFlow, let last = items.last else {
+                    throw byHand(roots.key.line)
                 }
-                let indent = String(repeating: " ", count: Self.indentation(lines[mark.line - 1]))
-                lines.insert("\(indent)- \"\(root)\"", at: mark.line)
+                let indent = String(repeating: " ", count: Self.indentation(lines[last.line - 1]))
+                lines.insert("\(indent)- \"\(root)\"", at: last.line)
             } else {
-                guard let line = trust.key.mark?.line else { throw byHand(nil) }
-                lines.insert(contentsOf: ["  roots:", "    - \"\(root)\""], at: line)
+                lines.insert(contentsOf: ["  roots:", "    - \"\(root)\""], at: trust.key.line)
             }
         } else if trust == nil {
             lines.insert(contentsOf: ["trust:", "  roots:", "    - \"\(root)\"", ""], at: try topLevelLine())
         } else {
-            throw byHand(trust?.key.mark?.line)
+            throw byHand(trust?.key.line)
         }
         try adopt(lines) { $0.trust.roots.contains(root) }
     }
@@ -157,20 +155,18 @@ extension ConfigurationEditor {
     func collectionsBlock() throws(ConfigurationError) -> Block {
         let root = try ConfigurationReader.compose(text, file: file)
         let lines = self.lines
-        guard let pair = root.first(where: { $0.key.string == "collections" }) else {
+        guard let pair = root.members?.first(where: { $0.key.string == "collections" }) else {
             throw ConfigurationError(
                 file: file, problem: "there is no \"collections:\"", remedy: "add a line \"collections:\" at the end")
         }
-        guard let keyLine = pair.key.mark?.line else { throw byHand(nil) }
-        guard case .mapping(let mapping) = pair.value else {
-            return Block(indent: 2, keys: [], endLine: keyLine)
-        }
+        let keyLine = pair.key.line
+        guard let members = pair.value.members else { return Block(indent: 2, keys: [], endLine: keyLine) }
         var keys: [(name: String, line: Int)] = []
-        for (key, _) in mapping {
-            guard let name = key.string, let mark = key.mark else { throw byHand(keyLine) }
+        for (key, _) in members {
+            guard let name = key.string else { throw byHand(keyLine) }
             // In the flow form {a: b}, something other than spaces precedes the key.
-            guard lines[mark.line - 1].prefix(mark.column - 1).allSatisfy({ $0 == " " }) else { throw byHand(keyLine) }
-            keys.append((name, mark.line - 1))
+            guard lines[key.line - 1].prefix(key.column - 1).allSatisfy({ $0 == " " }) else { throw byHand(keyLine) }
+            keys.append((name, key.line - 1))
         }
         guard let last = keys.last else { return Block(indent: 2, keys: [], endLine: keyLine) }
         let indent = Self.indentation(lines[last.line])
@@ -180,8 +176,10 @@ extension ConfigurationEditor {
     /// The line for a new key of the file's top level: before `collections:` and the comments right above it.
     private func topLevelLine() throws(ConfigurationError) -> Int {
         let root = try ConfigurationReader.compose(text, file: file)
-        guard let mark = root.first(where: { $0.key.string == "collections" })?.key.mark else { return lines.count - 1 }
-        var line = mark.line - 1
+        guard let key = root.members?.first(where: { $0.key.string == "collections" })?.key else {
+            return lines.count - 1
+        }
+        var line = key.line - 1
         let lines = self.lines
         while line > 0, lines[line - 1].hasPrefix("#") { line -= 1 }
         return line

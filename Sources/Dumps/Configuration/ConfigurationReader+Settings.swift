@@ -1,12 +1,11 @@
 import AuthoredText
 import Catalogue
 import RemoteSettingsModel
-import Yams
 
 extension ConfigurationReader {
     /// Reads `pin: TIMESTAMP`, or a mapping of `at`, `reason` and `until`.
-    func pin(_ node: Node) throws(ConfigurationError) -> Pin {
-        guard case .mapping(let mapping) = node else { return Pin(at: try timestamp(node)) }
+    func pin(_ node: YAMLNode) throws(ConfigurationError) -> Pin {
+        guard case .mapping(let mapping) = node.content else { return Pin(at: try timestamp(node)) }
         var at: Timestamp?
         var pin = Pin(at: Timestamp(milliseconds: 0))
         for (key, value) in mapping {
@@ -19,7 +18,7 @@ extension ConfigurationReader {
                 }
                 pin.reason = reason
             case "until":
-                guard case .scalar(let scalar) = value, let date = Pin.date(scalar.string) else {
+                guard case .scalar(let scalar) = value.content, let date = Pin.date(scalar.string) else {
                     throw error(value, "until is \(shown(value))", remedy: "write a date, such as 2026-12-31")
                 }
                 pin.until = date
@@ -33,8 +32,9 @@ extension ConfigurationReader {
         return pin
     }
 
-    private func timestamp(_ node: Node) throws(ConfigurationError) -> Timestamp {
-        guard case .scalar(let scalar) = node, scalar.string.count <= 18, let timestamp = Timestamp(scalar.string),
+    private func timestamp(_ node: YAMLNode) throws(ConfigurationError) -> Timestamp {
+        guard case .scalar(let scalar) = node.content, scalar.string.count <= 18,
+            let timestamp = Timestamp(scalar.string),
             timestamp.milliseconds > 0
         else {
             throw error(
@@ -50,8 +50,8 @@ extension ConfigurationReader {
     /// Reads a mapping of `origin` and `expires-after`.
     ///
     /// - Returns: `nil` for the word `off`.
-    func release(_ node: Node) throws(ConfigurationError) -> DumpsConfiguration.Release? {
-        if case .scalar(let scalar) = node, scalar.string == "off" { return nil }
+    func release(_ node: YAMLNode) throws(ConfigurationError) -> DumpsConfiguration.Release? {
+        if case .scalar(let scalar) = node.content, scalar.string == "off" { return nil }
         var origin: OriginName?
         var expiresAfter: Duration?
         for (key, value) in try mapping(node, "release") {
@@ -95,7 +95,7 @@ extension Duration {
 
 extension ConfigurationReader {
     /// Reads a mapping of `bundle` and `attachment`, and also of `total` if `isOfAll` is set.
-    func budget(_ node: Node, isOfAll: Bool) throws(ConfigurationError) -> (budget: Budget, total: UInt64?) {
+    func budget(_ node: YAMLNode, isOfAll: Bool) throws(ConfigurationError) -> (budget: Budget, total: UInt64?) {
         let known = isOfAll ? ["bundle", "attachment", "total"] : ["bundle", "attachment"]
         var budget = Budget()
         var total: UInt64?
@@ -113,7 +113,7 @@ extension ConfigurationReader {
 
 extension ConfigurationReader {
     /// Reads a mapping of names to URLs, or to mappings of `url`, `format`, `topic` and `headers-from-env`.
-    func notificationTargets(_ node: Node) throws(ConfigurationError) -> [String: NotificationTarget] {
+    func notificationTargets(_ node: YAMLNode) throws(ConfigurationError) -> [String: NotificationTarget] {
         var targets: [String: NotificationTarget] = [:]
         for (key, value) in try mapping(node, "notify") {
             let name = try string(key, "the target's name")
@@ -125,12 +125,12 @@ extension ConfigurationReader {
         return targets
     }
 
-    private func notificationTarget(_ node: Node, _ name: String) throws(ConfigurationError) -> NotificationTarget {
+    private func notificationTarget(_ node: YAMLNode, _ name: String) throws(ConfigurationError) -> NotificationTarget {
         var url: String?
         var format = NotificationTarget.Format.event
         var topic: String?
         var headersVariable: String?
-        if case .mapping(let mapping) = node {
+        if case .mapping(let mapping) = node.content {
             for (key, value) in mapping {
                 switch key.string {
                 case "url": url = try string(value, "url")

@@ -2,7 +2,6 @@ import AuthoredText
 import Catalogue
 import ContentSignature
 import RemoteSettingsModel
-import Yams
 
 /// Reads `dumps.yaml` strictly: an unknown key, a wrong type or an impossible value is an error that names its line.
 package struct ConfigurationReader {
@@ -15,23 +14,24 @@ package struct ConfigurationReader {
     }
 
     /// The document's root with its marks, for an editor that keeps comments.
-    static func compose(_ text: String, file: String) throws(ConfigurationError) -> Node.Mapping {
+    static func compose(_ text: String, file: String) throws(ConfigurationError) -> YAMLNode {
         let reader = ConfigurationReader(file: file)
-        return try reader.mapping(try reader.compose(text), "the file")
+        let root = try reader.compose(text)
+        _ = try reader.mapping(root, "the file")
+        return root
     }
 
     private func configuration(from text: String) throws(ConfigurationError) -> DumpsConfiguration {
-        let root = try mapping(try compose(text), "the file")
+        let root = try compose(text)
         var configuration = DumpsConfiguration()
         let known = [
             "version", "server", "allow-plain-http", "trust", "release", "attachments", "budget", "notify",
             "collections",
         ]
-        for (key, value) in root {
+        for (key, value) in try mapping(root, "the file") {
             switch key.string {
             case "version":
-                // Yams converts numbers with Foundation, and its first use takes a fraction of a millisecond.
-                guard value.string.flatMap({ Int($0) }) ?? value.int == DumpsConfiguration.version else {
+                guard value.string.flatMap({ Int($0) }) == DumpsConfiguration.version else {
                     throw error(
                         value, "unknown version \(shown(value))",
                         remedy:
@@ -65,7 +65,7 @@ package struct ConfigurationReader {
     }
 
     private func collections(
-        _ node: Node, of configuration: DumpsConfiguration
+        _ node: YAMLNode, of configuration: DumpsConfiguration
     ) throws(ConfigurationError) -> [DumpsConfiguration.Collection] {
         if isNull(node) { return [] }
         var collections: [DumpsConfiguration.Collection] = []
@@ -75,7 +75,7 @@ package struct ConfigurationReader {
             let id = try Result { () throws(InvalidIdentifier) in try CollectionID(name) }
                 .mapError { error(key, "\($0)", remedy: "write it as BUCKET/COLLECTION, such as main/regions") }.get()
             if let other = ids.updateValue(id, forKey: id.ignoringCase) {
-                throw .sameBundle(id, other, file: file, line: key.mark?.line)
+                throw .sameBundle(id, other, file: file, line: key.line)
             }
             var collection = configuration.settings(of: id)
             if !isNull(value) {
@@ -96,12 +96,12 @@ package struct ConfigurationReader {
         return collections.sorted { $0.id < $1.id }
     }
 
-    private func trust(_ node: Node) throws(ConfigurationError) -> DumpsConfiguration.Trust {
+    private func trust(_ node: YAMLNode) throws(ConfigurationError) -> DumpsConfiguration.Trust {
         var trust = DumpsConfiguration.Trust()
         for (key, value) in try mapping(node, "trust") {
             switch key.string {
             case "roots":
-                guard case .sequence(let items) = value else {
+                guard case .sequence(let items) = value.content else {
                     throw error(value, "roots is \(kind(value))", remedy: "write a list of SHA-256 hashes")
                 }
                 for item in items { trust.roots.append(try rootHash(item)) }
@@ -113,7 +113,7 @@ package struct ConfigurationReader {
         return trust
     }
 
-    private func rootHash(_ node: Node) throws(ConfigurationError) -> SHA256Digest {
+    private func rootHash(_ node: YAMLNode) throws(ConfigurationError) -> SHA256Digest {
         let text = try string(node, "a root")
         guard let hash = try? TrustAnchors.rootHash(text) else {
             throw error(
@@ -123,9 +123,9 @@ package struct ConfigurationReader {
         return hash
     }
 
-    private func rule(_ node: Node) throws(ConfigurationError) -> AttachmentRule {
+    private func rule(_ node: YAMLNode) throws(ConfigurationError) -> AttachmentRule {
         let remedy = "write all, none, or a mapping with include, max-size and max-total"
-        switch node {
+        switch node.content {
         case .scalar:
             switch node.string {
             case "all": return AttachmentRule(.all)
@@ -151,8 +151,8 @@ package struct ConfigurationReader {
         }
     }
 
-    func size(_ node: Node, _ what: String) throws(ConfigurationError) -> UInt64 {
-        guard case .scalar(let scalar) = node, let bytes = ByteSize.parse(scalar.string) else {
+    func size(_ node: YAMLNode, _ what: String) throws(ConfigurationError) -> UInt64 {
+        guard case .scalar(let scalar) = node.content, let bytes = ByteSize.parse(scalar.string) else {
             throw error(node, "\(what) is \(shown(node))", remedy: "write a size above zero, such as 20 MiB")
         }
         return bytes
@@ -160,72 +160,29 @@ package struct ConfigurationReader {
 }
 
 extension ConfigurationReader {
-    private func compose(_ text: String) throws(ConfigurationError) -> Node {
-        try YAMLText.check(Bytes(utf8: text), file: file, canBeJSON: false)
-        let composed: Node?
-        do {
-            // Some editors begin a file with a byte order mark. In a string, libyaml would read it as text.
-            let scalars = text.unicodeScalars
-            let marked = scalars.first == "\u{FEFF}" ? String(scalars.dropFirst()) : text
-            // Only texts are read from the nodes, and the default resolver would compile seven regular expressions.
-            composed = try Yams.compose(yaml: marked, .basic)
-        } catch let error as YamlError {
-            throw invalidYAML(error, text)
-        } catch {
-            throw ConfigurationError(file: file, problem: "\(error)", remedy: "correct the YAML")
-        }
-        guard let composed else {
+    private func compose(_ text: String) throws(ConfigurationError) -> YAMLNode {
+        guard let root = try YAMLNode.composed(Bytes(utf8: text), file: file, canBeJSON: false) else {
             throw ConfigurationError(
                 file: file, problem: "the file is empty", remedy: "rsdump add BUCKET/COLLECTION fills it")
         }
-        return composed
+        return root
     }
 
-    private func invalidYAML(_ error: YamlError, _ text: String) -> ConfigurationError {
-        func located(_ line: Int?, _ problem: String) -> ConfigurationError {
-            ConfigurationError(file: file, line: line, problem: "not YAML: \(problem)", remedy: "correct this line")
-        }
-        switch error {
-        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
-            .composer(_, let problem, let mark, _):
-            return located(mark.line, problem)
-        case .reader(let problem, _, _, _): return located(nil, problem)
-        case .duplicatedKeysInMapping(let duplicates, let context):
-            let names = duplicates.sorted()
-            return ConfigurationError(
-                file: file, line: secondLine(of: names, from: context.mark, in: text),
-                problem: "\(names.joined(separator: ", ")) appears here a second time", remedy: "keep one of them")
-        default: return located(nil, "\(error)")
-        }
-    }
-
-    /// The line of a key's second occurrence. YAML's own error names only the line at which the mapping begins.
-    private func secondLine(of names: [String], from start: Mark, in text: String) -> Int {
-        let indent = String(repeating: " ", count: start.column - 1)
-        let lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { String($0) }
-        var seen: Set<String> = []
-        for (index, line) in lines.enumerated().dropFirst(start.line - 1) {
-            guard let name = names.first(where: { line.hasPrefix("\(indent)\($0):") }) else { continue }
-            if !seen.insert(name).inserted { return index + 1 }
-        }
-        return start.line
-    }
-
-    func mapping(_ node: Node, _ what: String) throws(ConfigurationError) -> Node.Mapping {
-        guard case .mapping(let mapping) = node else {
+    func mapping(_ node: YAMLNode, _ what: String) throws(ConfigurationError) -> [YAMLNode.Member] {
+        guard case .mapping(let mapping) = node.content else {
             throw error(node, "\(what) is \(kind(node))", remedy: "write key: value pairs")
         }
         return mapping
     }
 
-    func string(_ node: Node, _ what: String) throws(ConfigurationError) -> String {
-        guard case .scalar(let scalar) = node, !scalar.string.isEmpty else {
+    func string(_ node: YAMLNode, _ what: String) throws(ConfigurationError) -> String {
+        guard case .scalar(let scalar) = node.content, !scalar.string.isEmpty else {
             throw error(node, "\(what) is \(kind(node))", remedy: "write a text")
         }
         return scalar.string
     }
 
-    private func bool(_ node: Node, _ what: String) throws(ConfigurationError) -> Bool {
+    private func bool(_ node: YAMLNode, _ what: String) throws(ConfigurationError) -> Bool {
         switch node.string {
         case "true": return true
         case "false": return false
@@ -233,29 +190,33 @@ extension ConfigurationReader {
         }
     }
 
-    private func isNull(_ node: Node) -> Bool {
-        guard case .scalar(let scalar) = node else { return false }
-        return scalar.style == .plain && (scalar.string.isEmpty || scalar.string == "~" || scalar.string == "null")
+    private func isNull(_ node: YAMLNode) -> Bool {
+        guard case .scalar(let scalar) = node.content else { return false }
+        return scalar.isPlain && (scalar.string.isEmpty || scalar.string == "~" || scalar.string == "null")
     }
 
-    func unknown(_ key: Node, _ known: [String]) -> ConfigurationError {
+    func unknown(_ key: YAMLNode, _ known: [String]) -> ConfigurationError {
         error(key, "unknown key \(shown(key))", remedy: "known here: \(known.joined(separator: ", "))")
     }
 
-    func error(_ node: Node, _ problem: String, remedy: String) -> ConfigurationError {
-        ConfigurationError(file: file, line: node.mark?.line, problem: problem, remedy: remedy)
+    func error(_ node: YAMLNode, _ problem: String, remedy: String) -> ConfigurationError {
+        ConfigurationError(file: file, line: node.line, problem: problem, remedy: remedy)
     }
 
-    func shown(_ node: Node) -> String {
-        if case .scalar(let scalar) = node { String(reflecting: String(scalar.string.prefix(80))) } else { kind(node) }
+    func shown(_ node: YAMLNode) -> String {
+        if case .scalar(let scalar) = node.content {
+            String(reflecting: String(scalar.string.prefix(80)))
+        } else {
+            kind(node)
+        }
     }
 
-    private func kind(_ node: Node) -> String {
-        switch node {
+    private func kind(_ node: YAMLNode) -> String {
+        switch node.content {
         case .mapping: "a mapping"
         case .sequence: "a list"
-        case .alias: "an alias"
-        case .scalar(let scalar): scalar.string.isEmpty ? "empty" : String(reflecting: String(scalar.string.prefix(80)))
+        case .scalar(let scalar):
+            scalar.string.isEmpty ? "empty" : String(reflecting: String(scalar.string.prefix(80)))
         }
     }
 }

@@ -113,7 +113,7 @@ extension DumpsDirectory {
         do throws(FileError) {
             return try FileStore.digest(of: path) == entry.bundle.sha256
         } catch {
-            // It has got its name since.
+            // The file has been renamed into place since.
             guard try FileStore.size(path) == nil else { throw error }
             return false
         }

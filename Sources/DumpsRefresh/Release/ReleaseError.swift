@@ -13,7 +13,7 @@ package enum ReleaseError: Error, Hashable, Sendable, CustomStringConvertible {
     case removed(origin: OriginName, since: UInt64)
     /// The release does not have the collection.
     case unlisted(origin: OriginName, number: UInt64)
-    /// Others of the release could not be taken, so that this one was not either.
+    /// Other collections of the release failed, so this one was not replaced.
     case notWhole(failed: [CollectionID])
 
     package var description: String {

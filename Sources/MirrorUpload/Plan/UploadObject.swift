@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// An object as it shall be in the store.
+/// An object as the store should have it.
 struct UploadObject: Hashable, Sendable {
     /// When an object is written, in this order.
     enum Phase: Int, Comparable, Sendable {
@@ -9,7 +9,7 @@ struct UploadObject: Hashable, Sendable {
         case content
         /// Changesets under names that contain their state. They name chains, which are written before them.
         case state
-        /// Documents under names that readers know, for readers that name no state.
+        /// Documents under fixed names, for readers whose URL names no state.
         case current
         /// The root documents.
         case root

@@ -48,7 +48,7 @@ struct UploadPlan: Sendable {
         self.removals = removals.sorted()
     }
 
-    /// Whether the store has an object exactly as it shall be.
+    /// Whether the store has exactly this object.
     private static func has(
         _ object: UploadObject, _ stored: StoredObject?, _ state: StoreState
     ) throws(FileError) -> Bool {

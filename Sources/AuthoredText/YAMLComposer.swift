@@ -1,0 +1,158 @@
+import CYAML
+import RemoteSettingsModel
+
+/// Makes a tree of the events of libyaml's parser.
+@safe struct YAMLComposer: ~Copyable {
+    private let parser: UnsafeMutablePointer<yaml_parser_t>
+    private let text: UnsafeBufferPointer<UInt8>
+    private let file: String
+    private let canBeJSON: Bool
+    private let limits: Limits
+
+    /// - Parameter text: has to stay where it is for as long as the composer is used.
+    init(
+        _ text: UnsafeBufferPointer<UInt8>, file: String, canBeJSON: Bool, limits: Limits
+    ) throws(ConfigurationError) {
+        unsafe parser = .allocate(capacity: 1)
+        unsafe self.text = unsafe text
+        self.file = file
+        self.canBeJSON = canBeJSON
+        self.limits = limits
+        guard unsafe yaml_parser_initialize(parser) == 1 else {
+            throw ConfigurationError(file: file, problem: "there is too little memory to read it", remedy: "try again")
+        }
+        unsafe yaml_parser_set_input_string(parser, text.baseAddress, text.count)
+    }
+
+    deinit {
+        unsafe yaml_parser_delete(parser)
+        unsafe parser.deallocate()
+    }
+
+    /// - Returns: the only document; `nil` if there is none.
+    func document() throws(ConfigurationError) -> YAMLNode? {
+        _ = try next()  // The beginning of the stream.
+        if case .end = try next().kind { return nil }
+        let root = try node(try next(), depth: 0)
+        _ = try next()  // The end of the document.
+        let last = try next()
+        guard case .end = last.kind else {
+            throw error(last, "not YAML: a second document begins here", "write one document only")
+        }
+        return root
+    }
+
+    private func node(_ event: Event, depth: Int) throws(ConfigurationError) -> YAMLNode {
+        guard depth < limits.jsonDepth else {
+            throw error(
+                event, "values nest deeper than \(limits.jsonDepth) levels",
+                "flatten them" + (canBeJSON ? ", or write JSON" : ""))
+        }
+        switch event.kind {
+        case .scalar(let scalar): return event.node(.scalar(scalar))
+        case .sequence(let isFlow):
+            var elements: [YAMLNode] = []
+            while true {
+                let next = try next()
+                if case .end = next.kind { return event.node(.sequence(elements), isFlow: isFlow) }
+                elements.append(try node(next, depth: depth + 1))
+            }
+        case .mapping(let isFlow):
+            var members: [YAMLNode.Member] = []
+            var keys: Set<String> = []
+            while true {
+                let next = try next()
+                if case .end = next.kind { return event.node(.mapping(members), isFlow: isFlow) }
+                let key = try key(next)
+                if let name = key.string, !keys.insert(name).inserted {
+                    throw error(next, "\(name) appears here a second time", "keep one of them")
+                }
+                members.append((key, try node(try self.next(), depth: depth + 1)))
+            }
+        case .alias:
+            throw error(
+                event, "anchors and aliases (&name, *name) are not supported",
+                "write the value out; put a text that begins with * in quotes")
+        case .begin, .end: throw error(event, "not YAML: a value is missing", "correct this line")
+        }
+    }
+
+    private func key(_ event: Event) throws(ConfigurationError) -> YAMLNode {
+        switch event.kind {
+        case .sequence, .mapping: throw error(event, "a key is a list or a mapping", "write a text as the key")
+        default: return try node(event, depth: 0)
+        }
+    }
+
+    private func error(_ event: Event, _ problem: String, _ remedy: String) -> ConfigurationError {
+        ConfigurationError(file: file, line: event.line, problem: problem, remedy: remedy)
+    }
+}
+
+extension YAMLComposer {
+    private struct Event {
+        enum Kind {
+            /// The stream or the document begins.
+            case begin
+            case scalar(YAMLNode.Scalar)
+            case sequence(isFlow: Bool)
+            case mapping(isFlow: Bool)
+            case alias
+            /// What began last ends.
+            case end
+        }
+
+        let kind: Kind
+        let line: Int
+        let column: Int
+
+        func node(_ content: YAMLNode.Content, isFlow: Bool = false) -> YAMLNode {
+            YAMLNode(content: content, line: line, column: column, isFlow: isFlow)
+        }
+    }
+
+    private func next() throws(ConfigurationError) -> Event {
+        var event = unsafe yaml_event_t()
+        guard unsafe yaml_parser_parse(parser, &event) == 1 else { throw failure() }
+        defer { unsafe yaml_event_delete(&event) }
+        return unsafe Event(kind: kind(event), line: line(event.start_mark), column: event.start_mark.column + 1)
+    }
+
+    private func line(_ mark: yaml_mark_t) -> Int { mark.line + 1 }
+
+    private func kind(_ event: yaml_event_t) -> Event.Kind {
+        switch unsafe event.type {
+        case YAML_SCALAR_EVENT:
+            let scalar = unsafe event.data.scalar
+            let bytes = unsafe UnsafeBufferPointer(start: scalar.value, count: scalar.length)
+            // The tag `!` in front of a plain scalar makes it a text, as quotes do (YAML 1.1, section 3.3.2).
+            let isText = unsafe scalar.quoted_implicit == 1 && scalar.style == YAML_PLAIN_SCALAR_STYLE
+            return unsafe .scalar(
+                YAMLNode.Scalar(
+                    string: String(decoding: bytes, as: UTF8.self),
+                    isPlain: scalar.style == YAML_PLAIN_SCALAR_STYLE && !isText,
+                    tag: isText ? nil : scalar.tag.map { unsafe String(cString: $0) }))
+        case YAML_SEQUENCE_START_EVENT:
+            return unsafe .sequence(isFlow: event.data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE)
+        case YAML_MAPPING_START_EVENT:
+            return unsafe .mapping(isFlow: event.data.mapping_start.style == YAML_FLOW_MAPPING_STYLE)
+        case YAML_ALIAS_EVENT: return .alias
+        case YAML_STREAM_START_EVENT, YAML_DOCUMENT_START_EVENT: return .begin
+        default: return .end
+        }
+    }
+
+    private func failure() -> ConfigurationError {
+        let problem = unsafe parser.pointee.problem.map { unsafe String(cString: $0) } ?? "there is too little memory"
+        guard unsafe parser.pointee.error == YAML_READER_ERROR else {
+            return ConfigurationError(
+                file: file, line: unsafe line(parser.pointee.problem_mark), problem: "not YAML: \(problem)",
+                remedy: "correct this line")
+        }
+        // The reader is ahead of the marks, and knows only the byte.
+        let before = unsafe text.prefix(parser.pointee.problem_offset)
+        return ConfigurationError(
+            file: file, line: unsafe before.count { $0 == 0x0A } + 1, problem: "not YAML: \(problem)",
+            remedy: "correct this line")
+    }
+}

@@ -1,0 +1,58 @@
+import RemoteSettingsModel
+
+/// A value of a YAML document as it is written. No text becomes a number, a date or anything else.
+package struct YAMLNode: Sendable {
+    package enum Content: Sendable {
+        case scalar(Scalar)
+        case sequence([YAMLNode])
+        case mapping([Member])
+    }
+
+    package struct Scalar: Sendable {
+        package let string: String
+        /// Whether it is written without quotes, and not as a block.
+        package let isPlain: Bool
+        /// The tag in front of it; `nil` if there is none.
+        package let tag: String?
+    }
+
+    /// The key is a scalar, and no other member of the mapping has the same text as its key.
+    package typealias Member = (key: YAMLNode, value: YAMLNode)
+
+    package let content: Content
+    /// Counted from 1.
+    package let line: Int
+    /// Counted from 1, in Unicode scalars.
+    package let column: Int
+    /// Whether it is a list or a mapping in brackets.
+    package let isFlow: Bool
+
+    /// The text of a scalar; `nil` for a list or a mapping.
+    package var string: String? { if case .scalar(let scalar) = content { scalar.string } else { nil } }
+
+    /// The value of a mapping's key; `nil` if there is none.
+    package subscript(key: String) -> YAMLNode? { members?.first { $0.key.string == key }?.value }
+
+    /// The members of a mapping; `nil` for a list or a scalar.
+    package var members: [Member]? { if case .mapping(let members) = content { members } else { nil } }
+
+    /// Reads a document. No I/O.
+    ///
+    /// The tree is never larger than the text: an alias is refused, and so is a key that is a list or a mapping.
+    ///
+    /// - Parameters:
+    ///   - text: UTF-8, with or without a byte order mark.
+    ///   - file: the file's name, for errors.
+    ///   - canBeJSON: whether the same content could be written as JSON, for the remedies.
+    /// - Returns: `nil` if the text has no document.
+    /// - Throws: ``ConfigurationError`` with the line of what is wrong.
+    package static func composed(
+        _ text: Bytes, file: String, canBeJSON: Bool, limits: Limits = Limits()
+    ) throws(ConfigurationError) -> YAMLNode? {
+        try unsafe text.array.withUnsafeBufferPointer { (buffer) throws(ConfigurationError) in
+            // The events point into the buffer, which stays until the tree is made.
+            let composer = try unsafe YAMLComposer(buffer, file: file, canBeJSON: canBeJSON, limits: limits)
+            return try composer.document()
+        }
+    }
+}
