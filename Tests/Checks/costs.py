@@ -80,7 +80,7 @@ FEATURES = [
         "Tests/SnapshotDiffTests", "Tests/SnapshotHistoryTests", "Tests/DumpsRefreshTests/Pin", I + "test_diff",
         I + "test_pins", I + "test_budgets", I + "git"]),
     ("refresh, verify, the dumps directory", "the nightly job", [
-        "Sources/DumpsRefresh", "Sources/Dumps", "Sources/AuthoredText"], [
+        "Sources/DumpsRefresh", "Sources/Dumps", "Sources/AuthoredText", "Sources/CYAML"], [
         "Tests/DumpsRefreshTests", "Tests/DumpsTests", I + "test_refresh", I + "test_changes", I + "test_attachments",
         I + "test_faults", I + "test_kill", I + "test_locked", I + "test_links", I + "test_servers", I + "test_machines",
         I + "test_nightly", I + "nightly", I + "gh", I + "dumps", I + "test_models", I + "test_week", I + "weeks",
