@@ -15,6 +15,9 @@ struct FuzzTargetsTests {
 
     /// How long each target runs; `nil` for as short a time as a unit test may take.
     private static let seconds = ProcessInfo.processInfo.environment["RSFUZZ_SECONDS"].flatMap(Int.init)
+    /// How many inputs each target gets, however long they take: the first ones of `scripts/fuzz --runs`. A target that
+    /// costs more gets fewer.
+    private static let rounds = ProcessInfo.processInfo.environment["RSFUZZ_ROUNDS"].flatMap(Int.init)
 
     @Test(arguments: targets.map(\.name))
     func seedsAndTheirMutationsHold(name: String) async throws {
@@ -35,15 +38,17 @@ struct FuzzTargetsTests {
         var last = (round: 0, input: [UInt8]())
         // A budget in time, because some targets sign certificates and write files.
         let end = ContinuousClock.now + (Self.seconds.map { .seconds($0) } ?? .milliseconds(200))
+        let rounds = Self.rounds.map { max(1, $0 / target.cost) }
         do {
             try target.run(from: seeds) { round, input in
                 last = (round, input)
+                if let rounds { return round < rounds }
                 return (Self.seconds != nil || round < 20 * seeds.count) && ContinuousClock.now < end
             }
         } catch {
             return "round \(last.round): \(error): \(Data(last.input).base64EncodedString())"
         }
-        if Self.seconds != nil { print("\(target.name): \(last.round) runs") }
+        if Self.seconds ?? Self.rounds != nil { print("\(target.name): \(last.round) runs") }
         return last.round > 0 ? nil : "no input was run"
     }
 }
