@@ -49,10 +49,37 @@ package struct YAMLNode: Sendable {
     package static func composed(
         _ text: Bytes, file: String, canBeJSON: Bool, limits: Limits = Limits()
     ) throws(ConfigurationError) -> YAMLNode? {
-        try unsafe text.array.withUnsafeBufferPointer { (buffer) throws(ConfigurationError) in
+        try refuseDirectives(text, file: file)
+        return try unsafe text.array.withUnsafeBufferPointer { (buffer) throws(ConfigurationError) in
             // The events point into the buffer, which stays until the tree is made.
             let composer = try unsafe YAMLComposer(buffer, file: file, canBeJSON: canBeJSON, limits: limits)
             return try composer.document()
         }
+    }
+
+    /// The most lines that begin with a percent sign.
+    private static let mostDirectives = 16
+
+    /// libyaml compares each `%TAG` with all that came before, so a few megabytes of them would take minutes.
+    private static func refuseDirectives(_ text: Bytes, file: String) throws(ConfigurationError) {
+        var (line, count) = (1, 0)
+        // The three bytes before, the last one lowest.
+        var before: UInt32 = 0x0A
+        for byte in text.array {
+            if byte == UInt8(ascii: "%"), isLineEnd(before) { count += 1 }
+            guard count <= mostDirectives else {
+                throw ConfigurationError(
+                    file: file, line: line, problem: "more than \(mostDirectives) lines begin with %",
+                    remedy: "remove the directives; indent a text that has such lines")
+            }
+            before = (before << 8 | UInt32(byte)) & 0xFF_FFFF
+            if byte == 0x0A { line += 1 }
+        }
+    }
+
+    /// Whether bytes end with LF, CR, U+0085, U+2028 or U+2029, which end lines in YAML 1.1, or with a byte order mark.
+    private static func isLineEnd(_ bytes: UInt32) -> Bool {
+        [0x0A, 0x0D].contains(bytes & 0xFF) || bytes & 0xFFFF == 0xC285
+            || [0xE2_80A8, 0xE2_80A9, 0xEF_BBBF].contains(bytes)
     }
 }

@@ -136,6 +136,15 @@ struct ConfigurationReaderTests {
         #expect(throws: ConfigurationError.self) { try read(text) }
     }
 
+    /// Without the refusal, this takes minutes.
+    @Test(.timeLimit(.minutes(1)), arguments: ["\n", "\r\n", "\r", "\u{85}", "\u{2028}", "\u{2029}"])
+    func manyDirectives(lineEnd: String) throws {
+        let directives = (0..<200_000).map { "%TAG !a\($0)! b\(lineEnd)" }.joined()
+        let error = #expect(throws: ConfigurationError.self) { try read(directives + "--- {version: 1}\n") }
+        #expect(error?.problem.contains("begin with %") == true)
+        #expect(try read("%YAML 1.1\n%TAG ! tag:example.org,2026:\n--- {version: 1}\n").collections.isEmpty)
+    }
+
     @Test func questionsAreNoKeys() throws {
         let collections = (0..<20).map { number in
             "  main/c\(number):\n    attachments:\n      include: 'size > \(number) ? true : size < 3 ? a : b'  # très ? é ? \n"
