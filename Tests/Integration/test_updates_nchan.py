@@ -329,14 +329,18 @@ def test_hosts_share_the_channel_by_redis(dumps, tmp_path):
         one.told(4)
         two.__enter__()
         assert two.newcomer_hears(4)
-        # So has each host after Redis has lost everything, with the next event. Meanwhile no browser is turned away for good.
+        # While Redis is away, no browser is turned away for good.
         redis.__exit__()
         for _ in range(3):
             with one.listen(Sec_Fetch_Mode="cors") as stream:
                 assert stream.status == 200
         redis.__enter__()
-        # A host finds Redis again in its own time, and takes no event before.
-        two.told(5)
+        # Each host takes events again in its own time. nchan 1.3.6 may have lost its subscription (nchan's issue 442), so the article
+        # asks for a restart.
+        for host in (one, two):
+            host.told(5)
+            host.__exit__()
+            host.__enter__()
         one.told(6)
         assert one.newcomer_hears(6) and two.newcomer_hears(6)
         for host in (one, two):
