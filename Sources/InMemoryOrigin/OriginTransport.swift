@@ -141,7 +141,8 @@ public final class OriginTransport: HTTPTransport {
             (try state.currentOrigin(address), state.tombstonesHaveTimestamps)
         }
         let asked = tombstonesHaveTimestamps ? path : path.replacing("/v1/", with: "/v2/", maxReplacements: 1)[...]
-        return try Self.reply(origin.answer(path: asked, query: query, now: HTTPEnvironment.system.now()), headers)
+        let prepared = try origin.prepare(path: asked, query: query, now: HTTPEnvironment.system.now())
+        return try Self.reply(prepared.answer(), headers)
     }
 
     private static func reply(_ answer: OriginAnswer, _ headers: HTTPHeaders) throws -> Reply {

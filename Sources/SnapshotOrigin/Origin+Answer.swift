@@ -3,51 +3,53 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension Origin {
-    /// The answer to a `GET` or `HEAD`.
+    /// The answer to a `GET` or `HEAD`, or the work that leads to it.
     ///
     /// - Parameters:
     ///   - path: the path of the request target, as it was sent.
     ///   - query: the text after the question mark.
     ///   - now: the present time. Like Mozilla's server, the monitor redirects if `_since` is too long ago.
     /// - Throws: `BundleError` if a bundle can no longer be read.
-    package func answer(path: Substring, query: Substring?, now: Timestamp) throws(BundleError) -> OriginAnswer {
+    package func prepare(path: Substring, query: Substring?, now: Timestamp) throws(BundleError) -> PreparedAnswer {
         // Bytes are compared, because finding character boundaries costs more than the rest of an answer.
         let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             .dropFirst().map(Substring.init)[...]
-        guard let first = parts.first else { return .unknown }
+        guard let first = parts.first else { return .ready(.unknown) }
         switch first {
         case "v1", "v2":
-            guard let version = APIVersion(rawValue: String(first)) else { return .unknown }
-            return try answer(version, parts.dropFirst(), query, now: now)
+            guard let version = APIVersion(rawValue: String(first)) else { return .ready(.unknown) }
+            return try prepare(version, parts.dropFirst(), query, now: now)
         case "attachments":
             let location = PercentEncoding.decode(String(Substring(path.utf8.dropFirst("/attachments/".utf8.count))))
-            return try file(location) ?? .problem(.notFound, .attachment)
+            return try file(location)
         case "chains":
             guard parts.count == 2, let chain = parts.last.flatMap({ chains[String($0)] }) else {
-                return .problem(.notFound, .chain)
+                return .ready(.problem(.notFound, .chain))
             }
-            return .resource(chain)
+            return .ready(.resource(chain))
         default:
-            return parts.count == 1 ? health(first) ?? .unknown : .unknown
+            return .ready(parts.count == 1 ? health(first) ?? .unknown : .unknown)
         }
     }
 
-    private func answer(
+    private func prepare(
         _ version: APIVersion, _ parts: ArraySlice<Substring>, _ query: Substring?, now: Timestamp
-    ) throws(BundleError) -> OriginAnswer {
+    ) throws(BundleError) -> PreparedAnswer {
         let parts = Array(parts)
-        if parts.isEmpty { return .redirect("\(address.url)/\(version.rawValue)/", .root) }
+        if parts.isEmpty { return .ready(.redirect("\(address.url)/\(version.rawValue)/", .root)) }
         if parts.count == 1 {
-            if parts[0].isEmpty, let root = roots[version] { return .resource(root) }
-            if parts[0] == "__broadcasts__" { return .resource(broadcasts) }
-            return health(parts[0]) ?? .problem(.notFound, .unknown)
+            if parts[0].isEmpty, let root = roots[version] { return .ready(.resource(root)) }
+            if parts[0] == "__broadcasts__" { return .ready(.resource(broadcasts)) }
+            return .ready(health(parts[0]) ?? .problem(.notFound, .unknown))
         }
         guard (3...6).contains(parts.count), parts[0] == "buckets", parts[2] == "collections" else {
-            return .problem(.notFound, .unknown)
+            return .ready(.problem(.notFound, .unknown))
         }
         guard parts.count == 5, parts[4] == "changeset" else {
-            guard version == .v1 else { return .problem(.notFound, .unknown) }
-            return try plainAnswer(parts.map(String.init), QueryParameters(query), now: now)
+            guard version == .v1 else { return .ready(.problem(.notFound, .unknown)) }
+            return .making { [self] () throws(BundleError) in
+                try plainAnswer(parts.map(String.init), QueryParameters(query), now: now)
+            }
         }
         let bucket = String(parts[1])
         let name = String(parts[3])
@@ -57,25 +59,35 @@ extension Origin {
                 QueryParameters(query), version, isMonitor: bucket == "monitor" && name == "changes")
         } catch {
             switch error {
-            case .nothingNewer: return .noContent(.changeset)
-            case .invalid(let problem): return .problem(problem, .changeset)
+            case .nothingNewer: return .ready(.noContent(.changeset))
+            case .invalid(let problem): return .ready(.problem(problem, .changeset))
             }
         }
-        if bucket == "monitor" && name == "changes" { return monitorAnswer(request, now: now) }
-        guard let id = try? CollectionID(bucket: bucket, name: name), let collection = byID[id] else {
-            return .problem(.notFound, .changeset)
+        if bucket == "monitor" && name == "changes" {
+            guard request.since != nil || request.limit != nil else { return .ready(monitorAnswer(request, now: now)) }
+            return .making { [self] in monitorAnswer(request, now: now) }
         }
+        guard let id = try? CollectionID(bucket: bucket, name: name), let collection = byID[id] else {
+            return .ready(.problem(.notFound, .changeset))
+        }
+        guard request.since != nil || request.limit != nil else {
+            return .ready(.resource(try collection.changeset()))
+        }
+        return .making { [self] () throws(BundleError) in try changes(of: collection, request) }
+    }
+
+    private func changes(
+        of collection: ServedCollection, _ request: ChangesetRequest
+    ) throws(BundleError) -> OriginAnswer {
         // v1 compares numbers, so nothing is newer than a time in the future. v2 accepts only the collection's own
         // timestamps.
-        let since = request.since.map { version == .v1 ? min($0, collection.timestamp) : $0 }
+        let since = request.since.map { request.version == .v1 ? min($0, collection.timestamp) : $0 }
         if let limit = request.limit {
             if let newest = try collection.changeset(since: since, limit: limit) { return .resource(newest) }
         } else if let since {
-            if let delta = try collection.delta(since: since, version) { return .resource(delta) }
-        } else {
-            return .resource(try collection.changeset())
+            if let delta = try collection.delta(since: since, request.version) { return .resource(delta) }
         }
-        return redirect(request, bucket: bucket, name: name, .delta)
+        return redirect(request, bucket: collection.id.bucket, name: collection.id.name, .delta)
     }
 
     private func monitorAnswer(_ request: ChangesetRequest, now: Timestamp) -> OriginAnswer {

@@ -66,13 +66,13 @@ extension Origin {
         }
     }
 
-    /// A file under the attachments' base URL.
+    /// A file under the attachments' base URL, or the work that makes it.
     ///
     /// - Parameter location: the percent-decoded location.
-    /// - Returns: `nil` if no file has this location.
     /// - Throws: `BundleError` if a bundle cannot be read.
-    func file(_ location: String) throws(BundleError) -> OriginAnswer? {
-        if location.hasPrefix("bundles/") {
+    func file(_ location: String) throws(BundleError) -> PreparedAnswer {
+        guard location.hasPrefix("bundles/") else { return .ready(try attachment(location)) }
+        return .making { [self] () throws(BundleError) in
             let name = String(location.dropFirst("bundles/".count))
             if let bundle = try changesetBundle(name) { return .resource(bundle) }
             if name.hasSuffix(".zip"), let split = name.dropLast(4).firstRange(of: "--"),
@@ -82,7 +82,11 @@ extension Origin {
             {
                 return .resource(zip)
             }
+            return try attachment(location)
         }
-        return try attachments.answer(location)
+    }
+
+    private func attachment(_ location: String) throws(BundleError) -> OriginAnswer {
+        try attachments.answer(location) ?? .problem(.notFound, .attachment)
     }
 }

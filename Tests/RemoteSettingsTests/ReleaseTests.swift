@@ -105,6 +105,19 @@ extension ServerTests {
             #expect(numbers(clients) == [2])
         }
 
+        @Test func aClientThatIsShutDownDoesNotWaitForTheRelease() async throws {
+            let gate = GatedTransport(place.server, holding: "/collections/catalogue/")
+            let (service, clients) = self.service { $0.transport = gate }
+            let sync = Task { try await service.sync() }
+            await gate.hasHeld()
+            let own = Task { try await clients[0].sync() }
+            for _ in 0..<100 { await Task.yield() }
+            clients[0].shutdown()
+            await #expect(throws: RemoteSettingsError.self) { try await own.value }
+            gate.open()
+            _ = try await sync.value
+        }
+
         @Test func aCollectionThatFailsKeepsTheReleaseBack() async throws {
             let (service, clients) = self.service()
             try await service.sync()

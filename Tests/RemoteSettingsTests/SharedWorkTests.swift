@@ -1,6 +1,6 @@
 import Foundation
 import InMemoryOrigin
-import RemoteSettings
+@testable import RemoteSettings
 import Locks
 import Testing
 
@@ -79,6 +79,33 @@ extension ServerTests {
             await #expect(throws: RemoteSettingsError.self) { try await second.value }
             gate.open()
             try await first.value
+        }
+
+        /// The client was shut down after its call had begun, and before it could wait.
+        @Test func whoeverWasShutDownDoesNotWait() async throws {
+            final class Owner: WorkOwner {
+                let ended = Atomic(false)
+                var isShutDown: Bool { ended.load(ordering: .relaxed) }
+            }
+            let work = SharedWork<Int, Int, Never>(endsWithLastCaller: false)
+            let (end, continuation) = AsyncStream<Void>.makeStream()
+            let first = Task {
+                await work.run(1) { _ in
+                    for await _ in end {}
+                    return .success(1)
+                }
+            }
+            while !work.isUnderWay(1) { await Task.yield() }
+            let owner = Owner()
+            owner.ended.store(true, ordering: .relaxed)
+            work.leave(owner)
+            for key in [1, 2] {
+                let outcome = await work.run(key, owner: owner) { _ in .success(2) }
+                #expect(throws: RemoteSettingsError.closed) { try outcome.get() }
+            }
+            #expect(!work.isUnderWay(2))
+            continuation.finish()
+            #expect(try await first.value.get() == 1)
         }
 
         @Test func settingTelemetryDoesNotEndASync() async throws {

@@ -24,8 +24,28 @@ import Testing
 
     private func ask(_ origin: Origin, _ target: String) throws -> OriginAnswer {
         let parts = target.split(separator: "?", maxSplits: 1)
-        return try origin.answer(
-            path: parts[0], query: parts.count > 1 ? parts[1] : nil, now: now)
+        return try origin.prepare(path: parts[0], query: parts.count > 1 ? parts[1] : nil, now: now).answer()
+    }
+
+    @Test(arguments: [
+        ("/v2/", false), ("/v2/__version__", false), ("/nowhere", false), ("/chains/x", false),
+        ("/v2/buckets/main/collections/sample/changeset?_expected=0", false),
+        ("/v2/buckets/main/collections/sample/changeset?_expected=20&_since=10", true),
+        ("/v2/buckets/main/collections/sample/changeset?_expected=20&%5Fsince=10", true),
+        ("/v1/buckets/main/collections/sample/changeset?_expected=20&_limit=1", true),
+        ("/v2/buckets/monitor/collections/changes/changeset?_expected=0", false),
+        ("/v1/buckets/monitor/collections/changes/changeset?_expected=0&_since=%2215%22", true),
+        ("/v2/buckets/main/collections/sample_since/changeset?_expected=0", false),
+        ("/v1/buckets/main/collections", true), ("/v1/buckets/main/collections/sample/records", true),
+        ("/v1/buckets/main/collections/sample/records/a", true),
+        ("/v2/buckets/main/collections/sample/records", false), ("/attachments/a", false),
+        ("/attachments/bundles/main--sample.zip", true), ("/attachments/%62undles/main--sample.zip", true),
+    ])
+    func `Work that may take long is known before it is done`(target: String, isMaking: Bool) throws {
+        let parts = target.split(separator: "?", maxSplits: 1)
+        let prepared = try origin().prepare(path: parts[0], query: parts.count > 1 ? parts[1] : nil, now: now)
+        guard case .making = prepared else { return #expect(!isMaking) }
+        #expect(isMaking)
     }
 
     private func body(_ answer: OriginAnswer) throws -> String {

@@ -93,7 +93,7 @@ extension RemoteSettingsClient {
                     try await sync(trigger: .forced)
                 } else {
                     guard !isShutDown else { throw RemoteSettingsError.closed }
-                    _ = try await collection.syncIfEmpty(owner: ObjectIdentifier(self)).get()
+                    _ = try await collection.syncIfEmpty(owner: self).get()
                 }
                 // What is held now is the server's state, packaged or not.
                 if let records = collection.records() { return query.selection(of: records) }

@@ -3,12 +3,12 @@ import Locks
 
 /// One collection, as an app reads and syncs it. ``RemoteSettingsService/makeClient(collectionName:)`` makes clients. A
 /// client may be used from many threads.
-public final class RemoteSettingsClient: Sendable {
+public final class RemoteSettingsClient: Sendable, WorkOwner {
     private let name: String
     let service: RemoteSettingsService
     private let shutDown = Atomic(false)
 
-    var isShutDown: Bool { shutDown.load(ordering: .relaxed) }
+    package var isShutDown: Bool { shutDown.load(ordering: .relaxed) }
 
     init(_ name: String, _ service: RemoteSettingsService) {
         self.name = name
@@ -39,7 +39,7 @@ public final class RemoteSettingsClient: Sendable {
         guard let collection = try? collection() else { return nil }
         if let records = collection.records() { return records }
         guard syncIfEmpty, !isShutDown else { return nil }
-        _ = await collection.syncIfEmpty(owner: ObjectIdentifier(self))
+        _ = await collection.syncIfEmpty(owner: self)
         return collection.records()
     }
 
@@ -79,7 +79,10 @@ public final class RemoteSettingsClient: Sendable {
     /// which leads to the present records.
     public var changes: AsyncStream<RecordChanges> {
         guard !isShutDown, let id = try? collection().id else { return AsyncStream<RecordChanges> { $0.finish() } }
-        return service.changes.listen(to: id, owner: ObjectIdentifier(self))
+        let changes = service.changes.listen(to: id, owner: ObjectIdentifier(self))
+        // The client may have been shut down on another thread meanwhile.
+        if isShutDown { service.changes.finish(ObjectIdentifier(self)) }
+        return changes
     }
 
     /// Brings the collection to the server's state. Uses the network. Concurrent calls share one sync.
@@ -108,7 +111,7 @@ public final class RemoteSettingsClient: Sendable {
         expected: Timestamp?, trigger: UptakeEvent.Trigger
     ) async throws(RemoteSettingsError) -> SyncOutcome {
         guard !isShutDown else { throw .closed }
-        return try await collection().sync(expected: expected, trigger: trigger, owner: ObjectIdentifier(self)).get()
+        return try await collection().sync(expected: expected, trigger: trigger, owner: self).get()
     }
 
     /// Removes everything that is stored of the collection, including what protects it from older states.
@@ -132,7 +135,8 @@ public final class RemoteSettingsClient: Sendable {
     /// the collection on its behalf. Reads are still answered, and other clients of the collection are not affected.
     public func shutdown() {
         shutDown.store(true, ordering: .relaxed)
-        service.session.syncs.leave(ObjectIdentifier(self))
+        service.session.syncs.leave(self)
+        service.session.serviceSyncs.leave(self)
         service.changes.finish(ObjectIdentifier(self))
     }
 }

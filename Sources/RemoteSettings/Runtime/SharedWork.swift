@@ -2,6 +2,12 @@ import RemoteSettingsModel
 import Locks
 import WorkThreads
 
+/// A client for which callers wait, until it is shut down.
+package protocol WorkOwner: AnyObject, Sendable {
+    /// Set before `SharedWork.leave` is called.
+    var isShutDown: Bool { get }
+}
+
 /// Syncs or downloads, each shared by all callers who ask for it while it is under way.
 ///
 /// The work runs on this package's own threads, because the callers that wait for it may block the threads of Swift's
@@ -57,10 +63,10 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
     /// - Parameters:
     ///   - expected: the timestamp that a push message announced. Work that was started for a lower one, or for none,
     ///     is not enough: `body` runs after it has ended.
-    ///   - owner: the client for which the caller waits, for ``leave(_:)``.
+    ///   - owner: the client for which the caller waits. It fails if that one is shut down, before or meanwhile.
     ///   - progress: called in the caller's task. If it is slower than the work, it only gets the latest value.
     package func run(
-        _ key: Key, expected: Timestamp? = nil, owner: ObjectIdentifier? = nil, progress: Report? = nil,
+        _ key: Key, expected: Timestamp? = nil, owner: (any WorkOwner)? = nil, progress: Report? = nil,
         _ body: @escaping @Sendable (@escaping Report) async -> Outcome
     ) async -> Outcome {
         while true {
@@ -82,14 +88,16 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
     }
 
     /// - Returns: the events from now on, and whether the work is for at least the `expected` timestamp; `nil` after
-    ///   ``close()``.
+    ///   ``close()``, or if the owner has been shut down.
     private func join(
-        _ key: Key, expected: Timestamp?, owner: ObjectIdentifier?,
+        _ key: Key, expected: Timestamp?, owner: (any WorkOwner)?,
         _ body: @escaping @Sendable (@escaping Report) async -> Outcome
     ) -> (events: AsyncStream<Event>, isEnough: Bool)? {
         // The end is the newest event, so it is never the one that is dropped.
         let (events, continuation) = AsyncStream<Event>.makeStream(bufferingPolicy: .bufferingNewest(2))
         let joined = state.withLock { state -> (caller: Int, isEnough: Bool)? in
+            // This is checked under the lock that `leave` takes, so an owner that is shut down from now on finds its caller.
+            guard owner?.isShutDown != true else { return nil }
             state.count += 1
             let caller = state.count
             if state.works[key] == nil {
@@ -100,7 +108,7 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
                 }
                 state.works[key] = Work(number: caller, expected: expected, task: task)
             }
-            state.works[key]?.callers[caller] = Caller(owner: owner, events: continuation)
+            state.works[key]?.callers[caller] = Caller(owner: owner.map { ObjectIdentifier($0) }, events: continuation)
             guard let expected else { return (caller, true) }
             return (caller, state.works[key]?.expected.map { $0 >= expected } ?? false)
         }
@@ -140,7 +148,8 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
     func cancelIfAbandoned(_ key: Key) { state.withLock { $0.removeIfAbandoned(key) }?.cancel() }
 
     /// Ends the waiting of all of an owner's callers, as ``close()`` does. Others keep waiting.
-    func leave(_ owner: ObjectIdentifier) {
+    func leave(_ owner: any WorkOwner) {
+        let owner = ObjectIdentifier(owner)
         let (left, tasks) = state.withLock { state -> ([Caller], [Task<Void, Never>]) in
             var left: [Caller] = []
             var tasks: [Task<Void, Never>] = []

@@ -11,7 +11,7 @@ extension LocalCollection {
     ///   - expected: the timestamp that a push message announced.
     ///   - owner: the client that asks.
     func sync(
-        expected: Timestamp? = nil, trigger: UptakeEvent.Trigger, owner: ObjectIdentifier
+        expected: Timestamp? = nil, trigger: UptakeEvent.Trigger, owner: any WorkOwner
     ) async -> Result<SyncOutcome, RemoteSettingsError> {
         if let outcome = overriddenOutcome { return outcome }
         if session.config.origin != nil, !session.config.isPreview {
@@ -40,7 +40,7 @@ extension LocalCollection {
     }
 
     /// Syncs for a read that has found nothing. A failure that was just seen is returned at once and not repeated.
-    func syncIfEmpty(owner: ObjectIdentifier) async -> Result<SyncOutcome, RemoteSettingsError> {
+    func syncIfEmpty(owner: any WorkOwner) async -> Result<SyncOutcome, RemoteSettingsError> {
         if !session.syncs.isUnderWay(id), let failure = session.failures.standing(id) {
             session.logger.debug(
                 "\(id): not synced, as a sync has just failed; a read tries again from \(failure.nextTry.rfc3339) on")
@@ -70,7 +70,7 @@ extension Session {
     /// Syncs one collection when releases are read. All the service's collections are synced with it, so that all are
     /// of one release.
     fileprivate func syncRelease(
-        with collection: LocalCollection, expected: Timestamp?, trigger: UptakeEvent.Trigger, owner: ObjectIdentifier
+        with collection: LocalCollection, expected: Timestamp?, trigger: UptakeEvent.Trigger, owner: any WorkOwner
     ) async -> Result<SyncOutcome, RemoteSettingsError> {
         // A sync that began before the collection was asked for is joined, but may not include it.
         for _ in 0..<2 {

@@ -74,11 +74,7 @@ struct Responder: HTTPResponder {
             ]
             return (.updates, Response(status: .upgradeRequired, headers: headers))
         }
-        let answer =
-            target.isSlow
-            ? await slowly { api(state, request, target) }
-            : api(state, request, target)
-        if let answer { return answer }
+        if let answer = await api(state, request, target) { return answer }
         let page = await slowly(forPeople: true) {
             await pages.answer(
                 state, target, acceptsHTML: request.headers.accepts("text/html"), now: now())
@@ -89,9 +85,21 @@ struct Responder: HTTPResponder {
     }
 
     /// - Returns: `nil` if the path does not belong to the API.
-    private func api(_ state: ServedState, _ request: Request, _ target: RequestTarget) -> Answer? {
+    private func api(_ state: ServedState, _ request: Request, _ target: RequestTarget) async -> Answer? {
+        let prepared: PreparedAnswer
+        do {
+            prepared = try state.origin.prepare(path: target.path, query: target.query, now: now())
+        } catch {
+            report("\(error)")
+            return problem(.failed)
+        }
+        guard case .making = prepared else { return answer(request, prepared, of: state) }
+        return await slowly { answer(request, prepared, of: state) }
+    }
+
+    private func answer(_ request: Request, _ prepared: PreparedAnswer, of state: ServedState) -> Answer? {
         do throws(BundleError) {
-            switch try state.origin.answer(path: target.path, query: target.query, now: now()) {
+            switch try prepared.answer() {
             case .unknown: return nil
             case .resource(let resource):
                 return (.origin(resource.route), try response(state.responses, resource, request))
@@ -185,18 +193,6 @@ package struct RequestTarget {
 
     /// Whether it names the endpoint of the push protocol.
     var isForPush: Bool { path == "/push" }
-
-    /// Whether it may ask for a delta, a list or an archive. The first request for one makes it.
-    package var isSlow: Bool {
-        // A percent-encoded target may be one of them.
-        if [path, query ?? ""].contains(where: { $0.utf8.contains(UInt8(ascii: "%")) }) { return true }
-        if path.hasPrefix("/attachments/bundles/") { return true }
-        if path.hasSuffix("/records") || path.hasSuffix("/collections") { return true }
-        guard let query = query?.utf8 else { return false }
-        return query.indices.contains { index in
-            ["_since", "_limit"].contains { query[index...].starts(with: $0.utf8) }
-        }
-    }
 }
 
 extension Response {

@@ -70,7 +70,6 @@ extension FuzzTarget {
             try require(
                 String(parts.path) + (parts.query.map { "?\($0)" } ?? "") == target,
                 "the parts are not the whole: \(target)")
-            _ = parts.isSlow
         }
         _ = fields.acceptsGzip
         _ = fields.accepts("text/html")

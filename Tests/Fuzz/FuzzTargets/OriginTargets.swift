@@ -92,9 +92,9 @@ extension FuzzTarget {
         seeds: { _ in requestSeeds }
     ) { input in
         let (path, query) = parts(input)
-        let answer = try ServedSample.shared.origin.answer(
+        let prepared = try ServedSample.shared.origin.prepare(
             path: path[...], query: query.map { $0[...] }, now: Timestamp(milliseconds: 8))
-        switch answer {
+        switch try prepared.answer() {
         case .resource(let resource):
             let bytes = try whole(resource)
             if [.changeset, .delta].contains(resource.route) {
