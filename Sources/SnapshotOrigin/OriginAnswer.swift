@@ -15,7 +15,7 @@ package enum OriginAnswer: Sendable {
 /// An answer, or the work that leads to it, once the origin has understood the path and the query.
 package enum PreparedAnswer: Sendable {
     case ready(OriginAnswer)
-    /// A delta, a list, a single record or an archive. The first request for one makes it, which may take long, so that a
+    /// A delta, a list, a single record or an archive. The first request for one makes it, which may take long. A
     /// server does this work where it holds up no other answer.
     case making(@Sendable () throws(BundleError) -> OriginAnswer)
 

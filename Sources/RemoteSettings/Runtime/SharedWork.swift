@@ -96,7 +96,7 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
         // The end is the newest event, so it is never the one that is dropped.
         let (events, continuation) = AsyncStream<Event>.makeStream(bufferingPolicy: .bufferingNewest(2))
         let joined = state.withLock { state -> (caller: Int, isEnough: Bool)? in
-            // This is checked under the lock that `leave` takes, so an owner that is shut down from now on finds its caller.
+            // This is checked under the lock that `leave` takes, so that one which comes later finds the caller.
             guard owner?.isShutDown != true else { return nil }
             state.count += 1
             let caller = state.count
