@@ -22,9 +22,13 @@ import Testing
             softwareVersion: "1.0")
     }
 
-    private func ask(_ origin: Origin, _ target: String) throws -> OriginAnswer {
+    private func prepare(_ origin: Origin, _ target: String) throws -> PreparedAnswer {
         let parts = target.split(separator: "?", maxSplits: 1)
-        return try origin.prepare(path: parts[0], query: parts.count > 1 ? parts[1] : nil, now: now).answer()
+        return try origin.prepare(path: parts[0], query: parts.count > 1 ? parts[1] : nil, now: now)
+    }
+
+    private func ask(_ origin: Origin, _ target: String) throws -> OriginAnswer {
+        try prepare(origin, target).answer()
     }
 
     @Test(arguments: [
@@ -42,9 +46,7 @@ import Testing
         ("/attachments/bundles/main--sample.zip", true), ("/attachments/%62undles/main--sample.zip", true),
     ])
     func `Work that may take long is known before it is done`(target: String, isMaking: Bool) throws {
-        let parts = target.split(separator: "?", maxSplits: 1)
-        let prepared = try origin().prepare(path: parts[0], query: parts.count > 1 ? parts[1] : nil, now: now)
-        guard case .making = prepared else { return #expect(!isMaking) }
+        guard case .making = try prepare(try origin(), target) else { return #expect(!isMaking) }
         #expect(isMaking)
     }
 

@@ -63,7 +63,8 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
     /// - Parameters:
     ///   - expected: the timestamp that a push message announced. Work that was started for a lower one, or for none,
     ///     is not enough: `body` runs after it has ended.
-    ///   - owner: the client for which the caller waits. It fails if that one is shut down, before or meanwhile.
+    ///   - owner: the client for which the caller waits. The call fails if that client is shut down, before or
+    ///     meanwhile.
     ///   - progress: called in the caller's task. If it is slower than the work, it only gets the latest value.
     package func run(
         _ key: Key, expected: Timestamp? = nil, owner: (any WorkOwner)? = nil, progress: Report? = nil,
