@@ -42,8 +42,7 @@ package struct Catalogue: Hashable, Sendable {
     package var made: Timestamp
     /// When the origin last confirmed that this release is its present one.
     package var confirmed: Timestamp
-    /// Until when clients may accept the release as the present one. Records are still served after that time, but they
-    /// count as unconfirmed.
+    /// Until when the publisher confirms it, as it says itself. ``confirmedUntil(certificateEnds:)`` decides.
     package var expires: Timestamp
     /// The collections of the release.
     package var entries: [CollectionID: Entry]
@@ -66,8 +65,19 @@ package struct Catalogue: Hashable, Sendable {
         self.removed = removed
     }
 
-    /// Whether clients accept the release as the present one at a given time.
-    package func isConfirmed(at time: Timestamp) -> Bool { time <= expires }
+    /// The longest time that one confirmation may last, which is also the longest that `dumps.yaml` accepts.
+    package static let longestConfirmation = Duration.seconds(366 * 86_400)
+
+    /// Until when clients may accept the release as the current one. Records are still served after that time, but they
+    /// count as unconfirmed.
+    ///
+    /// It is the earliest of three times, so that somebody who had the key for a day cannot confirm a release for ever:
+    /// ``expires``, ``longestConfirmation`` after ``confirmed``, and the end of the certificate.
+    ///
+    /// - Parameter end: the end of the certificate chain that vouches for the catalogue; `nil` if nothing is signed.
+    package func confirmedUntil(certificateEnds end: Timestamp?) -> Timestamp {
+        min(expires, confirmed.advanced(by: Self.longestConfirmation), end ?? expires)
+    }
 
     /// Whether both list the same states. Their times of confirmation may differ.
     package func hasSameStates(as other: Catalogue) -> Bool {
@@ -114,6 +124,10 @@ package enum CatalogueError: Error, Hashable, Sendable, CustomStringConvertible 
     case unlisted([CollectionID])
     /// The certificate that signed it was issued before that of the held catalogue.
     case earlierCertificate(found: Timestamp, held: Timestamp)
+    /// It is the first one, and nothing confirms it any more.
+    case expired(UInt64, since: Timestamp)
+    /// It was confirmed at a time that has not come yet.
+    case confirmedAhead(found: Timestamp, now: Timestamp)
 
     package var description: String {
         switch self {
@@ -139,8 +153,15 @@ package enum CatalogueError: Error, Hashable, Sendable, CustomStringConvertible 
                 + "now neither listed nor marked as removed"
         case .earlierCertificate(let found, let held):
             "\(Catalogue.collection): expected a signature of a certificate that is valid from \(held.rfc3339) or "
-                + "later, "
-                + "found one from \(found.rfc3339)"
+                + "later, found one from \(found.rfc3339), a key that was replaced; its publisher renews it "
+                + "with rsdump keys renew"
+        case .expired(let number, let since):
+            "\(Catalogue.collection): expected a release that its publisher confirms, found release \(number), which "
+                + "nothing has confirmed since \(since.rfc3339): a mirror or a cache may keep back what is newer, or "
+                + "nobody ran rsdump publish --confirm; ask another server, or the publisher"
+        case .confirmedAhead(let found, let now):
+            "\(Catalogue.collection): expected a confirmation of about \(now.rfc3339), the time of this device, or "
+                + "earlier, found one of \(found.rfc3339); check the clocks of this device and of the publisher"
         }
     }
 }

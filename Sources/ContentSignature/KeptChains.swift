@@ -90,6 +90,25 @@ extension Snapshot {
 }
 
 extension Snapshot {
+    /// When the newest certificate begins that signed this snapshot and leads to one of the roots; `nil` if
+    /// there is none. Does no I/O.
+    ///
+    /// Only the signer's own certificate counts. A renewed intermediate or cross-certificate does not make a replaced
+    /// key any younger, and neither does the root that a chain ends with.
+    package func newestCertificateBegins(under roots: TrustAnchors, limits: Limits = Limits()) -> Timestamp? {
+        guard let chain, let verdict = provenance.verdict else { return nil }
+        let unverified = UnverifiedSnapshot(collection: collection, payload: payload, metadata: metadata)
+        let (signer, message) = (SignerName(verdict.signer), SignedMessage(payload.bytes))
+        return KeptChains(text: chain).chains.compactMap { pem -> Timestamp? in
+            guard
+                let chain = try? CertificateChain(pem: pem, limits: limits)
+                    .verified(anchors: roots, signer: signer, at: verdict.verifiedAt),
+                unverified.signatures.contains(where: { $0.isKnown && (try? chain.verify($0, over: message)) != nil })
+            else { return nil }
+            return chain.leafNotBefore
+        }.max()
+    }
+
     /// Each signature of the metadata with its kept chain, verified at the time of the snapshot's own verification.
     ///
     /// The chain is `nil` if none of the chains fits. Does no I/O.
@@ -121,9 +140,8 @@ extension UnverifiedSnapshot {
         var taken: Set<Int> = []
         return signatures.enumerated().map { position, signature in
             let isLookedAt = signature.isKnown && position < limits.signatures
-            let raw = isLookedAt ? try? RawSignature(base64URL: signature.signature) : nil
             let fitting = chains.indices.filter { index in
-                raw.map { (try? chains[index].verify($0, over: message)) != nil } ?? false
+                isLookedAt && (try? chains[index].verify(signature, over: message)) != nil
             }
             let own =
                 fitting.first { names[$0].map(signature.x5u.hasSuffix) ?? false }

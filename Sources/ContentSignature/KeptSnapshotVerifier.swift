@@ -19,6 +19,8 @@ package final class KeptSnapshotVerifier: Sendable {
         self.limits = limits
     }
 
+    /// The newest of the chains that fit counts, as in ``UnverifiedSnapshot/verified(with:signer:message:limits:)``.
+    ///
     /// Data that is newer than its verification is refused, with ``Limits/clockToleranceSeconds`` for clocks that
     /// differ. Otherwise the owner of an expired key could sign new data, and state a time at which the key was valid.
     ///
@@ -34,6 +36,7 @@ package final class KeptSnapshotVerifier: Sendable {
             throw .newerThanVerification(unverified.collection, timestamp: unverified.timestamp, time: time)
         }
         let signer = policy.signer(for: unverified.collection)
+        var newest: (snapshot: Snapshot, begins: Timestamp)?
         var failure: ContentSignatureError?
         for kept in KeptChains(text: pem).chains {
             do throws(ContentSignatureError) {
@@ -42,14 +45,16 @@ package final class KeptSnapshotVerifier: Sendable {
                 }
                 let chains = Dictionary(unverified.signatures.map { ($0.x5u, chain) }) { first, _ in first }
                 let snapshot = try unverified.verified(with: chains, signer: signer, message: message, limits: limits)
-                // The other chains are kept for readers that need them.
-                return Snapshot(vouchingFor: unverified, chain: pem, provenance: snapshot.provenance)
+                let begins = try chain.get().leafNotBefore
+                if newest.map({ $0.begins < begins }) ?? true { newest = (snapshot, begins) }
             } catch {
                 // If no chain is good, the first one is reported.
                 failure = failure ?? error
             }
         }
-        throw failure ?? .noChains(unverified.collection)
+        guard let newest else { throw failure ?? .noChains(unverified.collection) }
+        // The other chains are kept for readers that need them.
+        return Snapshot(vouchingFor: unverified, chain: pem, provenance: newest.snapshot.provenance)
     }
 
     /// Verifies a chain before its snapshot, on another thread than the one that reads the snapshot.
@@ -60,6 +65,15 @@ package final class KeptSnapshotVerifier: Sendable {
         where (try? verifiedChain(chain, signer: policy.signer(for: collection), at: time)) != nil {
             return
         }
+    }
+
+    /// Whether one of the chains leads to a pinned root, at the time at which it was verified; without a chain, whether
+    /// unsigned states are accepted.
+    package func vouches(forChain pem: Bytes?, of collection: CollectionID, at time: Timestamp?) -> Bool {
+        guard let pem else { return policy.acceptsUnsigned }
+        guard let time else { return false }
+        verifyAhead(chain: pem, of: collection, at: time)
+        return hasVerified(chain: pem, of: collection, at: time)
     }
 
     /// Whether one of the chains has already been verified for this collection and time.

@@ -4,8 +4,9 @@ extension UnverifiedSnapshot {
     /// Verifies the snapshot's signatures. Does no I/O and reads no clock.
     ///
     /// Signatures in another mode than `p384ecdsa` are skipped, and so are those that name no chain. Of the rest, one
-    /// valid signature is enough. The payload is hashed once. The signature covers records and timestamp, but not the
-    /// collection's name.
+    /// valid signature is enough. If several are valid, the one by the newest certificate counts, because anybody who
+    /// has a replaced key can add a signature of his own, and can choose the order: nothing signs the metadata. The
+    /// payload is hashed once. The signature covers records and timestamp, but not the collection's name.
     ///
     /// - Parameters:
     ///   - chains: the result of verifying each chain that a signature names, by its `x5u` as served. A chain that
@@ -29,6 +30,7 @@ extension UnverifiedSnapshot {
 
         let signer = signer ?? .expected(for: collection)
         var failures: [SignatureFailure] = []
+        var newest: VerifiedChain?
         var hashed = message?.payload == payload.bytes ? message : nil
         for (index, signature) in known {
             do throws(ContentSignatureError) {
@@ -37,12 +39,13 @@ extension UnverifiedSnapshot {
                 let message = hashed ?? SignedMessage(payload.bytes)
                 hashed = message
                 try chain.verify(raw, over: message)
-                return Snapshot(vouchingFor: self, chain: chain.pem, provenance: .signed(chain.verdict))
+                newest = newest.map { $0.leafNotBefore < chain.leafNotBefore ? chain : $0 } ?? chain
             } catch {
                 failures.append(SignatureFailure(position: index + 1, x5u: signature.x5u, reason: error))
             }
         }
-        throw .noValidSignature(collection, failures)
+        guard let newest else { throw .noValidSignature(collection, failures) }
+        return Snapshot(vouchingFor: self, chain: newest.pem, provenance: .signed(newest.verdict))
     }
 }
 

@@ -45,6 +45,10 @@ package struct VerifiedChain: Sendable {
         try verify(RawSignature(base64URL: signature), over: SignedMessage(payload))
     }
 
+    func verify(_ signature: ServedSignature, over message: SignedMessage) throws(ContentSignatureError) {
+        try verify(RawSignature(base64URL: signature.signature), over: message)
+    }
+
     func verify(_ signature: RawSignature, over message: SignedMessage) throws(ContentSignatureError) {
         if let known = message.verified, known.signature.ecdsa.rawRepresentation == signature.ecdsa.rawRepresentation,
             known.key.rawRepresentation == key.rawRepresentation

@@ -29,12 +29,12 @@ package struct NextRelease: Hashable, Sendable {
     ///   - time: the present time.
     ///   - confirms: whether the times are renewed in any case. Otherwise they are renewed when half of `expiresAfter`
     ///     is over.
-    ///   - begins: when the signing certificate's validity begins, and its root; `nil` if that is not known.
+    ///   - begins: when the signing certificate's validity begins; `nil` if that is not known.
     /// - Throws: ``PublishError/otherOrigin(_:configured:)`` or ``PublishError/numbersUsedUp(_:)``.
     package init(
         _ release: (origin: OriginName, expiresAfter: Duration), after present: VerifiedCatalogue?,
         states: [CollectionID: Catalogue.Entry], timestamp: Timestamp, time: Timestamp, confirms: Bool,
-        begins: (time: Timestamp, root: SHA256Digest)?
+        begins: Timestamp?
     ) throws(PublishError) {
         let held = present?.catalogue
         if let held, held.origin != release.origin {
@@ -60,8 +60,8 @@ package struct NextRelease: Hashable, Sendable {
         }
         let number: UInt64
         if let present, present.catalogue.number == Catalogue.highestNumber {
-            // Clients that hold this number start again from 1 only if a later certificate of the same root signs.
-            guard let begins, begins.root == present.root, let held = present.certificateBegins, begins.time > held
+            // Clients that hold this number start again from 1 only if a newer certificate signs.
+            guard let begins, let held = present.certificateBegins, begins > held
             else { throw .numbersUsedUp(Catalogue.collection) }
             number = 1
         } else {

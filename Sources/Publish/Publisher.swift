@@ -130,7 +130,7 @@ package struct Publisher: Sendable {
         let held = try present(id, lock, in: directory, limits: limits)
         let present = try held.flatMap { held in
             held.isVouched
-                ? VerifiedCatalogue(try Catalogue(held.payload.records), certificateBegins: nil, root: nil) : nil
+                ? VerifiedCatalogue(try Catalogue(held.payload.records), certificateBegins: nil) : nil
         }
         var states: [CollectionID: Catalogue.Entry] = [:]
         for (id, entry) in lock.collections where id != Catalogue.collection {
@@ -322,8 +322,9 @@ package struct Publisher: Sendable {
         let held = try held(id, run)
         let present = try held.flatMap { held -> VerifiedCatalogue? in
             guard case .success(let snapshot) = held.vouched else { return nil }
-            return try Result { () throws(CatalogueError) in try VerifiedCatalogue(snapshot, limits: limits) }
-                .mapError(PublishError.release).get()
+            return try Result { () throws(CatalogueError) in
+                try VerifiedCatalogue(snapshot, roots: policy.roots, limits: limits)
+            }.mapError(PublishError.release).get()
         }
         var notes: [String] = []
         let states = try listedStates(after: present?.catalogue, outcomes, run, &notes)
@@ -338,11 +339,11 @@ package struct Publisher: Sendable {
             // A clock that is too far behind matters only if something changed. The next state then reports it.
             timestamp: (try? NextState.timestamp(of: id, onto: held?.present, at: options.time, limits: limits))
                 ?? options.time,
-            time: options.time, confirms: confirms, begins: (chain.leafNotBefore, chain.root))
+            time: options.time, confirms: confirms, begins: chain.leafNotBefore)
         let made = outcome(id, next.source, held: .success(held), run) { snapshot in
             guard let present else { return }
             do throws(CatalogueError) {
-                try VerifiedCatalogue(snapshot, limits: limits).checkSuccession(of: present)
+                try VerifiedCatalogue(snapshot, roots: policy.roots, limits: limits).checkSuccession(of: present)
             } catch {
                 throw PublishError.release(error)
             }

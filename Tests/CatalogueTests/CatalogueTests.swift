@@ -128,7 +128,7 @@ struct CatalogueSuccessionTests {
 
     private func verified(
         _ number: UInt64, _ listed: [String: UInt64], removed: [String: UInt64] = [:], confirmed: UInt64 = 10,
-        origin name: String = "a", begins: UInt64? = 5, root: String = "aa"
+        origin name: String = "a", begins: UInt64? = 5
     ) throws -> VerifiedCatalogue {
         let catalogue = Catalogue(
             origin: Self.origin(name), number: number, made: time(1), confirmed: time(confirmed), expires: time(99),
@@ -138,9 +138,7 @@ struct CatalogueSuccessionTests {
                     return (try CollectionID(name), .init(timestamp: time(timestamp), payload: payload, records: 1))
                 }),
             removed: Dictionary(uniqueKeysWithValues: try removed.map { (try CollectionID($0), $1) }))
-        let root = SHA256Digest(hex: String(repeating: root, count: 32))
-        return VerifiedCatalogue(
-            catalogue, certificateBegins: begins.map(time), root: begins == nil ? nil : root)
+        return VerifiedCatalogue(catalogue, certificateBegins: begins.map(time))
     }
 
     @Test func aHigherNumberFollows() throws {
@@ -208,16 +206,41 @@ struct CatalogueSuccessionTests {
         }
     }
 
-    /// The times of certificates of two roots say nothing about each other.
-    @Test func underAnotherRootNumbersGoOn() throws {
-        let held = try verified(3, ["main/a": 1])
-        try verified(4, ["main/a": 1], begins: 2, root: "bb").checkSuccession(of: held)
-        #expect(throws: CatalogueError.olderRelease(found: 2, held: 3)) {
-            try verified(2, ["main/a": 1], begins: 50, root: "bb").checkSuccession(of: held)
-        }
+    @Test func withoutSignaturesNumbersOnlyGrow() throws {
         #expect(throws: CatalogueError.olderRelease(found: 2, held: 3)) {
             try verified(2, ["main/a": 1], begins: nil).checkSuccession(of: verified(3, ["main/a": 1], begins: nil))
         }
+    }
+
+    /// Whoever has the key for a day may write any end into a confirmation.
+    @Test func aConfirmationEndsWithItsTermAndItsCertificate() throws {
+        var catalogue = try verified(3, ["main/a": 1]).catalogue
+        catalogue.expires = time(Catalogue.highestNumber)
+        let year = time(10).advanced(by: .seconds(366 * 86_400))
+        #expect(VerifiedCatalogue(catalogue, certificateBegins: nil).confirmedUntil == year)
+        #expect(
+            VerifiedCatalogue(catalogue, certificateBegins: time(5), certificateEnds: time(70)).confirmedUntil
+                == time(70))
+        catalogue.expires = time(60)
+        let own = VerifiedCatalogue(catalogue, certificateBegins: time(5), certificateEnds: time(70))
+        #expect(own.confirmedUntil == time(60) && own.isConfirmed(at: time(60)) && !own.isConfirmed(at: time(61)))
+    }
+
+    @Test func whatAServerAnswersMustBeConfirmedIfItIsTheFirst() throws {
+        let limits = Limits()
+        let later = try verified(4, ["main/a": 1])
+        try later.checkAcceptance(after: nil, at: time(99), limits: limits)
+        #expect(throws: CatalogueError.expired(4, since: time(99))) {
+            try later.checkAcceptance(after: nil, at: time(100), limits: limits)
+        }
+        // It is newer than what is held, so that it is taken although nothing confirms it.
+        try later.checkAcceptance(after: verified(3, ["main/a": 1]), at: time(100), limits: limits)
+        let day = UInt64(limits.clockToleranceSeconds) * 1000
+        let ahead = try verified(4, ["main/a": 1], confirmed: 11 + day)
+        #expect(throws: CatalogueError.confirmedAhead(found: time(11 + day), now: time(10))) {
+            try ahead.checkAcceptance(after: verified(3, ["main/a": 1]), at: time(10), limits: limits)
+        }
+        try ahead.checkAcceptance(after: verified(3, ["main/a": 1]), at: time(11), limits: limits)
     }
 
     @Test func errorsAreSentences() throws {
@@ -226,6 +249,7 @@ struct CatalogueSuccessionTests {
             .olderRelease(found: 1, held: 2), .sameNumberOtherStates(1),
             .olderConfirmation(found: time(1), held: time(2)),
             .unlisted([try CollectionID("main/a")]), .earlierCertificate(found: time(1), held: time(2)),
+            .expired(1, since: time(1)), .confirmedAhead(found: time(2), now: time(1)),
         ]
         for error in errors { #expect(error.description.hasPrefix("releases/catalogue: "), "\(error)") }
     }

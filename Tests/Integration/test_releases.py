@@ -3,6 +3,7 @@
 The attacks are those of The Update Framework's table; each test says what an origin, a mirror, a network or somebody with a
 leaked key does.
 """
+import datetime
 import http.server
 import json
 import os
@@ -29,6 +30,8 @@ SEED = os.environ.get("KILL_SEED") or secrets.token_hex(4)
 SCHEMA = rsdump.REPOSITORY / "Sources/Catalogue/Documentation.docc/Resources/catalogue-record.schema.json"
 CATALOGUE = "releases/catalogue"
 HIGHEST = 2**53 - 1
+# A clock that is days ahead, of Debian's libfaketime.
+FAKETIME = "/usr/$LIB/faketime/libfaketimeMT.so.1"
 
 
 class Origin:
@@ -427,20 +430,87 @@ def test_a_fast_forward_is_healed_by_a_new_certificate(origin, served, tmp_path)
         packager.refuses("expected a signature of a certificate that is valid from")
 
 
-def test_an_expired_release_is_unconfirmed_and_stays(origin, tmp_path):
-    """Indefinite freeze: the mirror answers for ever what it answered once."""
-    frozen = origin.copy(tmp_path / "frozen")
-    forged = plain(frozen.catalogue)
-    forged["release"] |= {"made": 1000, "confirmed": 2000, "expires": 3000, "number": 2}
-    frozen.sign(forged)
-    with Serving("--dumps", frozen.dumps.path) as serving:
-        packager = Packager(tmp_path / "packager", origin.root, serving.url)
+def milliseconds(text):
+    return round(datetime.datetime.fromisoformat(text).timestamp() * 1000)
+
+
+def in_days(days, *arguments, **options):
+    """The tool with a clock that is so many days ahead."""
+    environment = {"LD_PRELOAD": FAKETIME, "FAKETIME": f"+{days}d", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+    return rsdump.run(*arguments, env=environment, **options)
+
+
+def test_thirty_nights_behind_a_frozen_mirror(origin, served, tmp_path):
+    """Indefinite freeze: the mirror answers for ever what it answered once. The nights are green until the confirmation
+    ends, and red from then on. The records stay."""
+    packager = Packager(tmp_path / "packager", origin.root, served.url)
+    packager.good()
+    before = packager.stats()
+    for night in range(1, 31):
+        outcome = in_days(night, "refresh", "--dumps", packager.path)
+        if night < 7:
+            assert outcome.code == rsdump.DONE and outcome.says("confirmed until"), str(outcome)
+        else:
+            assert outcome.code == rsdump.SOME_FAILED, (night, str(outcome))
+            assert outcome.says("release 1, unconfirmed since", "a mirror or a cache may keep it back"), str(outcome)
+        assert packager.stats() == before and packager.value("one") == 1
+    for options in [("refresh", "--locked"), ("refresh", "--dry-run"), ("status",), ("status", "--offline")]:
+        outcome = in_days(23, *options, "--dumps", packager.path)
+        assert outcome.code == rsdump.SOME_FAILED and outcome.says("unconfirmed since"), str(outcome)
+    # Bundles are as good after years as today, unless their owner says otherwise.
+    assert in_days(3650, "verify", "--locked", "--dumps", packager.path).says("unconfirmed since")
+    assert in_days(3650, "verify", "--locked", "--dumps", packager.path).code == rsdump.DONE
+    # Stricter limits: of a command, and of the configuration.
+    assert in_days(2, "status", "--dumps", packager.path).code == rsdump.DONE
+    assert in_days(2, "status", "--max-age", "1d", "--dumps", packager.path).code == rsdump.SOME_FAILED
+    packager.config.write_text(re.sub(r"(release:\n)", r"\1  max-age: 1d\n", packager.config.read_text()))
+    for command in ("refresh", "status", "verify"):
+        outcome = in_days(2, command, "--dumps", packager.path)
+        assert outcome.code == rsdump.SOME_FAILED and outcome.says("unconfirmed since"), str(outcome)
+    # The mirror goes on, and so does the package.
+    packager.configure()
+    assert in_days(30, "publish", "--confirm", cwd=origin.path).code == rsdump.DONE
+    wait_for(served, origin.dumps)
+    assert in_days(30, "refresh", "--dumps", packager.path).says("confirmed until")
+
+
+def test_nothing_is_taken_from_a_mirror_that_is_frozen_from_the_beginning(origin, served, tmp_path):
+    """No catalogue is held that could show how old the first one is."""
+    packager = Packager(tmp_path / "packager", origin.root, served.url)
+    for command in (("refresh",), ("refresh", "--locked")):
+        outcome = in_days(23, *command, "--dumps", packager.path)
+        assert outcome.code == rsdump.SOME_FAILED and outcome.says("nothing has confirmed since"), str(outcome)
+    assert not (packager.path / "dumps.lock.json").exists()
+    storage = tmp_path / "app"
+    app = ("--storage", storage, "--server", f"{served.url}/v1", "--trust-root", origin.root, "--origin", "settings.example.org")
+    outcome = in_days(23, "sync", "main/one", *app)
+    assert outcome.code != rsdump.DONE and outcome.says("nothing has confirmed since"), str(outcome)
+    # An app that holds it reads on, and says so.
+    assert rsdump.run("sync", "main/one", *app).says("confirmed until")
+    outcome = in_days(23, "sync", "main/one", *app)
+    assert outcome.code == rsdump.DONE and outcome.says("unconfirmed since"), str(outcome)
+    outcome = in_days(23, "get", "main/one", "--explain", *app)
+    assert outcome.code == rsdump.DONE and outcome.says("unconfirmed since"), str(outcome)
+
+
+def test_a_key_of_one_day_confirms_for_no_longer_than_its_certificate(origin, tmp_path):
+    """Somebody with the key confirms the honest states until the year 287396, and then no longer needs the key."""
+    thief = origin.copy(tmp_path / "thief")
+    forged = plain(thief.catalogue)
+    forged["release"]["expires"] = HIGHEST
+    thief.sign(forged)
+    with Serving("--dumps", thief.dumps.path) as lies, Serving("--dumps", origin.dumps.path, "--watch") as served:
+        packager = Packager(tmp_path / "packager", origin.root, lies.url)
+        packager.good()
+        end = packager.lock["collections"][CATALOGUE]["trust"]["signed"]["chainNotAfter"]
+        release = packager.refresh().json()["release"]
+        assert release["confirmedUntil"] == milliseconds(end) < release["confirmed"] + 366 * 86_400_000
+        # The next honest confirmation replaces it at once: its end differs by more than the publisher's term.
+        origin.run("publish", "--confirm")
+        wait_for(served, origin.dumps)
+        packager.configure(url=served.url)
         report = packager.good()
-        assert report["release"]["isConfirmed"] is False and packager.value("one") == 1
-        text = rsdump.run("refresh", "--dumps", packager.path)
-        assert text.code == rsdump.DONE and text.says("unconfirmed since 1970-01-01T00:00:03"), str(text)
-        assert rsdump.run("status", "--dumps", packager.path).says("unconfirmed since 1970")
-        assert packager.verify().json()["release"]["isConfirmed"] is False
+        assert report["release"]["confirmedUntil"] == origin.catalogue["release"]["expires"]
 
 
 def test_a_lock_that_was_edited(origin, served, tmp_path):

@@ -168,6 +168,25 @@ extension ServerTests {
             #expect(client.getRecords()?.map(\.id) == ["a", "b", "c"])
         }
 
+        /// A root was removed because its keys leaked. What the thief had signed with a late timestamp is not read, and
+        /// its timestamp keeps no honest state back, whether the file is intact or damaged.
+        @Test(arguments: [false, true]) func aStateOfARemovedRootIsNoFloor(isDamaged: Bool) async throws {
+            let collection = try place.server.makeCollection()
+            collection.sign([SignatureForm(.ofOtherRoot)])
+            try collection.put("evil", ["last_modified": UInt64(Date().timeIntervalSince1970 + 20 * 3600) * 1000])
+            let both = TrustAnchors(place.server.root.roots + place.server.otherRoot.roots)
+            try await place.service { $0.trustRoots = both }.makeClient(collectionName: collection.name).sync()
+            let file = URL(fileURLWithPath: "\(place.storage)/main/\(collection.name).snapshot")
+            if isDamaged { try Data(contentsOf: file).dropLast().write(to: file, options: .atomic) }
+            try place.server.removeCollection(collection.id)
+            let honest = try place.server.makeCollection(id: collection.id)
+            try honest.put("a")
+            let client = place.service().makeClient(collectionName: collection.name)
+            #expect(client.getRecords() == nil)
+            try await client.sync()
+            #expect(client.getRecords()?.map(\.id) == ["a"])
+        }
+
         /// The high-water mark outlives a cache file whose payload was damaged.
         @Test func replayedOlderStateAfterDamage() async throws {
             let collection = try place.server.makeCollection()

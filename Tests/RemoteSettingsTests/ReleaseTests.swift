@@ -133,6 +133,69 @@ extension ServerTests {
             #expect(numbers(clients) == [2])
         }
 
+        /// An app that makes its clients lazily syncs one collection. A mirror that keeps another one back, which was
+        /// stored before, cannot put states of two releases together.
+        @Test func aStoredCollectionThatFailsKeepsTheReleaseBack() async throws {
+            try await service().0.sync()
+            try publish(2)
+            place.server.inject([Fault("/\(names[4])/changeset", effect: .status(503))])
+            func lone() async throws {
+                let service = place.service { $0.origin = "shop" }
+                let client = service.makeClient(collectionName: names[0])
+                try await client.sync()
+            }
+            let error = await #expect(throws: RemoteSettingsError.self) { try await lone() }
+            #expect("\(error as Any)".contains("release 2 is not shown, because \(collections[4].id)"))
+            let (mixed, clients) = service { $0.transport = NoTransport() }
+            #expect(mixed.read(numbers) == [1] && numbers(clients) == [1])
+            place.server.inject([])
+            try await lone()
+            let (healed, _) = service { $0.transport = NoTransport() }
+            #expect(healed.read(numbers) == [2])
+        }
+
+        /// What an earlier sync left behind is brought along by the next one, even if the catalogue is not new.
+        @Test func aSyncOfOneCollectionBringsTheOthersAlong() async throws {
+            try await service().0.sync()
+            let old = "\(place.storage)/main/\(names[4]).snapshot"
+            let content = try Data(contentsOf: URL(fileURLWithPath: old))
+            try publish(2)
+            try await service().0.sync()
+            try content.write(to: URL(fileURLWithPath: old), options: .atomic)
+            let service = place.service { $0.origin = "shop" }
+            let client = service.makeClient(collectionName: names[0])
+            try await client.sync()
+            let (healed, _) = self.service { $0.transport = NoTransport() }
+            #expect(healed.read(numbers) == [2])
+        }
+
+        /// Nothing held shows how old the first catalogue is.
+        @Test func anExpiredFirstCatalogueIsRefused() async throws {
+            let later = HTTPEnvironment.system.now().advanced(by: .seconds(30 * 86_400))
+            let (service, clients) = self.service { $0.environment.now = { later } }
+            let error = await #expect(throws: RemoteSettingsError.self) { try await service.sync() }
+            #expect("\(error as Any)".contains("found release 1, which nothing has confirmed since"))
+            #expect(service.release == nil && numbers(clients) == [nil])
+        }
+
+        /// The catalogue belongs to its publisher, whatever URL it came from: another mirror cannot go back.
+        @Test func anotherMirrorCannotGoBack() async throws {
+            let old = try place.server.reply(
+                to: "/v2/buckets/releases/collections/catalogue/changeset?_expected=0", headers: HTTPHeaders()
+            ).body
+            try publish(2)
+            try await service().0.sync()
+            let (service, clients) = self.service { $0.server = .custom(url: "https://mirror.example.org/v2") }
+            #expect(service.release?.number == 2 && numbers(clients) == [2])
+            try publish(3)
+            place.server.inject([Fault("/catalogue/changeset", effect: .body(String(decoding: old, as: UTF8.self)))])
+            let error = await #expect(throws: RemoteSettingsError.self) { try await service.sync() }
+            #expect("\(error as Any)".contains("expected release 2 or a later one, found release 1"))
+            place.server.inject([])
+            try await service.sync()
+            #expect(numbers(clients) == [3])
+        }
+
         /// The lie of the article on trust: the staging server has the same keys and later timestamps.
         @Test(arguments: [false, true]) func stagingInPlaceOfProduction(isToldBefore: Bool) async throws {
             let staging = try OriginTransport()

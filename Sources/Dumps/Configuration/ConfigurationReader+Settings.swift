@@ -47,13 +47,14 @@ extension ConfigurationReader {
 }
 
 extension ConfigurationReader {
-    /// Reads a mapping of `origin` and `expires-after`.
+    /// Reads a mapping of `origin`, `expires-after` and `max-age`.
     ///
     /// - Returns: `nil` for the word `off`.
     func release(_ node: YAMLNode) throws(ConfigurationError) -> DumpsConfiguration.Release? {
         if case .scalar(let scalar) = node.content, scalar.string == "off" { return nil }
         var origin: OriginName?
         var expiresAfter: Duration?
+        var maxAge: Duration?
         for (key, value) in try mapping(node, "release") {
             switch key.string {
             case "origin":
@@ -62,14 +63,9 @@ extension ConfigurationReader {
                     throw error(value, "origin is \(shown(value))", remedy: "write a name: \(OriginName.rule)")
                 }
             case "expires-after":
-                let text = try string(value, "expires-after")
-                expiresAfter = Duration(age: text)
-                guard let expiresAfter, .seconds(3600)...(.seconds(366 * 86_400)) ~= expiresAfter else {
-                    throw error(
-                        value, "expires-after is \(shown(value))",
-                        remedy: "write how long a confirmation lasts, from 1h to 366d, such as 7d")
-                }
-            default: throw unknown(key, ["origin", "expires-after"])
+                expiresAfter = try age(value, "expires-after", "how long a confirmation lasts")
+            case "max-age": maxAge = try age(value, "max-age", "how old the last confirmation may be")
+            default: throw unknown(key, ["origin", "expires-after", "max-age"])
             }
         }
         guard let origin else {
@@ -77,7 +73,17 @@ extension ConfigurationReader {
         }
         var release = DumpsConfiguration.Release(origin: origin)
         if let expiresAfter { release.expiresAfter = expiresAfter }
+        release.maxAge = maxAge
         return release
+    }
+
+    private func age(_ node: YAMLNode, _ name: String, _ meaning: String) throws(ConfigurationError) -> Duration {
+        guard let age = Duration(age: try string(node, name)), .seconds(3600)...Catalogue.longestConfirmation ~= age
+        else {
+            throw error(
+                node, "\(name) is \(shown(node))", remedy: "write \(meaning), from 1h to 366d, such as 7d")
+        }
+        return age
     }
 }
 

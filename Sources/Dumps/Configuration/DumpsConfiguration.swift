@@ -24,9 +24,23 @@ package struct DumpsConfiguration: Hashable, Sendable {
         package var origin: OriginName
         /// How long a confirmation lasts. Only a publisher uses this.
         package var expiresAfter = Duration.seconds(7 * 86_400)
+        /// The largest age of the last confirmation; `nil` if the confirmation itself says how long it lasts.
+        package var maxAge: Duration?
 
         package init(origin: OriginName) {
             self.origin = origin
+        }
+
+        /// Since when a release counts as unconfirmed; `nil` if it is confirmed.
+        ///
+        /// - Parameter limit: a stricter age limit than ``maxAge``, such as that of a command; `nil` for none.
+        package func unconfirmedSince(
+            _ release: VerifiedCatalogue, at now: Timestamp, limit: Duration? = nil
+        ) -> Timestamp? {
+            let confirmed = release.catalogue.confirmed
+            let end = maxAge.map(confirmed.advanced(by:)) ?? release.confirmedUntil
+            let since = min(end, limit.map(confirmed.advanced(by:)) ?? end)
+            return now > since ? since : nil
         }
     }
 

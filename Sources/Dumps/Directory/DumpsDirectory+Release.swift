@@ -45,7 +45,8 @@ extension DumpsDirectory {
     ) throws -> VerifiedCatalogue? {
         guard let entry = lock.collections[Catalogue.collection] else { return nil }
         let bundle = try BundleReader(path: bundlePath(Catalogue.collection), limits: limits)
-        return try VerifiedCatalogue(verifier.snapshot(of: bundle, as: entry), limits: limits)
+        return try VerifiedCatalogue(
+            verifier.snapshot(of: bundle, as: entry), roots: verifier.policy.roots, limits: limits)
     }
 }
 

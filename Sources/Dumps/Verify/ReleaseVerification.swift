@@ -6,7 +6,7 @@ import SnapshotBundle
 /// Whether a directory holds one release, as its configuration asks.
 package struct ReleaseVerification: Sendable {
     /// The packaged catalogue; `nil` if there is none that a trusted root vouches for.
-    package let catalogue: Catalogue?
+    package let release: VerifiedCatalogue?
     /// The pinned collections whose state is not that of the release.
     package let left: [CollectionID]
     /// The faults, one sentence each.
@@ -24,22 +24,22 @@ package struct ReleaseVerification: Sendable {
     ) throws {
         guard let wanted = configuration.release else { return nil }
         let lock = try directory.lockFile(limits: limits)
-        let held: Catalogue?
+        let release: VerifiedCatalogue?
         do {
-            held =
-                try directory.packagedCatalogue(
-                    lock, by: BundleVerifier(policy, limits: limits), limits: limits)?.catalogue
+            release = try directory.packagedCatalogue(
+                lock, by: BundleVerifier(policy, limits: limits), limits: limits)
         } catch {
-            (catalogue, left, problems) = (nil, [], ["the packaged catalogue cannot be used: \(error)"])
+            (self.release, left, problems) = (nil, [], ["the packaged catalogue cannot be used: \(error)"])
             return
         }
-        guard let held else {
+        guard let release else {
             let problem =
                 "expected the catalogue of \(wanted.origin), because \(directory.configurationPath) asks for its "
                 + "release, found none; run rsdump refresh, or rsdump publish on the machine that publishes"
-            (catalogue, left, problems) = (nil, [], [problem])
+            (self.release, left, problems) = (nil, [], [problem])
             return
         }
+        let held = release.catalogue
         var (problems, left): ([String], [CollectionID]) = ([], [])
         if held.origin != wanted.origin {
             problems.append(
@@ -77,6 +77,6 @@ package struct ReleaseVerification: Sendable {
                 problems.append("\(id): release \(held.number) does not list it; remove it with: rsdump remove \(id)")
             }
         }
-        (catalogue, self.left, self.problems) = (held, left, problems)
+        (self.release, self.left, self.problems) = (release, left, problems)
     }
 }

@@ -93,16 +93,18 @@ package struct Refresh: Sendable {
         var excess: BudgetExcess?
         if isWriting {
             try dropPartOfRelease(&outcomes, pass.plan, lockFile)
-            excess = try nameHeldBack(&outcomes, lockFile, pass.release)
+            excess = try nameHeldBack(&outcomes, lockFile, pass.release?.catalogue)
             try keepBackoff()
             try finish(&lockFile, outcomes)
         }
         excess = excess ?? lockFile.excess(over: configuration.totalBudget)
+        let release = release(after: lockFile, pass)
         var report = RefreshReport(
             server: "\(client.server)", monitor: pass.monitor, isDryRun: !isWriting, isLocked: options.isLocked,
-            outcomes: zip(pass.plan, outcomes).map(judged), metrics: client.metrics, recovered: recovered,
+            outcomes: zip(pass.plan, outcomes).map(judged).map { confirmed($0, by: release) }, metrics: client.metrics,
+            recovered: recovered,
             excess: excess)
-        report.release = try release(after: lockFile, pass)
+        report.release = release
         return report
     }
 
@@ -112,7 +114,7 @@ package struct Refresh: Sendable {
         var monitor: Timestamp
         var outcomes: [CollectionOutcome]
         /// The release whose states are taken.
-        var release: Catalogue?
+        var release: VerifiedCatalogue?
 
         /// The newest state that the server has and its catalogue does not list; `nil` if there is none.
         var newestOtherState: Timestamp? {
@@ -140,7 +142,7 @@ package struct Refresh: Sendable {
                 fetcher: CollectionFetcher(client: client, chains: chains, policy: policy), policy: policy, now: now,
                 limits: limits
             ).run(&plan, lock)
-            plan = plan.map { replanned($0, of: step.catalogue) }
+            plan = plan.map { replanned($0, of: step.release?.catalogue) }
         }
         onEvent(.planned(plan))
         // Once, before collections are worked on side by side.
@@ -153,7 +155,7 @@ package struct Refresh: Sendable {
         } else {
             outcomes = await work(plan, step, chains, keeping: known)
         }
-        return Pass(plan: plan, monitor: monitor, outcomes: outcomes, release: step.catalogue)
+        return Pass(plan: plan, monitor: monitor, outcomes: outcomes, release: step.release)
     }
 
     /// What is done with a collection so that it has the state of the release.
@@ -166,11 +168,23 @@ package struct Refresh: Sendable {
     }
 
     /// The release that the directory has now; in a dry run, the one that it would have.
-    private func release(after lock: LockFile, _ pass: Pass) throws -> Catalogue? {
+    private func release(after lock: LockFile, _ pass: Pass) -> VerifiedCatalogue? {
         guard configuration.release != nil else { return nil }
         guard isWriting else { return pass.release }
         let verifier = BundleVerifier(policy, limits: limits)
-        return try? directory.packagedCatalogue(lock, by: verifier, limits: limits)?.catalogue
+        return (try? directory.packagedCatalogue(lock, by: verifier, limits: limits)) ?? nil
+    }
+
+    /// Fails the catalogue if nothing confirms the release any more. What was fetched stays: it is newer than what was
+    /// there.
+    private func confirmed(_ outcome: CollectionOutcome, by release: VerifiedCatalogue?) -> CollectionOutcome {
+        guard outcome.id == Catalogue.collection, outcome.error == nil, let release,
+            let since = configuration.release?.unconfirmedSince(release, at: now)
+        else { return outcome }
+        var outcome = outcome
+        outcome.status = .failed
+        outcome.error = .release(.unconfirmed(number: release.catalogue.number, since: since))
+        return outcome
     }
 
     private var isWriting: Bool { !options.isDryRun && !options.isLocked }
@@ -190,7 +204,7 @@ package struct Refresh: Sendable {
             if planned.id == Catalogue.collection {
                 outcome.error = step.error
                 if step.error != nil { return outcome }
-            } else if step.catalogue == nil || step.error != nil, planned.action.needsWork {
+            } else if step.release == nil || step.error != nil, planned.action.needsWork {
                 // Without its catalogue, nobody knows which state belongs to the release.
                 outcome.error = .release(.notWhole(failed: [Catalogue.collection]))
                 return outcome
@@ -286,7 +300,7 @@ package struct Refresh: Sendable {
             deflaters: deflaters,
             policy: policy, server: "\(client.server)", limits: limits,
             holdsBack: configuration.totalBudget != nil || configuration.release != nil,
-            release: step.catalogue?.number ?? 0)
+            release: step.release?.catalogue.number ?? 0)
         let packed = Dictionary(known.filter(\.isHeldBack).map { ($0.id, $0) }) { first, _ in first }
         // The monitor's answer has shown the protocol.
         let width = client.isMultiplexed(client.server.root) ? options.streams : options.jobs

@@ -45,6 +45,9 @@ package struct PlannedCollection: Sendable {
     var listed: Catalogue.Entry?
     /// Whether a catalogue decides which state is taken, so that an older one than the bundle's is no rollback.
     var isVouchedFor = false
+    /// Whether the configuration trusts what vouches for the bundle. If it does not, the lock's timestamp may be a
+    /// thief's, and is not a floor.
+    var isTrusted = false
     /// The number of the release whose state the collection does not have, because it is pinned; `nil` if there is
     /// none.
     var leftRelease: UInt64?
@@ -88,9 +91,11 @@ struct RefreshPlanner {
         monitor: [CollectionID: Timestamp]
     ) -> PlannedCollection {
         let listed = monitor[settings.id]
-        return PlannedCollection(
+        var planned = PlannedCollection(
             settings: settings, action: action(settings, held: held, disk: disk, listed: listed), held: held,
             serverTimestamp: listed)
+        planned.isTrusted = held.map { distrust($0) == nil } ?? false
+        return planned
     }
 
     private func action(
@@ -151,7 +156,7 @@ extension CollectionFetcher {
     ) async throws(CollectionError) -> Fetched {
         var wanted = Wanted(
             id: planned.id, expected: planned.serverTimestamp, base: base,
-            floor: planned.isVouchedFor ? nil : planned.held?.timestamp,
+            floor: planned.isVouchedFor || !planned.isTrusted ? nil : planned.held?.timestamp,
             wasSigned: planned.held?.trust.isSigned ?? false)
         // The refresh itself decides whether the server contradicts itself: only it knows whether the bundle is intact.
         wanted.refusesEquivocation = false

@@ -19,7 +19,7 @@ package struct RefreshReport: Sendable {
     /// By how much all bundles together exceed their budget.
     package let excess: BudgetExcess?
     /// The release that the directory has after the refresh, or would have; `nil` if there are no releases.
-    package var release: Catalogue?
+    package var release: VerifiedCatalogue?
 
     /// Whether a refresh would change, or has changed, anything.
     package var wouldChange: Bool { !recovered.isEmpty || outcomes.contains { $0.status == .planned } }

@@ -13,12 +13,14 @@ package enum ReleaseError: Error, Hashable, Sendable, CustomStringConvertible {
     case removed(origin: OriginName, since: UInt64)
     /// The release does not have the collection.
     case unlisted(origin: OriginName, number: UInt64)
+    /// Nothing has confirmed the release since this time, or for longer than the configuration allows.
+    case unconfirmed(number: UInt64, since: Timestamp)
     /// Other collections of the release failed, so this one was not replaced.
     case notWhole(failed: [CollectionID])
 
     package var description: String {
         switch self {
-        case .catalogue(let error): "\(error); the present release is kept"
+        case .catalogue(let error): "\(error); what the directory has stays"
         case .noCatalogue(let origin):
             "expected the catalogue of the origin \(origin), found no such collection on the server; its publisher "
                 + "must write "
@@ -34,6 +36,10 @@ package enum ReleaseError: Error, Hashable, Sendable, CustomStringConvertible {
             "the origin \(origin) removed it in release \(since); its bundle is kept; remove it with rsdump remove"
         case .unlisted(let origin, let number):
             "release \(number) of \(origin) does not have it; correct its name, or remove it with rsdump remove"
+        case .unconfirmed(let number, let since):
+            "expected a release that its publisher confirms, found release \(number), unconfirmed since \(since.rfc3339); "
+                + "what the server answers is not newer: a mirror or a cache may keep it back, or nobody ran rsdump "
+                + "publish --confirm; compare with another server, or ask the publisher"
         case .notWhole(let failed):
             "not taken, because a release is taken as a whole and \(failed.map(\.description).joined(separator: ", ")) "
                 + "failed; the present release is kept, and so is what was downloaded"

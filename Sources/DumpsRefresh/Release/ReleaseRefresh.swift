@@ -10,7 +10,7 @@ struct CatalogueStep: Sendable {
     /// What the server's catalogue came to.
     struct Result: Sendable {
         /// The release whose states are taken; `nil` if the catalogue failed and none is packaged.
-        var catalogue: Catalogue?
+        var release: VerifiedCatalogue?
         /// The server's catalogue, if it is to take the place of the packaged one.
         var snapshot: Snapshot?
         var error: CollectionError?
@@ -36,7 +36,7 @@ struct CatalogueStep: Sendable {
 
     private func run(_ planned: PlannedCollection, _ lock: LockFile) async -> Result {
         let held = packaged(lock)
-        if planned.action == .unchanged, let held { return Result(catalogue: held.catalogue) }
+        if planned.action == .unchanged, let held { return Result(release: held) }
         do {
             let bundle = held == nil ? nil : try? BundleReader(path: directory.bundlePath(planned.id), limits: limits)
             let base = planned.isBase(bundle?.head) ? try? bundle?.payload() : nil
@@ -46,14 +46,14 @@ struct CatalogueStep: Sendable {
             let snapshot = try await fetcher.fetch(known, onto: base).snapshot
             let found = try verified(snapshot, after: held)
             guard let held, !isWorthWriting(found, over: held, planned) else {
-                return Result(catalogue: found.catalogue, snapshot: snapshot)
+                return Result(release: found, snapshot: snapshot)
             }
-            return Result(catalogue: held.catalogue)
+            return Result(release: held)
         } catch {
             switch CollectionError(error) {
             case .gone, .fetch(.unknownCollection):
-                return Result(catalogue: held?.catalogue, error: .release(.noCatalogue(origin)))
-            case let error: return Result(catalogue: held?.catalogue, error: error)
+                return Result(release: held, error: .release(.noCatalogue(origin)))
+            case let error: return Result(release: held, error: error)
             }
         }
     }
@@ -72,27 +72,33 @@ struct CatalogueStep: Sendable {
         _ snapshot: Snapshot, after held: VerifiedCatalogue?
     ) throws(CollectionError) -> VerifiedCatalogue {
         do throws(CatalogueError) {
-            let found = try VerifiedCatalogue(snapshot, limits: limits)
+            let found = try VerifiedCatalogue(snapshot, roots: policy.roots, limits: limits)
             guard found.catalogue.origin == origin else {
                 throw .otherOrigin(found: found.catalogue.origin, expected: origin)
             }
-            if let held { try found.checkSuccession(of: held) }
+            try found.checkAcceptance(after: held, at: now, limits: limits)
             return found
         } catch {
             throw .release(.catalogue(error))
         }
     }
 
-    /// Whether more than the time of the confirmation is new, or half of the packaged one's time is over: else an
-    /// origin that confirms its release every night would change the directory every night.
+    /// Whether more than the time of the confirmation is new, or half of the packaged one's time is over: else a
+    /// publisher that confirms its release every night would change the directory every night.
+    ///
+    /// A confirmation whose end differs by more than the publisher's term is written at once. Somebody who had the key
+    /// for a day may have made the packaged one, with an end that is far away.
     private func isWorthWriting(
         _ found: VerifiedCatalogue, over held: VerifiedCatalogue, _ planned: PlannedCollection
     ) -> Bool {
-        guard planned.action == .update || planned.action == .probe, found.root == held.root,
-            found.certificateBegins == held.certificateBegins, found.catalogue.number == held.catalogue.number,
-            found.catalogue.made == held.catalogue.made
+        guard planned.action == .update || planned.action == .probe, found.chains == held.chains,
+            found.catalogue.number == held.catalogue.number, found.catalogue.made == held.catalogue.made
         else { return true }
-        let lasts = held.catalogue.expires.elapsed(since: held.catalogue.confirmed)
+        let term = found.confirmedUntil.elapsed(since: found.catalogue.confirmed)
+        guard found.confirmedUntil <= held.confirmedUntil.advanced(by: term),
+            held.confirmedUntil <= found.confirmedUntil.advanced(by: term)
+        else { return true }
+        let lasts = held.confirmedUntil.elapsed(since: held.catalogue.confirmed)
         return now >= held.catalogue.confirmed.advanced(by: lasts / 2)
     }
 }

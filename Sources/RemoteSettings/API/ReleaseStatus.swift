@@ -37,8 +37,8 @@ extension ReleaseStatus {
         made = catalogue.made
         confirmed = catalogue.confirmed
         freshness =
-            catalogue.isConfirmed(at: now)
-            ? .confirmed(until: catalogue.expires) : .unconfirmed(since: catalogue.expires)
+            view.isConfirmed(at: now)
+            ? .confirmed(until: view.confirmedUntil) : .unconfirmed(since: view.confirmedUntil)
         source = view.source
         collections = catalogue.entries.keys.sorted().map { "\($0)" }
     }

@@ -12,7 +12,7 @@ package struct CacheFile: Sendable {
     package var collection: CollectionID
     package var server: String
     package var timestamp: Timestamp
-    /// The newest timestamp that was ever stored.
+    /// The newest timestamp that was ever stored, which nothing signs. ``HeldState/floor(_:)`` says when it counts.
     package var highWaterMark: Timestamp
     /// When the chain was verified; `nil` if nothing is signed.
     package var verifiedAt: Timestamp?
@@ -22,11 +22,21 @@ package struct CacheFile: Sendable {
     package var payload: Bytes
 }
 
+/// The newest timestamp that was ever stored of a collection, as a cache file states it.
+struct HighWaterMark: Hashable, Sendable {
+    let timestamp: Timestamp
+    /// The chains that vouched for the state; `nil` if nothing was signed.
+    let chain: Bytes?
+    let verifiedAt: Timestamp?
+}
+
 extension CacheFile {
-    init(_ snapshot: Snapshot, server: String, highWaterMark: Timestamp) {
+    var mark: HighWaterMark { HighWaterMark(timestamp: highWaterMark, chain: chain, verifiedAt: verifiedAt) }
+
+    init(_ snapshot: Snapshot, server: String) {
         self.init(
             collection: snapshot.collection, server: server, timestamp: snapshot.timestamp,
-            highWaterMark: max(highWaterMark, snapshot.timestamp),
+            highWaterMark: snapshot.timestamp,
             verifiedAt: snapshot.provenance.verdict?.verifiedAt, metadata: snapshot.metadata.json,
             chain: snapshot.chain, payload: snapshot.payload.bytes)
     }
@@ -55,10 +65,8 @@ extension CacheFile {
 package struct CacheFileError: Error, CustomStringConvertible {
     let path: String
     let problem: String
-    /// The high-water mark, if the first line could be read.
-    var highWaterMark: Timestamp?
-    /// Whether the first line says that the state is signed.
-    var wasSigned = false
+    /// What the first line says of the state, if it could be read.
+    var mark: HighWaterMark?
     /// Whether a later version of the library has written the file, in a newer format.
     var isOfLaterFormat = false
 
@@ -107,10 +115,12 @@ extension CacheFile {
         }
         func time(_ key: String) -> Timestamp? { head[key]?.number?.uint64.map(Timestamp.init(milliseconds:)) }
         let mark = time("highWaterMark")
-        let wasSigned = head["chain"] != nil
+        let chain = (head["chain"]?.string).map { Bytes(utf8: $0) }
         /// An error about a file whose first line could be read.
         func damage(_ problem: String) -> CacheFileError {
-            CacheFileError(path: path, problem: problem, highWaterMark: mark, wasSigned: wasSigned)
+            CacheFileError(
+                path: path, problem: problem,
+                mark: mark.map { HighWaterMark(timestamp: $0, chain: chain, verifiedAt: time("verifiedAt")) })
         }
         let payloadSize = fileSize - end - 1
         // The other members of a later format's first line are not known.
@@ -133,7 +143,7 @@ extension CacheFile {
         }
         let claim = CacheFile(
             collection: id, server: server, timestamp: timestamp, highWaterMark: mark, verifiedAt: time("verifiedAt"),
-            metadata: Bytes(utf8: metadata), chain: (head["chain"]?.string).map { Bytes(utf8: $0) }, payload: Bytes())
+            metadata: Bytes(utf8: metadata), chain: chain, payload: Bytes())
         return (claim, end)
     }
 }

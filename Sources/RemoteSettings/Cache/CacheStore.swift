@@ -40,13 +40,12 @@ extension LocalCollection {
                 // has stored.
                 var kept = held
                 kept.serve(snapshot, from: .cached, isVerifiedHere: true)
-                kept.highWaterMark = max(held.highWaterMark ?? snapshot.timestamp, snapshot.timestamp)
                 kept.isOfLaterFormat = true
                 kept.cacheIdentity = identity
                 if snapshot.chain != nil { kept.noteSigned(asOf: snapshot.timestamp) }
                 return kept
             }
-            let file = CacheFile(snapshot, server: "\(server)", highWaterMark: snapshot.timestamp)
+            let file = CacheFile(snapshot, server: "\(server)")
             try FileStore.makeDirectories(FileStore.parent(of: storage.snapshotPath(id)), below: storage.path)
             try FileStore.remove(storage.previousPath(id), below: storage.path)
             // If the link fails, only the fallback to earlier attachments is lost.
@@ -70,7 +69,7 @@ extension LocalCollection {
             }
             stored.serve(snapshot, from: .cached, isVerifiedHere: true)
             stored.isCached = true
-            stored.highWaterMark = file.highWaterMark
+            stored.highWaterMark = file.mark
             if file.chain != nil { stored.noteSigned(asOf: file.timestamp) }
             // If the identity cannot be read, the file is read again at the next call.
             stored.cacheIdentity = try? storage.identity(id)

@@ -234,14 +234,12 @@ struct StorageDirectory: Sendable {
         return try? FileStore.identity(path)
     }
 
-    /// What can still be read from a file that was set aside: the high-water mark, and whether the state was signed.
-    func toldByDamaged(_ id: CollectionID, limits: Limits) -> (highWaterMark: Timestamp?, wasSigned: Bool) {
+    /// The high-water mark of a file that was set aside, if it can still be read.
+    func markOfDamaged(_ id: CollectionID, limits: Limits) -> HighWaterMark? {
         do {
-            let file = try cacheFile(id, at: damagedPath(id), limits: limits)
-            return (file?.highWaterMark, file?.chain != nil)
+            return try cacheFile(id, at: damagedPath(id), limits: limits)?.mark
         } catch {
-            guard let error = error as? CacheFileError else { return (nil, false) }
-            return (error.highWaterMark, error.wasSigned)
+            return (error as? CacheFileError)?.mark
         }
     }
 }

@@ -61,14 +61,14 @@ struct ReleaseStore {
                 stored[state.id] = state.held.storedIdentity
                 continue
             }
-            let file = CacheFile(snapshot, server: server, highWaterMark: snapshot.timestamp)
+            let file = CacheFile(snapshot, server: server)
             try FileStore.replace(storage.stagedPath(state.id), below: storage.path, with: file.bytes)
             stored[state.id] = try? FileStore.identity(storage.stagedPath(state.id))
             waiting[state.id] = .some(state)
         }
         var identity = present.identity
         if present.view?.source != .cached || present.view?.snapshot.payload != view.snapshot.payload {
-            let file = CacheFile(view.snapshot, server: server, highWaterMark: view.snapshot.timestamp)
+            let file = CacheFile(view.snapshot, server: server)
             try FileStore.replace(storage.snapshotPath(Catalogue.collection), below: storage.path, with: file.bytes)
             identity = try? storage.identity(Catalogue.collection)
         }

@@ -39,13 +39,13 @@ struct ReleaseSync: Sendable {
             await run.note(.failure(error), of: Catalogue.collection, since: began)
             throw error
         }
-        let others = view === known ? [] : companions(of: Set(asked.map(\.id)), in: known)
+        let others = companions(of: Set(asked.map(\.id)), in: view)
         var wanted = await (asked.map { ($0, true) } + others.map { ($0, false) })
             .concurrentMap(width: Session.width) { collection, isAsked in
                 await self.prepared(collection, isAsked: isAsked, for: view)
             }
         if !isLast, wanted.contains(where: \.isOvertaken) { return nil }
-        let missing = wanted.filter { $0.isAsked && $0.isMissing }.map(\.collection.id)
+        let missing = wanted.filter(\.holdsBack).map(\.collection.id)
         var shown = known
         if !missing.isEmpty, view !== known {
             let error = ReleaseSyncError.incomplete(release: view.catalogue.number, missing: missing)
@@ -77,14 +77,16 @@ struct ReleaseSync: Sendable {
     }
 
     /// Collections that nobody asked for now, but that would be left behind: those of this process, and those that are
-    /// stored.
-    private func companions(of asked: Set<CollectionID>, in known: ReleaseView?) -> [LocalCollection] {
+    /// stored, even if an earlier sync has already left them behind.
+    private func companions(of asked: Set<CollectionID>, in view: ReleaseView) -> [LocalCollection] {
         guard let service = session.service else { return [] }
         let stored = (try? session.storage.collections()) ?? []
         return Set(stored + service.clientCollections.map(\.id)).subtracting(asked)
-            .filter { $0 != Catalogue.collection && known?.catalogue.entries[$0] != nil }.sorted()
+            .filter {
+                $0 != Catalogue.collection && (view.catalogue.entries[$0] != nil || view.catalogue.removed[$0] != nil)
+            }.sorted()
             .map { service.collection(id: $0) }
-            .filter { $0.overriding == nil && $0.held().isOfRelease }
+            .filter { $0.overriding == nil && $0.held().snapshot != nil }
     }
 
     /// The server's present release, verified; `known` if that is still the present one.
@@ -105,14 +107,15 @@ struct ReleaseSync: Sendable {
             guard let known else { throw FetchError.noAnswer(url: "\(run.client.server)") }
             return known
         }
-        let view = try ReleaseView(fetched.snapshot, from: .cached, of: origin, limits: session.limits)
-        guard let known else { return view }
-        if view.snapshot.payload == known.snapshot.payload { return known }
+        let view = try ReleaseView(
+            fetched.snapshot, from: .cached, of: origin, roots: session.trust.roots, limits: session.limits)
+        if let known, view.snapshot.payload == known.snapshot.payload { return known }
         do throws(CatalogueError) {
-            try view.checkSuccession(of: known)
+            let held = try known.map { (known) throws(CatalogueError) in try known.verified() }
+            try view.verified().checkAcceptance(after: held, at: session.now, limits: session.limits)
         } catch {
             // A list of collections that is older than what is held may come from a cache. Nothing is new then.
-            if expected < known.snapshot.timestamp, error.isOlder { return known }
+            if let known, expected < known.snapshot.timestamp, error.isOlder { return known }
             throw error
         }
         return view
@@ -154,7 +157,6 @@ struct ReleaseSync: Sendable {
         stored.unused.removeAll { $0.source == .cached }
         stored.serve(snapshot, from: .cached, isVerifiedHere: true)
         (stored.view, stored.isOfRelease, stored.isCached) = (view, true, true)
-        stored.highWaterMark = snapshot.timestamp
         if snapshot.chain != nil { stored.noteSigned(asOf: snapshot.timestamp) }
         return (stored, snapshot)
     }
@@ -238,9 +240,9 @@ struct ReleaseSync: Sendable {
 
     /// Tells telemetry if nothing has confirmed the release for longer than its origin allows.
     private func reportFreshness(of view: ReleaseView) {
-        guard !view.catalogue.isConfirmed(at: session.now) else { return }
+        guard !view.isConfirmed(at: session.now) else { return }
         session.logger.warning(
-            "release \(view.catalogue.number) of \(origin): unconfirmed since \(view.catalogue.expires.rfc3339); the "
+            "release \(view.catalogue.number) of \(origin): unconfirmed since \(view.confirmedUntil.rfc3339); the "
                 + "server answers, and nothing that it says is newer")
         session.report(
             "\(Catalogue.collection)", .unconfirmed, run.trigger, timestamp: view.snapshot.timestamp,
@@ -249,10 +251,10 @@ struct ReleaseSync: Sendable {
 }
 
 extension ReleaseSync.Wanted {
-    /// Whether the release cannot be shown without it. A collection that the catalogue does not list holds nothing
-    /// back.
-    fileprivate var isMissing: Bool {
-        guard case .failure(let error) = state else { return false }
+    /// Whether the release cannot be shown without it: somebody asked for it, or it belongs to the release in use, so
+    /// that it would be left behind. A collection that the catalogue does not list holds nothing back.
+    fileprivate var holdsBack: Bool {
+        guard case .failure(let error) = state, isAsked || before.isOfRelease else { return false }
         if case ReleaseSyncError.notListed = error { return false }
         return true
     }

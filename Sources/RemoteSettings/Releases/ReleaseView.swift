@@ -10,16 +10,22 @@ final class ReleaseView: Sendable {
     /// The catalogue as a collection, verified.
     let snapshot: Snapshot
     let source: SnapshotStatus.Source
+    /// Until when clients may accept the release as the current one.
+    let confirmedUntil: Timestamp
+    private let roots: TrustAnchors
     private let limits: Limits
 
     /// - Throws: ``CatalogueError`` if the records are no catalogue, or one of another origin.
     init(
-        _ snapshot: Snapshot, from source: SnapshotStatus.Source, of origin: OriginName, limits: Limits
+        _ snapshot: Snapshot, from source: SnapshotStatus.Source, of origin: OriginName, roots: TrustAnchors,
+        limits: Limits
     ) throws(CatalogueError) {
         catalogue = try Catalogue(snapshot.records)
         guard catalogue.origin == origin else { throw .otherOrigin(found: catalogue.origin, expected: origin) }
+        confirmedUntil = catalogue.confirmedUntil(certificateEnds: snapshot.provenance.verdict?.chainNotAfter)
         self.snapshot = snapshot
         self.source = source
+        self.roots = roots
         self.limits = limits
     }
 
@@ -29,9 +35,15 @@ final class ReleaseView: Sendable {
     /// - Throws: ``CatalogueError`` if it may not.
     func checkSuccession(of held: ReleaseView) throws(CatalogueError) {
         guard snapshot.payload != held.snapshot.payload else { return }
-        try VerifiedCatalogue(snapshot, limits: limits)
-            .checkSuccession(of: VerifiedCatalogue(held.snapshot, limits: limits))
+        try verified().checkSuccession(of: held.verified())
     }
+
+    /// The catalogue with what its signatures say of it. Verifies them again, which takes milliseconds.
+    func verified() throws(CatalogueError) -> VerifiedCatalogue {
+        try VerifiedCatalogue(snapshot, roots: roots, limits: limits)
+    }
+
+    func isConfirmed(at time: Timestamp) -> Bool { time <= confirmedUntil }
 
     /// The state of a cache file if the catalogue lists it; `nil` if it does not.
     ///

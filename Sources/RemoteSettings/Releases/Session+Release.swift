@@ -84,7 +84,7 @@ extension Session {
         guard let snapshot = held.snapshot else { return found }
         func view(_ snapshot: Snapshot, _ source: SnapshotStatus.Source) -> ReleaseView? {
             do throws(CatalogueError) {
-                return try ReleaseView(snapshot, from: source, of: origin, limits: limits)
+                return try ReleaseView(snapshot, from: source, of: origin, roots: trust.roots, limits: limits)
             } catch {
                 logger.warning(
                     "the catalogue that is \(source == .cached ? "stored" : "packaged") is not used: \(error)")

@@ -72,7 +72,7 @@ package struct CollectionAccess: Sendable {
     /// A snapshot and what vouches for it, as bytes to be kept.
     package func content(of snapshot: Snapshot) -> Bytes {
         let server = (try? session.server.get()).map { "\($0)" } ?? ""
-        return CacheFile(snapshot, server: server, highWaterMark: snapshot.timestamp).bytes
+        return CacheFile(snapshot, server: server).bytes
     }
 
     /// The outcome of the collection's last sync in this process.

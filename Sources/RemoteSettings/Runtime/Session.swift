@@ -92,8 +92,8 @@ final class Session: Sendable {
         let loader = SnapshotLoader(
             server: (try? server.get()).map { ServerIdentity($0) } ?? ServerIdentity("no valid server"),
             verifier: KeptSnapshotVerifier(trust, limits: limits), storage: storage,
-            packaged: PackagedLocks(config.packaged, limits: limits), limits: limits, logger: logger,
-            now: config.environment.now)
+            packaged: PackagedLocks(config.packaged, limits: limits), readsReleases: releaseOrigin != nil,
+            limits: limits, logger: logger, now: config.environment.now)
         return state.withLock { state in
             if let first = state.loader { return first }
             state.loader = loader

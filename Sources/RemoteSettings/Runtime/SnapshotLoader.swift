@@ -1,3 +1,4 @@
+import Catalogue
 import ContentSignature
 import FileStorage
 import RemoteSettingsHTTP
@@ -17,7 +18,7 @@ struct HeldState: Sendable {
     var isVerifiedHere = false
     var unused: [SnapshotStatus.Unused] = []
     /// The newest timestamp that was ever taken from the server, according to the cache file.
-    var highWaterMark: Timestamp?
+    var highWaterMark: HighWaterMark?
     /// The newest timestamp of a known signed state: a packaged one, a cached one, or what is left of a damaged cache
     /// file.
     var signedAsOf: Timestamp?
@@ -70,6 +71,9 @@ struct SnapshotLoader: Sendable {
     let verifier: KeptSnapshotVerifier
     let storage: StorageDirectory
     let packaged: PackagedLocks
+    /// Whether signed catalogues are believed whichever server they came from, because the configuration names their
+    /// publisher. If they were bound to a server, a mirror under another URL could go back to an older one.
+    let readsReleases: Bool
     let limits: Limits
     let logger: ServiceLog
     let now: @Sendable () -> Timestamp
@@ -120,10 +124,10 @@ struct SnapshotLoader: Sendable {
         if let content {
             do {
                 let kept = try CacheFile(parsing: content, of: id, path: storage.keptPath(id), limits: limits)
-                guard ServerIdentity(kept.server) == server else {
+                guard isServed(by: kept.server, id, isSigned: kept.chain != nil) else {
                     throw SnapshotRefusal(.otherServer(found: kept.server, expected: server.description))
                 }
-                note(kept.highWaterMark, wasSigned: kept.chain != nil, &held)
+                note(kept.mark, &held)
                 file = kept
             } catch {
                 refuse(.init(source: .cached, timestamp: nil, reason: SnapshotRefusal(error).reason), of: id, &held)
@@ -176,7 +180,7 @@ struct SnapshotLoader: Sendable {
         var problems: [SnapshotStatus.Unused] = []
         let bundles = ahead?.bundles ?? packaged.bundles(of: id, problems: &problems)
         for bundle in bundles { note(bundle, &held) }
-        held.bundles = bundles.filter { (try? check($0)) != nil }
+        held.bundles = bundles.filter { (try? check($0, isListed: $0.lock.timestamp == entry.timestamp)) != nil }
         held.cacheIdentity = (try? storage.identity(id)) ?? nil
         let listed = held.bundles.filter { $0.lock.timestamp == entry.timestamp }
         // Whoever packaged the catalogue with the program also packaged this bundle.
@@ -187,11 +191,11 @@ struct SnapshotLoader: Sendable {
         }
         for path in [storage.snapshotPath(id), storage.stagedPath(id), storage.snapshotPath(id)] {
             guard let identity = try? FileStore.identity(path),
-                let file = try? storage.cacheFile(id, at: path, limits: limits), ServerIdentity(file.server) == server,
+                let file = try? storage.cacheFile(id, at: path, limits: limits),
                 let snapshot = try? view.snapshot(of: file)
             else { continue }
             held.storedIdentity = identity
-            note(file.highWaterMark, wasSigned: file.chain != nil, &held)
+            note(file.mark, &held)
             held.serve(snapshot, from: .cached, isVerifiedHere: true)
             held.isCached = true
             return held
@@ -311,22 +315,21 @@ struct SnapshotLoader: Sendable {
             return nil
         }
         guard let identity else {
-            let told = storage.toldByDamaged(id, limits: limits)
-            note(told.highWaterMark, wasSigned: told.wasSigned, &held)
+            note(storage.markOfDamaged(id, limits: limits), &held)
             return nil
         }
         held.cacheIdentity = identity
         do {
             guard let file = try storage.cacheFile(id, at: storage.snapshotPath(id), limits: limits)
             else { return nil }
-            guard ServerIdentity(file.server) == server else {
+            guard isServed(by: file.server, id, isSigned: file.chain != nil) else {
                 throw SnapshotRefusal(.otherServer(found: file.server, expected: server.description))
             }
-            note(file.highWaterMark, wasSigned: file.chain != nil, &held)
+            note(file.mark, &held)
             return file
         } catch {
             if let error = error as? CacheFileError {
-                note(error.highWaterMark, wasSigned: error.wasSigned, &held)
+                note(error.mark, &held)
                 held.isOfLaterFormat = error.isOfLaterFormat
                 if !error.isOfLaterFormat { held.cacheIdentity = storage.setAside(id, identity) }
             }
@@ -335,9 +338,9 @@ struct SnapshotLoader: Sendable {
         }
     }
 
-    private func note(_ highWaterMark: Timestamp?, wasSigned: Bool, _ held: inout HeldState) {
-        held.highWaterMark = highWaterMark
-        if wasSigned { held.noteSigned(asOf: highWaterMark ?? Timestamp(milliseconds: 0)) }
+    private func note(_ mark: HighWaterMark?, _ held: inout HeldState) {
+        held.highWaterMark = mark
+        if let mark, mark.chain != nil { held.noteSigned(asOf: mark.timestamp) }
     }
 
     private func note(_ bundle: PackagedBundle, _ held: inout HeldState) {
@@ -401,13 +404,20 @@ struct SnapshotLoader: Sendable {
         return Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
     }
 
+    /// Whether a state that came from a server may be used with the configured one.
+    private func isServed(by name: String, _ id: CollectionID, isSigned: Bool) -> Bool {
+        readsReleases && isSigned && id == Catalogue.collection || ServerIdentity(name) == server
+    }
+
+    /// - Parameter isListed: whether the catalogue in use may list the bundle's state. The hash in the catalogue then
+    ///   decides, and not the server.
     /// - Throws: `SnapshotRefusal` if the lock alone shows that the bundle's snapshot cannot be used.
-    private func check(_ bundle: PackagedBundle) throws(SnapshotRefusal) {
+    private func check(_ bundle: PackagedBundle, isListed: Bool = false) throws(SnapshotRefusal) {
         let acceptsUnsigned = verifier.policy.acceptsUnsigned
         switch bundle.lock.trust {
         case .imported: guard acceptsUnsigned || bundle.acceptsImported else { throw SnapshotRefusal(.unsigned) }
         case .unsigned, .signed:
-            guard ServerIdentity(bundle.lock.server) == server else {
+            guard isListed || isServed(by: bundle.lock.server, bundle.id, isSigned: bundle.lock.trust.isSigned) else {
                 throw SnapshotRefusal(.otherServer(found: bundle.lock.server, expected: server.description))
             }
             if !bundle.lock.trust.isSigned, !acceptsUnsigned { throw SnapshotRefusal(.unsigned) }

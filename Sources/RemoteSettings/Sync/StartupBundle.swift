@@ -146,7 +146,7 @@ private struct StartupBundle: Sendable {
         let snapshot = try await fetcher.accept(
             unverified,
             .init(
-                id: id, expected: nil, base: held.snapshot?.payload, floor: held.floor(session),
+                id: id, expected: nil, base: held.snapshot?.payload, floor: held.floor(of: id, session),
                 wasSigned: held.snapshot?.provenance.isSigned ?? held.isKnownSigned))
         let stored = try await collection.storing {
             try await collection.store(snapshot, over: held) { error in

@@ -279,7 +279,7 @@ struct SyncRun: Sendable {
         }
         let fetched = try await fetcher.fetch(
             .init(
-                id: id, expected: expected, base: held.snapshot?.payload, floor: held.floor(session),
+                id: id, expected: expected, base: held.snapshot?.payload, floor: held.floor(of: id, session),
                 wasSigned: held.snapshot?.provenance.isSigned ?? held.isKnownSigned))
         guard let fetched else { return .upToDate(held.timestamp ?? Timestamp(milliseconds: 0)) }
         if let retried = fetched.retried {
@@ -304,10 +304,15 @@ struct SyncRun: Sendable {
 
 extension HeldState {
     /// The lowest timestamp that a verified state of the server may have.
-    func floor(_ session: Session) -> Timestamp? {
-        // The mark is not signed. A mark in the future comes from damage, and would refuse everything.
-        let latest = session.now.advanced(by: .seconds(session.limits.clockToleranceSeconds))
-        let mark = highWaterMark.flatMap { $0 > latest ? nil : $0 }
-        return [timestamp, mark].compactMap { $0 }.max()
+    ///
+    /// The high-water mark matters if its file is damaged. It counts only if a root that is pinned now vouched for the
+    /// state: whoever signed under a root that was removed since could have chosen any timestamp.
+    func floor(of id: CollectionID, _ session: Session) -> Timestamp? {
+        guard let mark = highWaterMark, timestamp.map({ $0 < mark.timestamp }) ?? true,
+            // The mark is not signed. A mark in the future comes from damage, and would refuse everything.
+            mark.timestamp <= session.now.advanced(by: .seconds(session.limits.clockToleranceSeconds)),
+            session.loader.verifier.vouches(forChain: mark.chain, of: id, at: mark.verifiedAt)
+        else { return timestamp }
+        return mark.timestamp
     }
 }

@@ -45,13 +45,14 @@ struct CollectionsPage {
         guard let collection = catalog[Catalogue.collection], collection.bundle.head.records < 10_000,
             let release = try? Catalogue(collection.bundle.payload().records)
         else { return }
-        let isConfirmed = release.isConfirmed(at: now)
+        let end = release.confirmedUntil(certificateEnds: collection.provenance.verdict?.chainNotAfter)
+        let isConfirmed = now <= end
         html.element(.p, .class(isConfirmed ? "notice" : "notice bad")) { html in
             html.element(.strong, text: "Release \(release.number) of \(release.origin)")
             html.text(", made \(Wording.ago(release.made, at: now)), ")
             html.text(isConfirmed ? "confirmed until " : "unconfirmed since ")
-            html.time(release.expires)
-            html.text(isConfirmed ? "." : ": its origin has not said for as long that this is its present release.")
+            html.time(end)
+            html.text(isConfirmed ? "." : ": nothing has confirmed since that this is the current release.")
         }
     }
 

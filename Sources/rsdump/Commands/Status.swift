@@ -24,8 +24,8 @@ struct Status: AsyncParsableCommand {
               rsdump status
               rsdump status --offline --max-age 90d    before a release
 
-            Exits with 1 if a bundle is missing, or outdated and older than --max-age, or if the bundles are not one \
-            release.
+            Exits with 1 if a bundle is missing, or outdated and older than --max-age, if the bundles are not one \
+            release, or if nothing confirms the release any more.
             """)
 
     @Argument(
@@ -41,8 +41,11 @@ struct Status: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Warn about outdated bundles older than this, such as 30d or 12h.", valueName: "age"))
     var warnAge = Age(days: 30)
 
-    @Option(help: ArgumentHelp("Fail for outdated bundles older than this.", valueName: "age"))
-    var maxAge = Age(days: 90)
+    @Option(
+        help: ArgumentHelp(
+            "Fail for outdated bundles older than this, 90d if it is not given, and for a release that was last confirmed "
+                + "longer ago.", valueName: "age"))
+    var maxAge: Age?
 
     @Option(help: "How to print the result: text or json.")
     var format = OutputFormat.text
@@ -57,13 +60,15 @@ struct Status: AsyncParsableCommand {
             offline
             ? try survey.offline(collections)
             : try await opened.withServer(jobs: 1) { try await survey.online(collections, client: $0) }
+        let release = try ReleaseVerification(
+            opened.directory, opened.configuration, policy: opened.policy, limits: opened.limits)
         let report = StatusReport(
             states: states.map { state in
-                (state, state.freshness(at: now, warnAge: warnAge.duration, maxAge: maxAge.duration))
+                (state, state.freshness(at: now, warnAge: warnAge.duration, maxAge: (maxAge ?? Age(days: 90)).duration))
             }, now: now, isOffline: offline, configuration: opened.configuration,
             sizes: await SizeComparison(opened.directory, limits: opened.limits),
-            release: try ReleaseVerification(
-                opened.directory, opened.configuration, policy: opened.policy, limits: opened.limits))
+            release: release,
+            unconfirmed: ReleaseText.problem(release, opened.configuration, at: now, limit: maxAge?.duration))
         format.print(report.text(.output), report.json)
         if report.hasFailures { throw ExitStatus.someFailed.code }
     }

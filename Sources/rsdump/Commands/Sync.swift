@@ -30,7 +30,9 @@ struct Sync: AsyncParsableCommand {
             await end()
             throw CommandFailure(error, service.clientUrl())
         }
+        let release = service.release
         await end()
+        if let release { Console.print(ReleaseText.sentence(release, .output)) }
         var failures: [CommandFailure] = []
         for result in results {
             switch result.result {

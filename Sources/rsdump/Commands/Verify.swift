@@ -24,7 +24,8 @@ struct Verify: AsyncParsableCommand {
               rsdump verify --locked --dumps dumps
 
             Exits with 3 if anything is wrong. Otherwise, exits with 1 if a bundle, an attachment or all bundles \
-            together exceed the budget in dumps.yaml.
+            together exceed the budget in dumps.yaml, or if the release was last confirmed longer ago than its \
+            max-age there.
             """)
 
     @Argument(help: "Collections, as BUCKET/COLLECTION; all if none is given.", transform: collectionID)
@@ -50,16 +51,20 @@ struct Verify: AsyncParsableCommand {
         let opened = try OpenDumps(dumps, applying: trust.applied)
         let verification = Verification(opened.directory, policy: opened.policy, limits: opened.limits)
         let outcomes = try await verification.run(collections, configured: opened.configuration.held)
+        let now = HTTPEnvironment.system.now()
+        let release =
+            collections.isEmpty
+            ? try ReleaseVerification(
+                opened.directory, opened.configuration, policy: opened.policy, limits: opened.limits) : nil
+        // Without a limit of its owner's, a directory is as good after ten years as today.
+        let hasLimit = opened.configuration.release?.maxAge != nil
         let report = VerifyReport(
-            outcomes: outcomes,
-            release: collections.isEmpty
-                ? try ReleaseVerification(
-                    opened.directory, opened.configuration, policy: opened.policy, limits: opened.limits) : nil,
-            now: HTTPEnvironment.system.now(),
+            outcomes: outcomes, release: release, now: now,
             strays: locked ? try opened.directory.strayFiles() : nil,
+            tooOld: hasLimit ? ReleaseText.problem(release, opened.configuration, at: now) : nil,
             excess: try opened.directory.lockFile(limits: opened.limits).excess(over: opened.configuration.totalBudget))
         format.print(report.text(.output), report.json)
         if !report.isGood { throw ExitStatus.verificationFailed.code }
-        if !report.isWithinBudget { throw ExitStatus.someFailed.code }
+        if !report.isWithinBudget || report.tooOld != nil { throw ExitStatus.someFailed.code }
     }
 }

@@ -1,6 +1,7 @@
 import Catalogue
 import Dumps
 import Publish
+import RemoteSettings
 import RemoteSettingsModel
 
 /// Describes a release in words.
@@ -36,12 +37,33 @@ enum ReleaseText {
     }
 
     /// An example is `release 13 of settings.example.org, made 2026-11-20T…, confirmed until 2026-11-27T…`.
-    static func sentence(_ catalogue: Catalogue, at now: Timestamp, _ style: Style) -> String {
+    static func sentence(_ release: VerifiedCatalogue, at now: Timestamp, _ style: Style) -> String {
+        let catalogue = release.catalogue
         let name = "release \(catalogue.number) of \(catalogue.origin), made \(catalogue.made.rfc3339)"
-        return catalogue.isConfirmed(at: now)
-            ? "\(name), confirmed until \(catalogue.expires.rfc3339)"
-            : "\(name), \(style.yellow("unconfirmed")) since \(catalogue.expires.rfc3339): its origin must run "
-                + "rsdump publish --confirm"
+        return release.isConfirmed(at: now)
+            ? "\(name), confirmed until \(release.confirmedUntil.rfc3339)"
+            : "\(name), \(style.yellow("unconfirmed")) since \(release.confirmedUntil.rfc3339): \(whyUnconfirmed)"
+    }
+
+    /// Two causes look the same from here.
+    static let whyUnconfirmed =
+        "a mirror may keep back what is newer, or its publisher has not run rsdump publish --confirm"
+
+    /// The same of the release that an app reads.
+    static func sentence(_ release: ReleaseStatus, _ style: Style) -> String {
+        release.freshness.isConfirmed ? "\(release)" : "\(style.yellow("\(release)")): \(whyUnconfirmed)"
+    }
+
+    /// Why a release counts as unconfirmed; `nil` if it is confirmed, or if there is none.
+    static func problem(
+        _ verification: ReleaseVerification?, _ configuration: DumpsConfiguration, at now: Timestamp,
+        limit: Duration? = nil
+    ) -> String? {
+        guard let release = verification?.release,
+            let since = configuration.release?.unconfirmedSince(release, at: now, limit: limit)
+        else { return nil }
+        return "unconfirmed since \(since.rfc3339), last confirmed at \(release.catalogue.confirmed.rfc3339): "
+            + whyUnconfirmed
     }
 
     static func json(_ release: NextRelease) -> JSONValue {
@@ -53,15 +75,18 @@ enum ReleaseText {
             ])
     }
 
-    static func json(_ catalogue: Catalogue, at now: Timestamp) -> JSONValue {
+    static func json(_ release: VerifiedCatalogue, at now: Timestamp) -> JSONValue {
         .object(
-            members(catalogue) + [.init(key: "isConfirmed", value: .bool(catalogue.isConfirmed(at: now)))])
+            members(release.catalogue) + [
+                .init(key: "confirmedUntil", value: .count(release.confirmedUntil.milliseconds)),
+                .init(key: "isConfirmed", value: .bool(release.isConfirmed(at: now))),
+            ])
     }
 
     /// The result of `verify`.
     static func json(_ release: ReleaseVerification, at now: Timestamp) -> JSONValue {
         var members: [JSONValue.Member] = []
-        if let catalogue = release.catalogue, case .object(let own) = json(catalogue, at: now) { members = own }
+        if let held = release.release, case .object(let own) = json(held, at: now) { members = own }
         return .object(
             members + [
                 .init(key: "pinnedElsewhere", value: names(release.left)),

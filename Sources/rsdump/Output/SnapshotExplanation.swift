@@ -4,6 +4,8 @@ import RemoteSettingsModel
 /// Says where a collection's records come from, for people.
 struct SnapshotExplanation {
     let status: SnapshotStatus
+    /// The release in use; `nil` without releases.
+    let release: ReleaseStatus?
 
     var text: String {
         var lines = ["collection  \(status.collection)"]
@@ -26,6 +28,10 @@ struct SnapshotExplanation {
         case .unsigned: lines.append("signature   none")
         case .imported: lines.append("signature   none, imported")
         case nil: break
+        }
+        if let release {
+            let place = status.release == release.number ? "" : ", which does not have this state"
+            lines.append("release     \(ReleaseText.sentence(release, Style(isColored: false)))\(place)")
         }
         lines += status.unused.map { "not used    \($0)" }
         return lines.map(Console.visible).joined(separator: "\n")

@@ -11,9 +11,11 @@ struct StatusReport {
     let sizes: SizeComparison
     /// Whether the bundles are one release; `nil` if `dumps.yaml` asks for none.
     let release: ReleaseVerification?
+    /// Why the release counts as unconfirmed; `nil` if it is confirmed.
+    let unconfirmed: String?
 
     var hasFailures: Bool {
-        states.contains { $1 == .tooOld || $1 == .missing } || !(release?.problems ?? []).isEmpty
+        states.contains { $1 == .tooOld || $1 == .missing } || !(release?.problems ?? []).isEmpty || unconfirmed != nil
     }
 
     func text(_ style: Style) -> String {
@@ -42,7 +44,8 @@ struct StatusReport {
         if let budget = configuration.totalBudget, sizes.total > budget { total += style.red("  error: over budget") }
         rows.append(total)
         if let release {
-            if let catalogue = release.catalogue { rows.append(ReleaseText.sentence(catalogue, at: now, style)) }
+            if let held = release.release { rows.append(ReleaseText.sentence(held, at: now, style)) }
+            if let unconfirmed { rows.append("release\(style.red("  error: \(unconfirmed)"))") }
             rows += release.left.map { "\($0)\(style.yellow("  warning: its pin leaves the release"))" }
             rows += release.problems.map { "release\(style.red("  error: \(Console.visible($0))"))" }
         }
@@ -79,6 +82,7 @@ struct StatusReport {
             "server": .string(configuration.server),
             "offline": .bool(isOffline),
             "release": release.map { ReleaseText.json($0, at: now) },
+            "unconfirmed": unconfirmed.map(JSONValue.string),
             "collections": .array(
                 states.map { state, freshness in
                     .members([

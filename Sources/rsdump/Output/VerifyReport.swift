@@ -9,6 +9,8 @@ struct VerifyReport {
     let now: Timestamp
     /// Files that are not in the lock; `nil` if nobody looked for them.
     let strays: [String]?
+    /// Why the release's last confirmation is too old; `nil` if `dumps.yaml` has no limit, or a higher one.
+    let tooOld: String?
     /// The amount by which all bundles together exceed their budget.
     let excess: BudgetExcess?
 
@@ -37,8 +39,9 @@ struct VerifyReport {
         if let release {
             lines += release.problems.map { "release  \(style.red("failed")): \(Console.visible($0))" }
             lines += release.left.map { "\($0)  \(style.yellow("note")): its pin leaves the release" }
-            if let catalogue = release.catalogue, release.problems.isEmpty {
-                lines.append(ReleaseText.sentence(catalogue, at: now, style))
+            if let held = release.release, release.problems.isEmpty {
+                lines.append(ReleaseText.sentence(held, at: now, style))
+                if let tooOld { lines.append("release  \(style.red("failed")): \(tooOld)") }
             }
         }
         let good = outcomes.count { $0.verdict.isGood }
@@ -51,6 +54,7 @@ struct VerifyReport {
         .members([
             "verified": .bool(isGood),
             "release": release.map { ReleaseText.json($0, at: now) },
+            "releaseTooOld": tooOld.map(JSONValue.string),
             "unexpectedFiles": strays.map { .array($0.map(JSONValue.string)) },
             "overBudget": excess.map(RefreshJSON.excess),
             "collections": .array(

@@ -41,7 +41,7 @@ extension FuzzTarget {
             texts.map { try CanonicalJSON.canonicalize($0, limits: Limits()) }, limits: Limits())
         try require(table.count == texts.count, "two collections have one id")
         try require(try Catalogue(table) == catalogue, "what was written is read as another catalogue")
-        let held = VerifiedCatalogue(catalogue, certificateBegins: catalogue.made, root: nil)
+        let held = VerifiedCatalogue(catalogue, certificateBegins: catalogue.made)
         do throws(CatalogueError) {
             try held.checkSuccession(of: held)
         } catch {
@@ -50,7 +50,7 @@ extension FuzzTarget {
         var next = catalogue
         (next.number, next.entries) = (catalogue.number.saturatingAdding(1), [:])
         let forgets =
-            (try? VerifiedCatalogue(next, certificateBegins: catalogue.made, root: nil)
+            (try? VerifiedCatalogue(next, certificateBegins: catalogue.made)
                 .checkSuccession(of: held)) != nil
         try require(!forgets || catalogue.entries.isEmpty, "a catalogue that forgets collections follows")
     }
