@@ -141,7 +141,7 @@ struct ConfigCheck: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The app's own defaults to compare with: an XML property list, JSON, or Android's defaults XML.",
+            "The app's own defaults to compare with: a property list or JSON.",
             valueName: "file"))
     var defaults: String?
 
@@ -241,10 +241,10 @@ struct ConfigDefaults: AsyncParsableCommand {
 
     /// The forms in which defaults can be written.
     enum Form: String, CaseIterable, ExpressibleByArgument {
-        case plist, json, xml, swift
+        case plist, json, swift
     }
 
-    @Option(name: .customLong("to"), help: "plist, json, xml or swift.")
+    @Option(name: .customLong("to"), help: "plist, json or swift.")
     var form: Form
 
     @Option(
@@ -261,7 +261,6 @@ struct ConfigDefaults: AsyncParsableCommand {
         case .swift: text = Array(ParameterAccessors(parameters, name: name).text.utf8)
         case .plist: text = try ParameterDefaults(parameters, name: name).text(.plist)
         case .json: text = try ParameterDefaults(parameters, name: name).text(.json)
-        case .xml: text = try ParameterDefaults(parameters, name: name).text(.xml)
         }
         if let output {
             try FileStore.writeOutput(output, Bytes(text))
