@@ -285,7 +285,7 @@ let package = Package(
             name: "FirebaseFormats",
             dependencies: [
                 "RemoteSettingsModel", "TargetFilter", "ConfigParameters", "DefaultsFiles", "AuthoredText",
-                "CollectionSources", "FileStorage",
+                "CollectionSources", "FileStorage", "LibC", "Locks",
             ],
             swiftSettings: strict),
         .target(

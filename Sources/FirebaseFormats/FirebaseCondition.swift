@@ -426,8 +426,8 @@ private struct ConditionParser {
     /// A local time in a time zone as RFC 3339 in UTC. Reads the system's file of the zone.
     private static func utc(_ text: String, _ zone: String) throws(FirebaseCondition.Refusal) -> String? {
         guard text.utf8.count == 19, let wall = Timestamp(rfc3339: "\(text)Z") else { return nil }
-        do throws(TimeZoneFile.Problem) {
-            let moment = try TimeZoneFile(named: zone).moment(of: Int64(wall.seconds))
+        do throws(SystemTimeZone.Problem) {
+            let moment = try SystemTimeZone(named: zone).moment(of: Int64(wall.seconds))
             guard moment >= 0 else { return nil }
             return Timestamp(milliseconds: UInt64(moment) * 1000).rfc3339.replacing(".000Z", with: "Z")
         } catch {
@@ -436,11 +436,7 @@ private struct ConditionParser {
             case .noTimeZones:
                 throw Refusal(
                     element: nil,
-                    problem: "expected the system's time zones in \(TimeZoneFile.folder), found none: install tzdata")
-            case .damaged:
-                throw Refusal(
-                    element: nil,
-                    problem: "the system's file of the time zone \(zone) in \(TimeZoneFile.folder) is damaged")
+                    problem: "expected the system's time zones in \(SystemTimeZone.folder), found none: install tzdata")
             }
         }
     }
