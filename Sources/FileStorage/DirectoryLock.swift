@@ -5,15 +5,9 @@ import LibC
 /// The lock is on the directory itself (`flock`), so it makes no file and leaves none behind.
 package final class DirectoryLock {
     private let descriptor: Int32
-    private let path: String
 
     /// - Returns: `nil` if another process holds the lock.
     package init?(_ path: String) throws(FileError) {
-        if MemoryFiles.hold(path) {
-            guard try MemoryFiles.lock(path) else { return nil }
-            (self.descriptor, self.path) = (-1, path)
-            return
-        }
         let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw FileError("open the directory", path) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
@@ -22,12 +16,10 @@ package final class DirectoryLock {
             if error.code == EWOULDBLOCK { return nil }
             throw error
         }
-        (self.descriptor, self.path) = (descriptor, path)
+        self.descriptor = descriptor
     }
 
-    deinit {
-        if descriptor >= 0 { close(descriptor) } else { MemoryFiles.unlock(path) }
-    }
+    deinit { close(descriptor) }
 }
 
 /// An advisory lock on a file that is this process's standard input.

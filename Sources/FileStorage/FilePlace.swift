@@ -89,7 +89,6 @@ extension FileStore {
     ///
     /// - Throws: ``FileError`` if something on the way is a link or no directory.
     package static func makeDirectories(_ path: String, below root: String) throws(FileError) {
-        if MemoryFiles.hold(path) { return MemoryFiles.makeDirectories(path) }
         _ = try FilePlace("\(path)/x", below: root, making: true)
     }
 
@@ -108,7 +107,6 @@ extension FileStore {
 
     /// Removes a file below a directory that somebody has named. No link is followed.
     package static func remove(_ path: String, below root: String) throws(FileError) {
-        if MemoryFiles.hold(path) { return MemoryFiles.remove(path) }
         do throws(FileError) {
             let place = try FilePlace(path, below: root, making: false)
             guard unsafe unlinkat(place.directory, place.name, 0) == 0 || errno == ENOENT else {
@@ -121,7 +119,6 @@ extension FileStore {
 
     /// Removes a directory with its contents, as ``removeTree(_:)`` does. No link is followed.
     package static func removeTree(_ path: String, below root: String) throws(FileError) {
-        if MemoryFiles.hold(path) { return MemoryFiles.removeTree(path) }
         do throws(FileError) {
             let place = try FilePlace(path, below: root, making: false)
             try removeTree(place.name, in: place.directory, path: path)
@@ -136,7 +133,6 @@ extension FileStore {
     package static func rename(
         _ path: String, to target: String, below root: String, flushing: Bool = true
     ) throws(FileError) {
-        if MemoryFiles.hold(path) { return try MemoryFiles.rename(path, to: target) }
         let from = try FilePlace(path, below: root, making: false)
         let to = try FilePlace(target, below: root, making: true)
         guard unsafe renameat(from.directory, from.name, to.directory, to.name) == 0 else {

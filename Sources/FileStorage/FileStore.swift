@@ -6,7 +6,6 @@ import Locks
 package enum FileStore {
     /// A file's content; `nil` if there is no such file.
     package static func read(_ path: String, limit: Int) throws(FileError) -> Bytes? {
-        if MemoryFiles.hold(path) { return try MemoryFiles.read(path, limit: limit) }
         // Without O_NONBLOCK, opening a pipe would wait for a writer.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
@@ -56,10 +55,6 @@ package enum FileStore {
     package static func readBeginning(
         _ path: String, most: Int
     ) throws(FileError) -> (bytes: Bytes, fileSize: Int)? {
-        if MemoryFiles.hold(path) {
-            guard let content = try MemoryFiles.read(path, limit: .max) else { return nil }
-            return (content[0..<min(most, content.count)], content.count)
-        }
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             let error = FileError("open", path)
@@ -100,12 +95,6 @@ package enum FileStore {
     package static func readPieces(
         _ path: String, _ consume: (Span<UInt8>) throws(FileError) -> Void
     ) throws(FileError) {
-        if MemoryFiles.hold(path) {
-            guard let content = try MemoryFiles.read(path, limit: .max) else {
-                throw FileError("open", path, code: ENOENT)
-            }
-            return try consume(content.array.span)
-        }
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw FileError("open", path) }
         defer { close(descriptor) }
@@ -137,7 +126,6 @@ package enum FileStore {
         flushing: Bool = true,
         isPrivate: Bool = false, ending: String = ".tmp"
     ) throws(FileError) {
-        if MemoryFiles.hold(path) { return MemoryFiles.replace(path, with: content) }
         let place = try FilePlace(path, below: root, making: true)
         let temporary = place.beside(isContended ? uniquePath("") + ending : ending)
         // A killed process may have left a file there, or somebody may have put a link there.
@@ -230,14 +218,12 @@ package enum FileStore {
     ///
     /// - Parameter flushing: whether to flush the directory, so that the new name lasts.
     package static func rename(_ path: String, to target: String, flushing: Bool = true) throws(FileError) {
-        if MemoryFiles.hold(path) { return try MemoryFiles.rename(path, to: target) }
         guard systemRename(path, target) == 0 else { throw FileError("rename \(path) to", target) }
         if flushing { try flushDirectory(of: target) }
     }
 
     /// Gives a file a second name.
     package static func link(_ path: String, as other: String) throws(FileError) {
-        if MemoryFiles.hold(path) { return try MemoryFiles.rename(path, to: other, keepsOld: true) }
         guard systemLink(path, other) == 0 else { throw FileError("link \(path) as", other) }
     }
 
@@ -286,7 +272,6 @@ package enum FileStore {
     }
 
     package static func makeDirectories(_ path: String) throws(FileError) {
-        if MemoryFiles.hold(path) { return MemoryFiles.makeDirectories(path) }
         guard unsafe mkdir(path, 0o777) != 0 else { return }
         switch errno {
         case EEXIST: return
@@ -298,7 +283,6 @@ package enum FileStore {
     }
 
     package static func remove(_ path: String) throws(FileError) {
-        if MemoryFiles.hold(path) { return MemoryFiles.remove(path) }
         guard unsafe unlink(path) == 0 || errno == ENOENT else { throw FileError("remove", path) }
     }
 
@@ -315,7 +299,6 @@ package enum FileStore {
     /// Each directory is opened relative to its parent, so nothing outside is removed even if a link replaces a
     /// directory meanwhile.
     package static func removeTree(_ path: String) throws(FileError) {
-        if MemoryFiles.hold(path) { return MemoryFiles.removeTree(path) }
         try removeTree(path, in: AT_FDCWD, path: path)
     }
 
@@ -381,7 +364,6 @@ package enum FileStore {
 
     /// The names in a directory, sorted; `nil` if there is no such directory.
     package static func list(_ path: String) throws(FileError) -> [String]? {
-        if MemoryFiles.hold(path) { return MemoryFiles.list(path) }
         let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {
             let error = FileError("list", path)
@@ -445,7 +427,6 @@ package enum FileStore {
 
     /// Whether something is at a path. Links are followed.
     package static func exists(_ path: String) throws(FileError) -> Bool {
-        if MemoryFiles.hold(path) { return MemoryFiles.status(path) != nil }
         if unsafe access(path, F_OK) == 0 { return true }
         let error = FileError("look at", path)
         guard error.isMissing else { throw error }
@@ -454,7 +435,6 @@ package enum FileStore {
 
     /// The result of `lstat`; `nil` if nothing is at the path.
     private static func status(_ path: String) throws(FileError) -> stat? {
-        if MemoryFiles.hold(path) { return MemoryFiles.status(path) }
         var status = stat()
         if unsafe lstat(path, &status) == 0 { return status }
         let error = FileError("look at", path)

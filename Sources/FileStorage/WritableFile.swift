@@ -5,8 +5,6 @@ import RemoteSettingsModel
 package final class WritableFile {
     private let path: String
     private var descriptor: Int32
-    /// The bytes written to a file in memory, which appears when it is finished; `nil` for a file on a disk.
-    private var memory: [UInt8]?
 
     /// Creates the file. A regular file of that name is removed first, so that its other names do not lead here.
     /// Anything else of that name is an error.
@@ -14,18 +12,8 @@ package final class WritableFile {
     /// - Parameter root: a directory that somebody has named, if `path` is below one. No link is followed below it, and
     ///   missing directories are made.
     package convenience init(creating path: String, below root: String? = nil) throws(FileError) {
-        if MemoryFiles.hold(path) {
-            self.init(inMemory: path)
-        } else {
-            let place = try FilePlace(path, below: root, making: true)
-            try self.init(place.beside(""))
-        }
-    }
-
-    private init(inMemory path: String) {
-        self.path = path
-        descriptor = -1
-        memory = []
+        let place = try FilePlace(path, below: root, making: true)
+        try self.init(place.beside(""))
     }
 
     init(_ place: (directory: Int32, name: String, path: String), mode: mode_t = 0o666) throws(FileError) {
@@ -70,7 +58,6 @@ package final class WritableFile {
     }
 
     private func write(_ buffer: UnsafeRawBufferPointer) throws(FileError) {
-        if memory != nil { return unsafe memory?.append(contentsOf: buffer) ?? () }
         var offset = 0
         while offset < buffer.count {
             let count = unsafe systemWrite(
@@ -85,13 +72,11 @@ package final class WritableFile {
 
     /// Empties the file.
     package func restart() throws(FileError) {
-        if memory != nil { return memory = [] }
         guard ftruncate(descriptor, 0) == 0 else { throw FileError("empty", path) }
     }
 
     /// - Parameter flushing: whether to wait until the content is on the disk.
     package func finish(flushing: Bool) throws(FileError) {
-        if let memory { return MemoryFiles.replace(path, with: Bytes(memory)) }
         if flushing, systemFlush(descriptor) != 0 { throw FileError("flush", path) }
         let result = close(descriptor)
         descriptor = -1

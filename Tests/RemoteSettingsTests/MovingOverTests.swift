@@ -275,8 +275,23 @@ import Testing
         #expect(config != other)
     }
 
-    /// Everything that a service keeps on a disk, in memory.
-    @Test func aServiceWithoutADisk() async throws {
+    @Test func aTemporaryStorageEndsWithItsService() async throws {
+        let place = try Workplace()
+        let collection = try place.server.makeCollection()
+        try collection.attach(Data("hello".utf8), to: "a")
+        func storedFile() async throws -> URL {
+            let service = RemoteSettingsService(storageDir: ":memory:", config: place.config())
+            let client = service.makeClient(collectionName: collection.name)
+            let record = try #require(await client.getRecords(syncIfEmpty: true)?.first)
+            defer { service.shutdown() }
+            return try await client.attachmentURL(for: record).url
+        }
+        let file = try await storedFile()
+        while FileManager.default.fileExists(atPath: file.path) { try await Task.sleep(for: .milliseconds(5)) }
+    }
+
+    /// What a service stores in a temporary directory is gone with the service.
+    @Test func aServiceThatKeepsNothing() async throws {
         let place = try Workplace()
         let collection = try place.server.makeCollection()
         try collection.attach(Data("hello".utf8), to: "a")
@@ -289,7 +304,11 @@ import Testing
         try collection.put("b")
         try await service.sync()
         #expect(client.getRecords()?.count == 2 && service.inspect().collections.count == 1)
-        await #expect(throws: RemoteSettingsError.self) { try await client.attachmentURL(for: first) }
+        let file = try await client.attachmentURL(for: first).url
+        #expect(try Data(contentsOf: file) == Data("hello".utf8))
+        let directory = file.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let mode = try FileManager.default.attributesOfItem(atPath: directory.path)[.posixPermissions] as? Int
+        #expect(mode == 0o700)
         try service.updateConfig(config: place.config { $0.appContext = RemoteSettingsContext(locale: "de") })
         #expect(client.getRecords()?.count == 2)
         // Another service has nothing of it.

@@ -67,12 +67,6 @@ extension LocalCollection {
     func file(
         _ wanted: WantedAttachment, staleFallback: Bool, progress: (@Sendable (AttachmentProgress) -> Void)?
     ) async throws(RemoteSettingsError) -> AttachmentFile {
-        guard !session.storage.isInMemory else {
-            throw .Other(
-                reason:
-                    "\(id): expected a storage directory on a disk for an attachment as a file, found :memory:; use "
-                    + "attachment(for:)")
-        }
         let path = session.storage.attachmentPath(id, wanted.digest)
         if isCached(wanted) { return AttachmentFile(path: path, source: .cached) }
         if let overriding, let bytes = overriding.attachment(wanted), (try? keep(bytes, as: wanted.digest)) != nil {

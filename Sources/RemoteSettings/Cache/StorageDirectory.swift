@@ -7,6 +7,16 @@ import SnapshotFetch
     import Locks
 #endif
 
+/// A directory that only this user may enter, and that is removed with its last holder.
+private final class TemporaryDirectory: Sendable {
+    let path: String
+
+    /// If no directory can be made, nothing is stored, and the errors of writing name this path.
+    init() { path = (try? FileStore.makeTemporaryDirectory("remote-settings")) ?? "/dev/null/no-temporary-directory" }
+
+    deinit { try? FileStore.removeTree(path) }
+}
+
 /// Which version of a cache file was read.
 typealias CacheIdentity = FileIdentity
 
@@ -28,15 +38,13 @@ typealias CacheIdentity = FileIdentity
 /// Ids contain no dot, so no two of these names can collide. The names are the same in every version of the package.
 struct StorageDirectory: Sendable {
     let path: String
-    /// The directory at the path if it is in memory. It must be held, because it ends with its last holder.
-    private let memory: MemoryDirectory?
+    /// The directory at the path if it is a temporary one. It must be held, because it ends with its last holder.
+    private let temporary: TemporaryDirectory?
 
-    var isInMemory: Bool { memory != nil }
-
-    /// - Parameter path: a directory's path; or `:memory:` for a private one that is gone with the process.
+    /// - Parameter path: a directory's path; or `:memory:` for a private, temporary one that ends with the service.
     init(path: String) {
-        memory = path == ":memory:" ? MemoryDirectory() : nil
-        self.path = memory?.path ?? path
+        temporary = path == ":memory:" ? TemporaryDirectory() : nil
+        self.path = temporary?.path ?? path
     }
 
     var backoffPath: String { "\(path)/.backoff.json" }
@@ -68,7 +76,7 @@ struct StorageDirectory: Sendable {
         let isThere = try FileStore.isDirectory(path)
         if !isThere { try FileStore.makeDirectories(path) }
         #if canImport(Darwin)
-            if !isInMemory, Self.attributed.withLock({ $0.insert(path).inserted }) || !isThere { setAttributes() }
+            if Self.attributed.withLock({ $0.insert(path).inserted }) || !isThere { setAttributes() }
         #endif
     }
 
