@@ -6,9 +6,15 @@ import TargetFilter
 /// Compiles the short form of remote config to parameter records. The short form has named conditions, and parameters
 /// with values.
 package struct ParameterCompiler {
+    /// A condition in the filter language, and the plan that it follows, if any.
+    private struct Filter {
+        let text: String
+        let ramp: Ramp?
+    }
+
     /// A condition: its filter and its line.
     private struct Condition {
-        let filter: String
+        let filter: Filter
         let line: Int
         var isUsed = false
     }
@@ -17,7 +23,7 @@ package struct ParameterCompiler {
     private struct Choice {
         /// The end of the record's id; `nil` for the default.
         let name: String?
-        let filter: String?
+        let filter: Filter?
         /// `nil` for the app's own default.
         let value: SourceNode?
         let line: Int
@@ -35,7 +41,6 @@ package struct ParameterCompiler {
     private var seen: [String: Int] = [:]
     /// How many more bytes of conditions may be written into records.
     private var room: Int
-    private var conditionReview = ConditionReview(now: nil)
 
     init(file: String, room: Int) {
         self.file = file
@@ -91,9 +96,9 @@ package struct ParameterCompiler {
                 problems.add(file, member.line, "the condition's name does not have 1 to 100 characters", "shorten it")
                 continue
             }
-            let filter: String?
+            let filter: Filter?
             if let text = member.value.string {
-                filter = checkedFilter(text, member.value.line)
+                filter = checkedFilter(text, member.value.line).map { Filter(text: $0, ramp: nil) }
             } else if let members = member.value.members {
                 for inner in members where !Self.conditionKeys.contains(inner.key) {
                     unknown(inner, Self.conditionKeys)
@@ -105,13 +110,14 @@ package struct ParameterCompiler {
                     "write a filter, or a mapping with filter, percent and seed")
                 filter = nil
             }
-            conditions[name] = Condition(filter: filter ?? "true", line: member.line)
+            conditions[name] = Condition(filter: filter ?? Filter(text: "true", ramp: nil), line: member.line)
         }
     }
 
     /// The filter of a mapping with `filter`, `percent` and `seed`.
-    private mutating func filter(of node: SourceNode, seed: String, _ line: Int) -> String? {
+    private mutating func filter(of node: SourceNode, seed: String, _ line: Int) -> Filter? {
         var parts: [String] = []
+        var ramp: Ramp?
         if let own = node["filter"] {
             guard let text = own.string else {
                 problems.add(file, own.line, "filter is \(own.kind)", "write a filter as a text")
@@ -122,7 +128,8 @@ package struct ParameterCompiler {
         }
         if let percent = node["percent"] {
             guard let expression = self.percent(percent, seed: node["seed"], name: seed) else { return nil }
-            parts.append(expression)
+            parts.append(expression.text)
+            ramp = expression.ramp
         } else if let seed = node["seed"] {
             problems.add(file, seed.line, "there is a seed without a percent", "write percent: too, or remove the seed")
         }
@@ -131,7 +138,8 @@ package struct ParameterCompiler {
             return nil
         }
         // `&&` and `||` have the same precedence in this language.
-        return parts.count == 1 ? parts[0] : parts.map { "(\($0))" }.joined(separator: " && ")
+        let text = parts.count == 1 ? parts[0] : parts.map { "(\($0))" }.joined(separator: " && ")
+        return Filter(text: text, ramp: ramp)
     }
 
     private mutating func checkedFilter(_ text: String, _ line: Int) -> String? {
@@ -150,7 +158,7 @@ package struct ParameterCompiler {
 
     /// Reads a percentage, in steps of 0.0001. `percent: 10` is the first tenth, `percent: [10, 20]` is the second, and
     /// `percent: {2026-12-01: 5, 2026-12-07: 100}` is a share that grows by a plan.
-    private mutating func percent(_ node: SourceNode, seed: SourceNode?, name: String) -> String? {
+    private mutating func percent(_ node: SourceNode, seed: SourceNode?, name: String) -> Filter? {
         let text = seed?.string ?? name
         let isText = seed.map { $0.string != nil } ?? true
         guard isText, let quoted = Self.quoted(text) else {
@@ -175,11 +183,11 @@ package struct ParameterCompiler {
                     + "plan of dates and numbers: {2026-12-01: 5, 2026-12-07: 100}")
             return nil
         }
-        return Ramp.sample(quoted, from: steps[0], to: steps[1])
+        return Filter(text: Ramp.sample(quoted, from: steps[0], to: steps[1]), ramp: nil)
     }
 
     /// The filter of `DATE: PERCENT` pairs.
-    private mutating func ramp(_ members: [SourceNode.Member], _ line: Int, seed: String) -> String? {
+    private mutating func ramp(_ members: [SourceNode.Member], _ line: Int, seed: String) -> Filter? {
         var steps: [Ramp.Step] = []
         for member in members {
             guard let from = Timestamp(rfc3339: member.key) else {
@@ -202,7 +210,7 @@ package struct ParameterCompiler {
             }
             steps.append(.init(from: from, share: share))
         }
-        if let ramp = Ramp(seed: seed, steps: steps) { return ramp.filter }
+        if let ramp = Ramp(steps: steps) { return Filter(text: ramp.filter(seed: seed), ramp: ramp) }
         problems.add(
             file, line, "the ramp has \(steps.count) steps", "write 1 to \(Ramp.mostSteps) DATE: PERCENT pairs")
         return nil
@@ -262,7 +270,7 @@ package struct ParameterCompiler {
             }
         }
         checkTypes(choices, type, parameter)
-        let copied = choices.reduce(0) { $0 + ($1.filter?.utf8.count ?? 0) }
+        let copied = choices.reduce(0) { $0 + ($1.filter?.text.utf8.count ?? 0) }
         guard takeRoom(copied, parameter.line) else { return [] }
         review(choices, of: parameter.key)
         let conditional = choices.count { $0.filter != nil }
@@ -273,19 +281,19 @@ package struct ParameterCompiler {
         }
     }
 
-    /// Notes values that no device gets. There is no clock here, so a time that has passed is not noted.
+    /// Notes values whose condition an earlier value has, too, so that nobody gets them.
     private mutating func review(_ choices: [Choice], of key: String) {
-        for finding in conditionReview.findings(choices.map(\.filter)) {
-            let choice = choices[finding.position]
-            let reason =
-                switch finding.problem {
-                case .neverApplies: "no device can pass its condition"
-                case .shadowed(let others):
-                    "each device that passes its condition has the value of line "
-                        + others.map { "\(choices[$0].line)" }.joined(separator: " or ")
-                }
-            let name = choice.name.map { " (\($0))" } ?? ""
-            problems.notes.append("\(file):\(choice.line): nobody gets this value of \(key)\(name): \(reason)")
+        var asked: [String: Int] = [:]
+        for choice in choices {
+            guard let filter = choice.filter?.text else { continue }
+            if let line = asked[filter] {
+                let name = choice.name.map { " (\($0))" } ?? ""
+                problems.notes.append(
+                    "\(file):\(choice.line): nobody gets this value of \(key)\(name): each device that passes its "
+                        + "condition has the value of line \(line)")
+            } else {
+                asked[filter] = choice.line
+            }
         }
     }
 
@@ -332,15 +340,15 @@ package struct ParameterCompiler {
                 return Choice(name: name, filter: filter, value: content.value, line: node.line)
             }
             guard let share = self.percent(percent, seed: node["seed"], name: key) else { return nil }
-            guard takeRoom(filter.utf8.count, node.line) else { return nil }
-            let both = "(\(filter)) && (\(share))"
+            guard takeRoom(filter.text.utf8.count, node.line) else { return nil }
+            let both = Filter(text: "(\(filter.text)) && (\(share.text))", ramp: share.ramp)
             return Choice(name: "\(name) \(index + 1)", filter: both, value: content.value, line: node.line)
         }
         guard let filter = filter(of: node, seed: key, node.line) else { return nil }
         return Choice(name: "\(index + 1)", filter: filter, value: content.value, line: node.line)
     }
 
-    private mutating func filter(named name: String, _ line: Int) -> String? {
+    private mutating func filter(named name: String, _ line: Int) -> Filter? {
         guard let condition = conditions[name] else {
             let known = conditions.keys.sorted().prefix(20).joined(separator: ", ")
             problems.add(
@@ -382,7 +390,8 @@ package struct ParameterCompiler {
             "id": .string(id), ParameterRecord.keyMember: .string(key),
             ParameterRecord.valueMember: choice.value?.json,
             ParameterRecord.inAppDefaultMember: choice.value == nil ? .bool(true) : nil,
-            RecordFilter.fieldName: choice.filter.map(JSONValue.string),
+            RecordFilter.fieldName: choice.filter.map { .string($0.text) },
+            ParameterRecord.rampMember: choice.filter?.ramp?.member,
             ParameterRecord.priorityMember: priority.map { .count($0) },
         ])
         let text = JSONText.compact(members)

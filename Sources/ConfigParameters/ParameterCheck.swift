@@ -8,11 +8,8 @@ package struct ParameterFinding: Hashable, Sendable {
         case severalDefaults
         /// The record's filter cannot be parsed, so the record never applies.
         case invalidFilter(FilterError)
-        /// No device passes the record's filter.
-        case neverApplies
-        /// Each device that passes the record's filter also passes the filter of one of these records, which come
-        /// before it.
-        case shadowed(by: [String])
+        /// The record of this id comes before it, and has the same filter or none.
+        case shadowed(by: String)
         /// The key's values are of different types. `kinds` are the types of the finding's records, in their order.
         case changingType(kinds: [String])
         /// Every record of the key has a filter. An app to which none applies uses its own default.
@@ -34,7 +31,7 @@ extension ParameterFinding {
     package var isError: Bool {
         switch problem {
         case .severalDefaults, .invalidFilter: true
-        case .neverApplies, .shadowed, .changingType, .noDefault, .missingInAppDefault, .otherTypeThanInAppDefault:
+        case .shadowed, .changingType, .noDefault, .missingInAppDefault, .otherTypeThanInAppDefault:
             false
         }
     }
@@ -48,10 +45,8 @@ extension ParameterFinding: CustomStringConvertible {
             "\(key): more than one record has no filter (\(named)); only one of them ever applies: give the others a "
                 + "filter, or remove them"
         case .invalidFilter(let error): "\(key): the record \(named) never applies: \(error)"
-        case .neverApplies: "\(key): the record \(named) never applies: no device can pass its filter"
-        case .shadowed(let others):
-            "\(key): the record \(named) never wins: each device that passes its filter gets "
-                + "\(others.joined(separator: " or ")) first"
+        case .shadowed(let earlier):
+            "\(key): the record \(named) never wins: each device that passes its filter gets \(earlier) first"
         case .changingType(let kinds):
             "\(key): its values are of different types: "
                 + zip(records, kinds).map { "\($0) is \($1)" }.joined(separator: ", ")
@@ -70,19 +65,16 @@ extension ParameterFinding: CustomStringConvertible {
 extension ParameterSet {
     /// The findings in the set, sorted by key. No filter is evaluated.
     ///
-    /// - Parameters:
-    ///   - inAppDefaults: the app's own defaults, with which each key and its types are compared; `nil` compares with
-    ///     none.
-    ///   - now: a time that all devices have already reached, for filters over `env.now`; `nil` for any time.
+    /// - Parameter inAppDefaults: the app's own defaults, with which each key and its types are compared; `nil` compares
+    ///   with none.
     package func findings(
-        inAppDefaults: InAppDefaults? = nil, now: Timestamp? = nil, limits: FilterLimits = FilterLimits()
+        inAppDefaults: InAppDefaults? = nil, limits: FilterLimits = FilterLimits()
     ) -> [ParameterFinding] {
-        var review = ConditionReview(now: now)
-        return keys.sorted().flatMap { findings(for: $0, inAppDefaults, &review, limits: limits) }
+        keys.sorted().flatMap { findings(for: $0, inAppDefaults, limits: limits) }
     }
 
     private func findings(
-        for key: String, _ inAppDefaults: InAppDefaults?, _ review: inout ConditionReview, limits: FilterLimits
+        for key: String, _ inAppDefaults: InAppDefaults?, limits: FilterLimits
     ) -> [ParameterFinding] {
         let candidates = candidates(for: key).sorted { $0.id < $1.id }
         var findings: [ParameterFinding] = []
@@ -100,12 +92,12 @@ extension ParameterSet {
                 find(.invalidFilter(error), in: [candidate])
             }
         }
-        let asked = self.candidates(for: key)
-        for finding in review.findings(asked.map(\.filter)) {
-            switch finding.problem {
-            case .neverApplies: find(.neverApplies, in: [asked[finding.position]])
-            case .shadowed(let others):
-                find(.shadowed(by: others.map { asked[$0].id }), in: [asked[finding.position]])
+        var asked: [String?: String] = [:]
+        for candidate in self.candidates(for: key) {
+            if candidate.hasFilter, let earlier = asked[candidate.filter] ?? asked[nil as String?] {
+                find(.shadowed(by: earlier), in: [candidate])
+            } else {
+                asked[candidate.filter] = candidate.id
             }
         }
         let typed = candidates.compactMap { candidate in candidate.kind.map { (candidate, $0) } }

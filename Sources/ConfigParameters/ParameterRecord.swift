@@ -29,6 +29,7 @@ package struct ParameterRecord: Sendable {
     package static let valueMember = "value"
     package static let priorityMember = "priority"
     package static let inAppDefaultMember = "in_app_default"
+    package static let rampMember = "ramp"
 
     /// The most Unicode scalars that a key may have.
     package static var keyScalars: Int { 256 }
@@ -48,6 +49,9 @@ package struct ParameterRecord: Sendable {
         var reader = JSONReader(record.json[filterRange], limits: Limits())
         return try? reader.string()
     }
+
+    /// The plan that the condition follows; `nil` if it follows none. It is for people: only the condition decides.
+    package var ramp: Ramp? { Ramp(record.field(Self.rampMember)) }
 
     /// The record's rank. Of a key's records that apply, the one of the highest rank wins.
     ///

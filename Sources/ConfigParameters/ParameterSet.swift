@@ -129,7 +129,7 @@ extension ParameterSet {
                 winner = candidate.id
                 verdict = .wins
             }
-            let ramp = candidate.filter.flatMap(Ramp.init(in:)).map { (plan: $0, share: $0.share(at: now)) }
+            let ramp = candidate.ramp.map { (plan: $0, share: $0.share(at: now)) }
             explained.append(.init(parameter: candidate, verdict: verdict, ramp: ramp))
         }
         return ParameterExplanation(key: key, candidates: explained)

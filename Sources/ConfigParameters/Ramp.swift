@@ -21,18 +21,15 @@ package struct Ramp: Hashable, Sendable {
     /// The most steps of a plan.
     package static var mostSteps: Int { 50 }
 
-    /// The seed of the sample, as a literal of the filter language.
-    package let seed: String
     /// The steps. Both their times and their shares rise.
     package let steps: [Step]
 
     /// - Returns: `nil` unless there are 1 to ``mostSteps`` steps whose times and shares rise.
-    package init?(seed: String, steps: [Step]) {
+    package init?(steps: [Step]) {
         guard (1...Self.mostSteps).contains(steps.count), let first = steps.first, first.share > 0,
             steps.allSatisfy({ $0.share <= Self.all }),
             zip(steps, steps.dropFirst()).allSatisfy({ $0.from < $1.from && $0.share < $1.share })
         else { return nil }
-        self.seed = seed
         self.steps = steps
     }
 
@@ -41,12 +38,12 @@ package struct Ramp: Hashable, Sendable {
 }
 
 extension Ramp {
-    private static let opening = "(env.now >= ('"
-
     /// The plan as a filter. A share of all needs no `env.id`.
-    package var filter: String {
+    ///
+    /// - Parameter seed: the seed of the sample, as a literal of the filter language.
+    package func filter(seed: String) -> String {
         let parts = steps.map { step -> String in
-            let time = "\(Self.opening)\(step.from.rfc3339)'|date))"
+            let time = "(env.now >= ('\(step.from.rfc3339)'|date))"
             return step.share == Self.all ? time : "(\(time) && (\(Self.sample(seed, from: 0, to: step.share))))"
         }
         return parts.joined(separator: " || ")
@@ -59,28 +56,23 @@ extension Ramp {
         return "[env.id, \(seed)]|bucketSample(\(from / unit), \((to - from) / unit), \(total))"
     }
 
-    /// The plan in a filter, alone or beside other conditions; `nil` if the filter has none that was written by
-    /// ``filter``.
-    package init?(in text: String) {
-        var steps: [Step] = []
-        var seed: String?
-        for part in text.split(separator: Self.opening, omittingEmptySubsequences: false).dropFirst() {
-            guard steps.count < Self.mostSteps, let time = part.firstRange(of: "'|date))"),
-                let from = Timestamp(rfc3339: String(part[..<time.lowerBound]))
+    /// The plan as a record has it, for people: a list of times in milliseconds and shares.
+    package var member: JSONValue {
+        .array(steps.map { .array([.count($0.from.milliseconds), .count($0.share)]) })
+    }
+
+    /// - Parameter member: a record's ``member``.
+    /// - Returns: `nil` if it is not a plan.
+    package init?(_ member: JSONValue?) {
+        guard let pairs = member?.array, pairs.count <= Self.mostSteps else { return nil }
+        let steps = pairs.compactMap { pair -> Step? in
+            guard let pair = pair.array, pair.count == 2, let from = pair[0].number?.uint64,
+                let share = pair[1].number?.int64.flatMap({ Int(exactly: $0) })
             else { return nil }
-            let rest = part[time.upperBound...]
-            guard rest.hasPrefix(" && ([env.id, "), let end = rest.firstRange(of: "]|bucketSample(0, ") else {
-                steps.append(Step(from: from, share: Self.all))
-                continue
-            }
-            seed = String(rest.dropFirst(" && ([env.id, ".count)[..<end.lowerBound])
-            let numbers = rest[end.upperBound...].prefix { $0 != ")" }.split(separator: ", ").compactMap { Int($0) }
-            guard numbers.count == 2, numbers[1] == 100 || numbers[1] == Self.all else { return nil }
-            steps.append(Step(from: from, share: numbers[0].saturatingMultiplying(by: Self.all / numbers[1])))
+            return Step(from: Timestamp(milliseconds: from), share: share)
         }
-        // The plan must give the same text when it is written again. This excludes text that only looks like a plan.
-        guard let ramp = Ramp(seed: seed ?? "", steps: steps), text.contains(ramp.filter) else { return nil }
-        self = ramp
+        guard steps.count == pairs.count else { return nil }
+        self.init(steps: steps)
     }
 }
 

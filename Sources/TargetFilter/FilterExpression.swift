@@ -19,10 +19,6 @@ package struct FilterExpression: Sendable {
         self.limits = limits
     }
 
-    /// The expression's meaning as a tree, for questions without a context; `nil` if the expression is too long for
-    /// that.
-    var tree: FilterTree? { FilterTree(program) }
-
     /// The expression's value.
     ///
     /// - Throws: ``FilterError`` if a value has the wrong type for an operator, if a transform is unknown, or if the

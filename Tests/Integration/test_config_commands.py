@@ -114,11 +114,6 @@ def test_defaults(parameters, tmp_path):
     output = tmp_path / "Defaults.plist"
     assert rsdump.run("config", "defaults", "--to", "plist", "--collection", path, "-o", output).code == rsdump.DONE
     assert plistlib.loads(output.read_bytes()) == expected
-    xml = rsdump.run("config", "defaults", "--to", "xml", "--collection", path)
-    assert xml.code == rsdump.USAGE and xml.says("menu", "--to json"), "lists cannot be said in it"
-    assert "--value" not in xml.err, "an option of another command"
-    xml = rsdump.run("config", "defaults", "--to", "xml", "--collection", parameters(RECORDS[:6]))
-    assert "<key>banner_text</key>" in xml.out and "<value>Welcome</value>" in xml.out
 
 
 def test_accessors(parameters, tmp_path):

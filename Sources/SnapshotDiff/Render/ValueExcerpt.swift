@@ -1,6 +1,4 @@
-import ConfigParameters
 import RemoteSettingsModel
-import TargetFilter
 
 /// A field's values as bounded, visible text.
 ///
@@ -11,9 +9,8 @@ package struct ValueExcerpt {
 
     /// - Parameter limit: the most characters of each value that are shown.
     package init(_ change: FieldChange, limit: Int) {
-        let isFilter = change.path.last == RecordFilter.fieldName
-        let old = change.old.map { Self.text($0, isFilter: isFilter) }
-        let new = change.new.map { Self.text($0, isFilter: isFilter) }
+        let old = change.old.map(Self.text)
+        let new = change.new.map(Self.text)
         guard let old, let new, max(old.count, new.count) > limit else {
             self.old = old.map { Self.cut($0, from: 0, limit) }
             self.new = new.map { Self.cut($0, from: 0, limit) }
@@ -25,11 +22,8 @@ package struct ValueExcerpt {
         self.new = Self.cut(new, from: start, limit)
     }
 
-    /// The text of a value. For a ramp it begins with the plan, because nobody can read the plan from its filter.
-    private static func text(_ value: JSONValue, isFilter: Bool) -> String {
-        let text = VisibleText.escape(String(decoding: JSONText.compact(value), as: UTF8.self))
-        guard isFilter, let ramp = value.string.flatMap(Ramp.init(in:)) else { return text }
-        return "ramp \(ramp): \(text)"
+    private static func text(_ value: JSONValue) -> String {
+        VisibleText.escape(String(decoding: JSONText.compact(value), as: UTF8.self))
     }
 
     private static func cut(_ text: String, from start: Int, _ limit: Int) -> String {

@@ -154,8 +154,7 @@ struct ConfigCheck: AsyncParsableCommand {
     func run() async throws {
         let (parameters, name) = try ParameterSource.parameters(file, dumps)
         let findings = parameters.findings(
-            inAppDefaults: try defaults.map { try DefaultsFile(path: $0).inAppDefaults },
-            now: HTTPEnvironment.system.now())
+            inAppDefaults: try defaults.map { try DefaultsFile(path: $0).inAppDefaults })
         for finding in findings {
             Console.print(Console.visible("\(finding.isError ? "error" : "warning"): \(name): \(finding)"))
         }
