@@ -65,8 +65,8 @@ extension ParameterFinding: CustomStringConvertible {
 extension ParameterSet {
     /// The findings in the set, sorted by key. No filter is evaluated.
     ///
-    /// - Parameter inAppDefaults: the app's own defaults, with which each key and its types are compared; `nil` compares
-    ///   with none.
+    /// - Parameter inAppDefaults: the app's own defaults, with which each key and its types are compared; `nil`
+    ///   compares with none.
     package func findings(
         inAppDefaults: InAppDefaults? = nil, limits: FilterLimits = FilterLimits()
     ) -> [ParameterFinding] {

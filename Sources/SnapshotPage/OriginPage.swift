@@ -42,9 +42,7 @@ package struct OriginPage: Sendable {
             }
         case .parameters(let id):
             return await answer(id, catalog) { collection in
-                try ParametersPage(collection: collection, query: query, limits: limits.server).map {
-                    .document($0.html())
-                }
+                try ParametersPage(collection: collection, now: now).map { .document($0.html()) }
                     ?? ProblemPage.notFound("\(id) has other records than parameters.")
             }
         case .record(let id, let record):

@@ -28,22 +28,6 @@ package struct FilterExpression: Sendable {
         return try evaluator.run()
     }
 
-    /// Like ``outcome(in:)``, for several evaluations that share an allowance.
-    ///
-    /// - Parameter steps: what is left of the allowance, in the steps of ``FilterLimits/steps``. The cost of this
-    ///   evaluation is subtracted.
-    func outcome(in context: FilterContext, steps: inout Int) -> FilterOutcome {
-        var limits = limits
-        limits.steps = min(limits.steps, max(0, steps))
-        var evaluator = FilterEvaluator(program, in: context, limits: limits)
-        defer { steps -= limits.steps - evaluator.budget.left }
-        do throws(FilterError) {
-            return FilterOutcome(try evaluator.run())
-        } catch {
-            return .failed(error)
-        }
-    }
-
     /// Whether the value is `true`. Any other value, and any error, is `false`.
     package func matches(_ context: FilterContext) -> Bool { outcome(in: context) == .passed }
 

@@ -16,10 +16,6 @@ package struct RecordFilter: Sendable {
     package let context: FilterContext
     private let limits: FilterLimits
     private var outcomes: [String: FilterOutcome] = [:]
-    /// The steps of ``FilterLimits/steps`` that all further evaluations may take together.
-    ///
-    /// Reading an expression takes one step for each byte. At 0 or less, every expression that is not known yet fails.
-    package var stepsLeft = Int.max
 
     package init(context: FilterContext, limits: FilterLimits = FilterLimits()) {
         self.context = context
@@ -52,11 +48,9 @@ package struct RecordFilter: Sendable {
     package mutating func outcome(of expression: String) -> FilterOutcome {
         if expression.unicodeScalars.allSatisfy(\.properties.isWhitespace) { return .passed }
         if let known = outcomes[expression] { return known }
-        guard stepsLeft > 0 else { return .failed(.tooMuchWork(limit: limits.steps)) }
-        stepsLeft -= expression.utf8.count
         let outcome: FilterOutcome
         do throws(FilterError) {
-            outcome = try FilterExpression(parsing: expression, limits: limits).outcome(in: context, steps: &stepsLeft)
+            outcome = try FilterExpression(parsing: expression, limits: limits).outcome(in: context)
         } catch {
             outcome = .failed(error)
         }

@@ -219,7 +219,6 @@ SHOWN_HOSTILE = {
 PARAMETERS = "/collections/main/app-config/parameters"
 SHOWN_AUTHORED = {
     "release": "/", "config": "/collections/main/app-config", "parameters": PARAMETERS,
-    "decided": PARAMETERS + "?key=color&channel=beta",
 }
 SHOWN_DEMO = {"demo": "/", "icons": "/collections/main/icons"}
 
@@ -249,16 +248,6 @@ def test_nothing_scrolls_sideways_and_screenshots_are_kept(chromium, real_site, 
                     "return [document.documentElement.clientWidth, document.documentElement.scrollWidth]")
                 assert full <= inner <= width, f"{name} at {width}: {full} pixels wide"
                 chromium.photograph(f"{name}-{width}-{scheme}")
-
-
-def test_a_forms_labels_have_nothing_before_them(chromium, authored):
-    """The dot between the members of a record stood above each label, too."""
-    chromium.look()
-    chromium.get(authored + PARAMETERS)
-    before = chromium.execute_script(
-        "return [...document.querySelectorAll('form.search *')].map("
-        "each => getComputedStyle(each, '::before').content)")
-    assert len(before) > 20 and set(before) == {"none"}, before
 
 
 def test_both_colour_schemes_are_there(chromium, real_site):

@@ -93,34 +93,4 @@ struct RecordFilterTests {
         #expect(FilterValue(json) == ["n": 1500, "b": [true, .null, "x"], "o": [:]])
         #expect(FilterValue(json).description == #"{"n": 1500, "b": [true, null, "x"], "o": {}}"#)
     }
-
-    @Test func evaluationsCanHaveAnAllowanceTogether() {
-        var filter = RecordFilter(context: context)
-        filter.stepsLeft = 60
-        #expect(filter.outcome(of: "env.country == 'AT'") == .passed)
-        let left = filter.stepsLeft
-        #expect(left > 0 && left < 60 - "env.country == 'AT'".utf8.count)
-        // What is known already costs nothing.
-        #expect(filter.outcome(of: "env.country == 'AT'") == .passed)
-        #expect(filter.stepsLeft == left)
-        #expect(filter.outcome(of: "'\(String(repeating: "a", count: 40))' != ''").isIncluded == false)
-        #expect(filter.stepsLeft <= 0)
-        guard case .failed(.tooMuchWork) = filter.outcome(of: "true") else {
-            Issue.record("expected a failure when nothing is left")
-            return
-        }
-        #expect(filter.outcome(of: "env.country == 'AT'") == .passed)
-    }
-
-    @Test func aSampleWithoutAnExpressionIsThatOfTheTransform() throws {
-        for seed in ["", "dice", "a'b\\c\n", "ü世"] {
-            for number in 0..<200 {
-                let input = FilterValue.array([.string("installation-\(number)"), .string(seed)])
-                let context = FilterContext.app(custom: ["input": input])
-                let bucket = try #require((0..<10).first { input.isSampled(inBucket: $0, of: 10) })
-                let filter = try FilterExpression(parsing: "env.input|bucketSample(\(bucket), 1, 10)")
-                #expect(filter.matches(context))
-            }
-        }
-    }
 }

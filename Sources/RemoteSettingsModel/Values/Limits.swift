@@ -177,9 +177,6 @@ public struct ServerLimits: Sendable, Hashable {
     /// The bytes of all pages for people that clients have not taken yet. Beyond them the answer is 503. A page is made
     /// in memory for each client.
     public var pageBytes = 64 << 20
-    /// The work of a page that evaluates filters, in the steps of ``FilterLimits/steps``, for all its evaluations
-    /// together. What exceeds it is left out, and the page says so.
-    public var pageSteps = 2_000_000
     /// Connections at once that wait for updates, from all clients. They are part of ``connections``, and at most three
     /// quarters of them. If there is no room for a client, it is asked to come back later.
     public var updateStreams = 12_288

@@ -28,8 +28,7 @@ struct CollectionPage {
                 html.element(.h2, .id("parameters"), text: "Parameters")
                 html.element(.p) { html in
                     html.element(
-                        .a, .href(.parameters(id, DescribedDevice(query: ""))),
-                        text: "Which values does a device get, and why?")
+                        .a, .href(.parameters(id)), text: "The values of each parameter, in the order in which they are asked")
                 }
             }
             html.element(.h2, .id("records"), text: "Records")

@@ -37,8 +37,8 @@ struct PageLink: Equatable {
         PageLink(["collections", id.bucket, id.name, "records", record, "download"])
     }
 
-    static func parameters(_ id: CollectionID, _ device: DescribedDevice) -> PageLink {
-        PageLink(["collections", id.bucket, id.name, "parameters"], device.parts)
+    static func parameters(_ id: CollectionID) -> PageLink {
+        PageLink(["collections", id.bucket, id.name, "parameters"])
     }
 
     static func changes(_ id: CollectionID) -> PageLink { PageLink(["collections", id.bucket, id.name, "changes"]) }

@@ -55,12 +55,3 @@ struct SampleHash {
         fraction >= 0 && fraction <= 1 ? UInt64((fraction * highest).rounded(.down)) : nil
     }
 }
-
-extension FilterValue {
-    /// The value of `|bucketSample(bucket, 1, total)` for this input, without an expression; `false` if it is an error.
-    package func isSampled(inBucket bucket: Int, of total: Int) -> Bool {
-        var budget = WorkBudget(FilterLimits())
-        guard let hash = try? SampleHash(self, budget: &budget) else { return false }
-        return hash.isInBucket(start: Double(bucket), count: 1, total: Double(total)) == true
-    }
-}
