@@ -28,7 +28,8 @@ struct CollectionPage {
                 html.element(.h2, .id("parameters"), text: "Parameters")
                 html.element(.p) { html in
                     html.element(
-                        .a, .href(.parameters(id)), text: "The values of each parameter, in the order in which they are asked")
+                        .a, .href(.parameters(id)),
+                        text: "The values of each parameter, in the order in which they are asked")
                 }
             }
             html.element(.h2, .id("records"), text: "Records")
