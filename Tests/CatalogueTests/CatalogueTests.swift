@@ -186,6 +186,11 @@ struct CatalogueSuccessionTests {
         try verified(4, ["main/a": 1, "main/b": 2, "main/c": 1]).checkSuccession(of: held)
     }
 
+    @Test func anErrorNamesAFewOfManyCollections() throws {
+        let ids = try (0..<200_000).map { try CollectionID("main/c\($0)") }
+        #expect(CatalogueError.unlisted(ids).description.count < 300)
+    }
+
     @Test func anotherOriginDoesNotFollow() throws {
         let held = try verified(3, ["main/a": 1], origin: "production")
         #expect(throws: CatalogueError.self) {

@@ -35,8 +35,8 @@ package enum ReleaseError: Error, Hashable, Sendable, CustomStringConvertible {
         case .unlisted(let origin, let number):
             "release \(number) of \(origin) does not have it; correct its name, or remove it with rsdump remove"
         case .notWhole(let failed):
-            "not taken, because a release is taken as a whole and \(failed.map(\.description).joined(separator: ", ")) "
-                + "failed; the present release is kept, and so is what was downloaded"
+            "not taken, because a release is taken as a whole and \(Counted.list(failed)) failed; the present release is "
+                + "kept, and so is what was downloaded"
         }
     }
 }
