@@ -518,11 +518,15 @@ let package = Package(
                 "Catalogue", "Publish", "CollectionSources", "AuthoredText", "SigningKeys", "ContentSignature", "Dumps",
                 "SnapshotBundle", "FileStorage", "RemoteSettingsHTTP",
                 "RemoteSettingsModel",
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
         .testTarget(
             name: "SigningKeysTests",
-            dependencies: ["SigningKeys", "ContentSignature", "FileStorage", "RemoteSettingsModel"],
+            dependencies: [
+                "SigningKeys", "ContentSignature", "FileStorage", "LibC", "RemoteSettingsModel",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "FileStorageTests", dependencies: ["FileStorage", "RemoteSettingsModel"], swiftSettings: strict),

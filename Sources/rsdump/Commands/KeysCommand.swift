@@ -65,6 +65,7 @@ struct KeysCommand: AsyncParsableCommand {
     /// Writes a PEM text to a file, or to standard output.
     static func put(_ pem: Bytes, to output: String?) throws {
         guard let output else { return Console.write(pem.array, to: 1) }
+        try KeyDirectory.checkOutput(output)
         try FileStore.writeOutput(output, pem)
     }
 
@@ -160,7 +161,7 @@ extension KeysCommand {
         var output: String?
 
         func run() async throws {
-            try FileStore.checkOutput(output)
+            try KeyDirectory.checkOutput(output)
             let usual = role == .signer ? SignerName.remoteSettings.dnsName : "Remote Settings intermediate"
             let keys = directory.keys
             let request = try keys.request(role.role, named: name ?? usual)
@@ -204,7 +205,7 @@ extension KeysCommand {
         func validate() throws { try checkDays(days, "--days") }
 
         func run() async throws {
-            try FileStore.checkOutput(output)
+            try KeyDirectory.checkOutput(output)
             let plan = KeyDirectory.Plan()
             let request = try CertificateRequest(pem: read(self.request), place: self.request)
             let issued = try directory.keys.issue(
@@ -325,7 +326,7 @@ extension KeysCommand {
         func validate() throws { try checkDays(days, "--days") }
 
         func run() async throws {
-            try FileStore.checkOutput(output)
+            try KeyDirectory.checkOutput(output)
             let signed = try directory.keys.crossSign(
                 read(certificate), place: certificate, confirming: root.map { try TrustAnchors.rootHash($0) },
                 days: days,
