@@ -295,7 +295,7 @@ let package = Package(
             name: "Publish",
             dependencies: [
                 "Catalogue", "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "SigningKeys", "AuthoredText",
-                "CollectionSources", "FileStorage", "Dumps", "RemoteSettingsHTTP",
+                "CollectionSources", "FileStorage", "Dumps", "RemoteSettingsHTTP", "ExternalPrograms",
             ],
             swiftSettings: strict),
         .target(

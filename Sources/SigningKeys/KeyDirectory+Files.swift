@@ -183,8 +183,10 @@ extension KeyDirectory {
     }
 
     /// Writes a key and its certificates into their files.
-    func write(_ role: CertificateRole, _ key: PrivateKey, _ certificates: [SigningCertificate]) throws {
-        try writePrivate(keyPath(role), key.pem)
+    ///
+    /// - Parameter key: `nil` if it is kept elsewhere.
+    func write(_ role: CertificateRole, _ key: PrivateKey?, _ certificates: [SigningCertificate]) throws {
+        if let key { try writePrivate(keyPath(role), key.pem) }
         try FileStore.replace(certificatePath(role), with: CertificateAuthority.pem(certificates))
     }
 }
