@@ -212,21 +212,31 @@ package struct Publisher: Sendable {
 
     /// Signs collections again without reading sources. No data changes. Does I/O, no network.
     ///
+    /// If the catalogue gets another signature, it is confirmed too, and so gets a later timestamp. A thief of the key
+    /// that signed it before may have signed another catalogue of the same timestamp. Clients that hold that one ask
+    /// only for later ones.
+    ///
     /// - Parameter names: the collections; if empty, all that the directory has.
     package func resign(_ names: [CollectionID]) async throws -> [Outcome] {
         let lock = try directory.lockFile(limits: limits)
         let unknown = names.filter { lock.collections[$0] == nil }
         guard unknown.isEmpty else { throw DumpsError.notLocked(unknown, directory.lockPath) }
+        let ids = names.isEmpty ? lock.collections.keys.sorted() : names
+        guard try directory.configurationOrDefault().release != nil, ids.contains(Catalogue.collection) else {
+            return try await publish(ids.map { ($0, nil) }, release: .none)
+        }
         return try await publish(
-            (names.isEmpty ? lock.collections.keys.sorted() : names).map { ($0, nil) }, release: .none)
+            ids.filter { $0 != Catalogue.collection }.map { ($0, nil) }, release: .resigned)
     }
 
     /// What a run does with the catalogue.
     private enum ReleaseStep {
-        /// The catalogue is signed again like any collection, if it is among those named.
+        /// If `dumps.yaml` asks for no releases, the catalogue is a collection like any other.
         case none
         case next
         case confirmed
+        /// It is confirmed if another key has signed it.
+        case resigned
     }
 
     /// What all collections of a run have in common.
@@ -240,7 +250,8 @@ package struct Publisher: Sendable {
     private func publish(
         _ collections: [(id: CollectionID, source: CollectionSource?)], release step: ReleaseStep
     ) async throws -> [Outcome] {
-        guard let first = collections.first?.id ?? (step == .confirmed ? Catalogue.collection : nil) else { return [] }
+        let isOfCatalogue = [.confirmed, .resigned].contains(step)
+        guard let first = collections.first?.id ?? (isOfCatalogue ? Catalogue.collection : nil) else { return [] }
         // An error of a chain concerns all collections, so it is found before anything is written.
         var unused: [String] = []
         _ = try chains(for: first, &unused)
@@ -342,8 +353,15 @@ package struct Publisher: Sendable {
         let present = try catalogue(of: held)
         var (notes, unused): ([String], [String]) = ([], [])
         let chains = try chains(for: id, &unused)
-        let states = try listedStates(after: present?.catalogue, outcomes, run, &notes)
-        let confirms = step == .confirmed
+        let states: [CollectionID: Catalogue.Entry]
+        var confirms = step == .confirmed
+        if step == .resigned {
+            let (held, snapshot) = try vouchedNow(id, held)
+            states = present?.catalogue.entries ?? [:]
+            confirms = try PublishedFrom(snapshot, held.entry, limits: limits).signatures != chains.map(\.made)
+        } else {
+            states = try listedStates(after: present?.catalogue, outcomes, run, &notes)
+        }
         guard !states.isEmpty || present != nil else {
             if confirms { throw PublishError.nothingToConfirm(directory.path) }
             return nil

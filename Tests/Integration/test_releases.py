@@ -3,6 +3,7 @@
 The attacks are those of The Update Framework's table; each test says what an origin, a mirror, a network or somebody with a
 leaked key does.
 """
+import datetime
 import http.server
 import json
 import os
@@ -65,7 +66,7 @@ class Origin:
         assert outcome.code == rsdump.DONE, str(outcome)
         return outcome
 
-    def sign(self, catalogue):
+    def sign(self, catalogue, *options):
         """What somebody with the key does: a catalogue of any content."""
         configured = self.dumps.config.read_text()
         if CATALOGUE in self.dumps.lock["collections"]:
@@ -74,7 +75,7 @@ class Origin:
         source = self.path / "sources/releases/catalogue.json"
         source.parent.mkdir(exist_ok=True)
         source.write_text(json.dumps({"records": catalogue}))
-        outcome = self.run("publish", CATALOGUE)
+        outcome = self.run("publish", CATALOGUE, *options)
         assert outcome.code == rsdump.DONE, str(outcome)
         shutil.rmtree(source.parent)
         self.dumps.config.write_text(configured)
@@ -425,6 +426,33 @@ def test_a_fast_forward_is_healed_by_a_new_certificate(origin, served, tmp_path)
         # The leaked key does not come back.
         packager.configure(url=lies.url)
         packager.refuses("expected a signature of a certificate that is valid from")
+
+
+def test_signing_again_displaces_what_the_old_key_has_signed_at_the_same_time(origin, served, tmp_path):
+    """The thief's catalogue has the number and the timestamp of the true one. Nothing but the signatures is new after that."""
+    leaked = origin.copy(tmp_path / "leaked")
+    forged = plain(origin.catalogue)
+    forged["main_-two"] = {"bucket": "main", "collection": "two", "removed": 1}
+    at = datetime.datetime.fromtimestamp(origin.dumps.bundle(CATALOGUE).timestamp / 1000, datetime.UTC)
+    leaked.sign(forged, "--at", at.isoformat(timespec="milliseconds").replace("+00:00", "Z"))
+    assert leaked.dumps.bundle(CATALOGUE).timestamp == origin.dumps.bundle(CATALOGUE).timestamp
+    with Serving("--dumps", leaked.dumps.path) as lies, Network(lambda *_: answering) as network:
+        packager = Packager(tmp_path / "packager", origin.root, network.url, names=("one",))
+        app = ("--storage", tmp_path / "app", "--trust-root", origin.root, "--origin", "settings.example.org",
+               "--server", f"{network.url}/v1")
+        answering = lies
+        packager.good()
+        assert rsdump.run("sync", "main/one", *app).code == rsdump.DONE
+        time.sleep(1.1)    # certificates count in seconds
+        assert origin.run("keys", "renew", "keys").code == rsdump.DONE
+        assert origin.run("publish", "--resign").code == rsdump.DONE
+        wait_for(served, origin.dumps)
+        answering = served
+        packager.good()
+        assert "sha256" in catalogue(packager)["main_-two"]
+        synced = rsdump.run("sync", "main/two", *app)
+        assert synced.code == rsdump.DONE, str(synced)
+        assert rsdump.run("get", "main/two", *app).json()["value"] == 1
 
 
 def test_an_expired_release_is_unconfirmed_and_stays(origin, tmp_path):

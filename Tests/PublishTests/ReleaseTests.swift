@@ -328,17 +328,36 @@ import Testing
         #expect(try place.catalogue().number == 2)
     }
 
-    @Test func signingAgainChangesNoNumber() async throws {
+    /// A thief of the old key may have signed another catalogue of the same timestamp. Clients that hold it ask only
+    /// for later ones.
+    @Test func signingAgainByAnotherKeyConfirmsAndChangesNoNumber() async throws {
         let place = try await published()
-        try place.keys.renew(named: nil, days: 90, environment: [:], now: days(1))
         let before = try place.verifiedCatalogue()
         #expect(try await place.publisher(.init(time: days(1))).resign([]).count == 3)
+        #expect(try place.verifiedCatalogue() == before)
+        try place.keys.renew(named: nil, days: 90, environment: [:], now: days(1))
+        #expect(try await place.publisher(.init(time: days(1))).resign([]).last?.release?.status == .confirmed)
         let after = try place.verifiedCatalogue()
-        #expect(after.catalogue == before.catalogue)
+        #expect(
+            after.catalogue.number == before.catalogue.number && after.catalogue.hasSameStates(as: before.catalogue))
+        #expect(after.catalogue.confirmed == days(1))
+        let lock = try place.dumps.lockFile(limits: Limits())
+        #expect(lock.collections[Catalogue.collection]?.timestamp == days(1))
+        #expect(lock.collections[place.id]?.timestamp == now)
         let (begins, began) = (try #require(after.certificateBegins), try #require(before.certificateBegins))
         #expect(begins > began)
         try after.checkSuccession(of: before)
         #expect(try await place.run(at: days(1)).last?.release?.status == .unchanged)
+    }
+
+    /// Who proposes a change can write a bundle and the lock. A catalogue whose signature has ended is not signed
+    /// again.
+    @Test func aCatalogueThatNobodyVouchesForNowIsNotSignedAgain() async throws {
+        let place = try await published()
+        try place.keys.renew(named: nil, days: 90, environment: [:], now: days(91))
+        let before = try place.files()
+        await #expect(throws: PublishError.self) { try await place.publisher(.init(time: days(91))).resign([]) }
+        #expect(try place.files() == before)
     }
 
     @Test func aSecondRootSeesTheSameRelease() async throws {
