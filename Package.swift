@@ -170,11 +170,15 @@ let package = Package(
             name: "FirefoxDumps", dependencies: ["EmbeddedFirefoxDumps", "RemoteSettings"], swiftSettings: strict),
 
         .target(
-            name: "SnapshotHistory",
+            name: "ExternalPrograms",
             dependencies: [
-                "RemoteSettingsModel", "SnapshotBundle", "FileStorage", "LibC",
+                "RemoteSettingsModel", "FileStorage", "LibC",
                 .product(name: "Subprocess", package: "swift-subprocess", condition: tools),
             ],
+            swiftSettings: strict),
+        .target(
+            name: "SnapshotHistory",
+            dependencies: ["RemoteSettingsModel", "SnapshotBundle", "FileStorage", "LibC", "ExternalPrograms"],
             swiftSettings: strict),
         .target(
             name: "AuthoredText",
@@ -226,9 +230,8 @@ let package = Package(
         .target(
             name: "MirrorUpload",
             dependencies: [
-                "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "FileStorage",
+                "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "FileStorage", "ExternalPrograms",
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Subprocess", package: "swift-subprocess", condition: tools),
             ],
             swiftSettings: strict),
         .target(name: "CMappedFaults"),
@@ -292,7 +295,7 @@ let package = Package(
             name: "Publish",
             dependencies: [
                 "Catalogue", "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "SigningKeys", "AuthoredText",
-                "CollectionSources", "FileStorage", "Dumps", "RemoteSettingsHTTP",
+                "CollectionSources", "FileStorage", "Dumps", "RemoteSettingsHTTP", "ExternalPrograms",
             ],
             swiftSettings: strict),
         .target(
@@ -515,11 +518,15 @@ let package = Package(
                 "Catalogue", "Publish", "CollectionSources", "AuthoredText", "SigningKeys", "ContentSignature", "Dumps",
                 "SnapshotBundle", "FileStorage", "RemoteSettingsHTTP",
                 "RemoteSettingsModel",
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
         .testTarget(
             name: "SigningKeysTests",
-            dependencies: ["SigningKeys", "ContentSignature", "FileStorage", "RemoteSettingsModel"],
+            dependencies: [
+                "SigningKeys", "ContentSignature", "FileStorage", "LibC", "RemoteSettingsModel",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "FileStorageTests", dependencies: ["FileStorage", "RemoteSettingsModel"], swiftSettings: strict),

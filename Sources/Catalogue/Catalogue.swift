@@ -149,8 +149,8 @@ package enum CatalogueError: Error, Hashable, Sendable, CustomStringConvertible 
             "\(Catalogue.collection): expected a confirmation of \(held.rfc3339) or later, found one of "
                 + "\(found.rfc3339)"
         case .unlisted(let ids):
-            "\(Catalogue.collection): \(ids.sorted().map { "\($0)" }.joined(separator: ", ")): listed before, and "
-                + "now neither listed nor marked as removed"
+            "\(Catalogue.collection): \(Counted.list(ids.sorted())): listed before, and now neither listed nor marked as "
+                + "removed"
         case .earlierCertificate(let found, let held):
             "\(Catalogue.collection): expected a signature of a certificate that is valid from \(held.rfc3339) or "
                 + "later, found one from \(found.rfc3339), a key that was replaced; its publisher renews it "

@@ -350,7 +350,7 @@ package struct ParameterCompiler {
 
     private mutating func filter(named name: String, _ line: Int) -> Filter? {
         guard let condition = conditions[name] else {
-            let known = conditions.keys.sorted().prefix(20).joined(separator: ", ")
+            let known = Counted.list(conditions.keys.sorted())
             problems.add(
                 file, line, "there is no condition \(String(reflecting: String(name.prefix(60))))",
                 "define it under conditions:\(known.isEmpty ? "" : "; defined are \(known)")")

@@ -39,7 +39,7 @@ extension ParameterFinding {
 
 extension ParameterFinding: CustomStringConvertible {
     package var description: String {
-        let named = records.joined(separator: ", ")
+        let named = Counted.list(records)
         return switch problem {
         case .severalDefaults:
             "\(key): more than one record has no filter (\(named)); only one of them ever applies: give the others a "
@@ -49,7 +49,7 @@ extension ParameterFinding: CustomStringConvertible {
             "\(key): the record \(named) never wins: each device that passes its filter gets \(earlier) first"
         case .changingType(let kinds):
             "\(key): its values are of different types: "
-                + zip(records, kinds).map { "\($0) is \($1)" }.joined(separator: ", ")
+                + Counted.list(zip(records, kinds).map { "\($0) is \($1)" })
         case .noDefault:
             "\(key): every record has a filter (\(named)); an app to which none applies uses its own default"
         case .missingInAppDefault:
@@ -57,7 +57,7 @@ extension ParameterFinding: CustomStringConvertible {
                 + "to the defaults"
         case .otherTypeThanInAppDefault(let kinds, let inAppDefault):
             "\(key): the app's default is \(inAppDefault), but "
-                + zip(records, kinds).map { "\($0) is \($1)" }.joined(separator: ", ")
+                + Counted.list(zip(records, kinds).map { "\($0) is \($1)" })
         }
     }
 }

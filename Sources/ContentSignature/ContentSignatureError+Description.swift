@@ -34,7 +34,7 @@ extension ContentSignatureError: CustomStringConvertible {
             "the chain ends with \(quoted(last.subject)), which another certificate issued; expected a root at the end"
         case .untrustedRoot(let found, let pinned):
             "the chain's root has the hash \(found), which is not pinned; "
-                + (pinned.isEmpty ? "no root is pinned" : "pinned: \(pinned.map(\.hex).joined(separator: ", "))")
+                + (pinned.isEmpty ? "no root is pinned" : "pinned: \(Counted.list(pinned))")
                 + "; pin it only if its owner publishes that hash"
         case .expired(let certificate, let notBefore, let notAfter, let time):
             "\(certificate) expired: valid \(validity(notBefore, notAfter)), verified at \(time.rfc3339); "
@@ -115,6 +115,6 @@ extension ContentSignatureError: CustomStringConvertible {
     }
 
     private func list(_ texts: [String]) -> String {
-        texts.prefix(8).map(quoted).joined(separator: ", ") + (texts.count > 8 ? ", …" : "")
+        Counted.list(texts.lazy.map(quoted))
     }
 }

@@ -64,7 +64,7 @@ public struct TrustAnchors: Hashable, Sendable {
         guard digits.unicodeScalars.allSatisfy({ $0.properties.isASCIIHexDigit }) else {
             throw .invalidRootHash(found: text, reason: "there is a character that is no hexadecimal digit")
         }
-        guard let digest = SHA256Digest(hex: digits) else {
+        guard let digest = SHA256Digest(hex: digits.lowercased()) else {
             throw .invalidRootHash(found: text, reason: "there are \(digits.utf8.count) digits instead of 64")
         }
         return digest

@@ -20,14 +20,14 @@ package enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
         case .busy(let path): "another rsdump is at work in \(path); wait until it has ended, then run this again"
         case .nothingConfigured(let file): "\(file) names no collections; add one with: rsdump add BUCKET/COLLECTION"
         case .notConfigured(let names, let file):
-            names.map(\.description).joined(separator: ", ")
-                + " \(Counted.noun(names.count, "is", plural: "are")) not in \(file); "
-                + "add it with: rsdump add \(names.map(\.description).joined(separator: " "))"
+            "\(Counted.list(names)) \(Counted.noun(names.count, "is", plural: "are")) not in \(file); add "
+                + "\(Counted.noun(names.count, "it", plural: "them")) with: rsdump add "
+                + (names.count == 1 ? "\(names[0])" : "BUCKET/COLLECTION…")
         case .notNamed(let names, let file):
-            "\(file): expected \(names.map(\.description).joined(separator: ", ")), found no such "
+            "\(file): expected \(Counted.list(names)), found no such "
                 + "\(Counted.noun(names.count, "collection")); nothing was removed"
         case .notLocked(let names, let file):
-            "\(file) has no \(names.map(\.description).joined(separator: ", ")); fetch it with: rsdump refresh"
+            "\(file) has no \(Counted.list(names)); fetch it with: rsdump refresh"
         case .nothingLocked(let file):
             "\(file): expected bundles, found none; fetch them with rsdump refresh, or name their directory with "
                 + "--dumps"

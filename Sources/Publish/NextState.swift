@@ -210,6 +210,8 @@ package enum PublishError: Error, Hashable, Sendable, CustomStringConvertible {
     case numbersUsedUp(CollectionID)
     /// The present catalogue cannot be read, or clients that hold it would refuse the next one.
     case release(CatalogueError)
+    /// Clients would take the catalogue for unconfirmed before the next run is due.
+    case unconfirmedTooEarly(CollectionID, end: Timestamp, due: Timestamp)
     /// There are no releases to confirm.
     case noRelease(String)
     /// There is nothing in the directory that could be confirmed.
@@ -256,6 +258,11 @@ package enum PublishError: Error, Hashable, Sendable, CustomStringConvertible {
             "\(CatalogueError.earlierCertificate(found: found, held: held)); sign with the newer keys"
         case .release(let error):
             "\(error); take the present state back with git, or start over with: rsdump remove \(Catalogue.collection)"
+        case .unconfirmedTooEarly(let id, let end, let due):
+            "\(id): expected a catalogue that is confirmed until the next run is due, \(due.rfc3339), which is half of "
+                + "expires-after, found an end at \(end.rfc3339), where the signing certificate ends; shorten "
+                + "expires-after in dumps.yaml, or renew the certificate with: rsdump keys renew DIR "
+                + "--signer-public-key FILE, then run: rsdump publish --resign"
         case .noRelease(let file):
             "\(file): expected release: with the name of the origin, found none; write it, because only releases can "
                 + "be confirmed"

@@ -19,7 +19,7 @@ package struct Publisher: Sendable {
         package var chainURL: String?
         /// A second signer and the URL of its chain. Its signatures stand beside those of the first signer while apps
         /// move to another root. The URL is `nil` if the origin that serves the collection serves the chain too.
-        package var overlap: (signer: ContentSigner, chainURL: String?)?
+        package var overlap: (signer: any PayloadSigner, chainURL: String?)?
         /// The server that apps sync with, for `dumps.yaml` and the lock; `nil` for the one in `dumps.yaml`.
         package var server: String?
         /// The origin's name for a new `dumps.yaml`, which then asks for releases; `nil` for no releases.
@@ -29,6 +29,8 @@ package struct Publisher: Sendable {
         package var suggestedOrigin: OriginName?
         /// Whether a new `dumps.yaml` says `release: off`.
         package var declinesReleases = false
+        /// Whether a catalogue is refused that clients would take for unconfirmed before the next run is due.
+        package var staysConfirmed = false
 
         package init(time: Timestamp) {
             self.time = time
@@ -63,14 +65,14 @@ package struct Publisher: Sendable {
     private static let defaultServer = "http://127.0.0.1:8888/v1"
 
     private let directory: DumpsDirectory
-    private let signer: ContentSigner
+    private let signer: any PayloadSigner
     private let policy: TrustPolicy
     private let options: Options
     private let limits: Limits
 
     /// - Parameter policy: what apps trust. Only what it accepts is published.
     package init(
-        into directory: DumpsDirectory, signer: ContentSigner, policy: TrustPolicy, options: Options,
+        into directory: DumpsDirectory, signer: any PayloadSigner, policy: TrustPolicy, options: Options,
         limits: Limits = Limits()
     ) {
         self.directory = directory
@@ -188,10 +190,11 @@ package struct Publisher: Sendable {
     /// is the last outcome.
     ///
     /// - Throws: `DumpsError.busy` if another process works in the directory, `ContentSignatureError` if apps would not
-    ///   accept the chain, ``PublishError`` if the catalogue cannot be made, `FileError`, or `ConfigurationError`.
-    ///   Nothing has changed then. An error that concerns one collection is in that collection's outcome.
-    package func run(_ sources: [CollectionSource]) throws -> [Outcome] {
-        try publish(sources.map { ($0.id, $0) }, release: .next)
+    ///   accept the chain, ``PublishError`` if the catalogue cannot be made, what the signer throws, `FileError`, or
+    ///   `ConfigurationError`. Nothing has changed then. An error that concerns one collection is in that collection's
+    ///   outcome.
+    package func run(_ sources: [CollectionSource]) async throws -> [Outcome] {
+        try await publish(sources.map { ($0.id, $0) }, release: .next)
     }
 
     /// Confirms the present release: renews the time until which clients take it for the present one. Does I/O, no
@@ -200,29 +203,40 @@ package struct Publisher: Sendable {
     /// If the directory's states differ from those that the catalogue lists, they become a new release.
     ///
     /// - Throws: what ``run(_:)`` throws, and ``PublishError/noRelease(_:)`` if `dumps.yaml` asks for no releases.
-    package func confirm() throws -> [Outcome] {
+    package func confirm() async throws -> [Outcome] {
         guard try directory.configurationOrDefault().release != nil else {
             throw PublishError.noRelease(directory.configurationPath)
         }
-        return try publish([], release: .confirmed)
+        return try await publish([], release: .confirmed)
     }
 
     /// Signs collections again without reading sources. No data changes. Does I/O, no network.
     ///
+    /// If the catalogue gets another signature, it is confirmed too, and so gets a later timestamp. A thief of the key
+    /// that signed it before may have signed another catalogue of the same timestamp. Clients that hold that one ask
+    /// only for later ones.
+    ///
     /// - Parameter names: the collections; if empty, all that the directory has.
-    package func resign(_ names: [CollectionID]) throws -> [Outcome] {
+    package func resign(_ names: [CollectionID]) async throws -> [Outcome] {
         let lock = try directory.lockFile(limits: limits)
         let unknown = names.filter { lock.collections[$0] == nil }
         guard unknown.isEmpty else { throw DumpsError.notLocked(unknown, directory.lockPath) }
-        return try publish((names.isEmpty ? lock.collections.keys.sorted() : names).map { ($0, nil) }, release: .none)
+        let ids = names.isEmpty ? lock.collections.keys.sorted() : names
+        guard try directory.configurationOrDefault().release != nil, ids.contains(Catalogue.collection) else {
+            return try await publish(ids.map { ($0, nil) }, release: .none)
+        }
+        return try await publish(
+            ids.filter { $0 != Catalogue.collection }.map { ($0, nil) }, release: .resigned)
     }
 
     /// What a run does with the catalogue.
     private enum ReleaseStep {
-        /// The catalogue is signed again like any collection, if it is among those named.
+        /// If `dumps.yaml` asks for no releases, the catalogue is a collection like any other.
         case none
         case next
         case confirmed
+        /// It is confirmed if another key has signed it.
+        case resigned
     }
 
     /// What all collections of a run have in common.
@@ -235,8 +249,9 @@ package struct Publisher: Sendable {
 
     private func publish(
         _ collections: [(id: CollectionID, source: CollectionSource?)], release step: ReleaseStep
-    ) throws -> [Outcome] {
-        guard let first = collections.first?.id ?? (step == .confirmed ? Catalogue.collection : nil) else { return [] }
+    ) async throws -> [Outcome] {
+        let isOfCatalogue = [.confirmed, .resigned].contains(step)
+        guard let first = collections.first?.id ?? (isOfCatalogue ? Catalogue.collection : nil) else { return [] }
         // An error of a chain concerns all collections, so it is found before anything is written.
         var unused: [String] = []
         _ = try chains(for: first, &unused)
@@ -252,21 +267,26 @@ package struct Publisher: Sendable {
         let server = try self.server(written)
         let newOrigin = try written == nil ? self.newOrigin() : nil
         let configuration = written ?? Self.newConfiguration(newOrigin)
-        let intake = try SnapshotIntake(directory, new: configuration, limits: limits)
+        // If a signer fails, nothing has changed.
+        let intake = try SnapshotIntake(directory, new: configuration, takesTogether: true, limits: limits)
         defer { intake.end() }
         let run = Run(
             intake: intake, verifier: BundleVerifier(policy, limits: limits), configuration: configuration,
             server: server)
-        var outcomes = collections.map { id, source in
+        var outcomes: [Outcome] = []
+        for (id, source) in collections {
             if let source, configuration.release != nil, id == Catalogue.collection {
-                return Outcome(
-                    id: id, result: .failure(PublishError.sourceOfCatalogue(id)), chainEnd: nil, notes: source.notes)
+                outcomes.append(
+                    Outcome(
+                        id: id, result: .failure(PublishError.sourceOfCatalogue(id)), chainEnd: nil,
+                        notes: source.notes))
+            } else {
+                outcomes.append(try await outcome(id, source, held: Result { try held(id, run) }, run))
             }
-            return outcome(id, source, held: Result { try held(id, run) }, run)
         }
         var made: LockFile.Release?
         if step != .none, let release = configuration.release {
-            if var outcome = try self.release(release, outcomes, confirms: step == .confirmed, run) {
+            if var outcome = try await self.release(release, outcomes, step, run) {
                 if let newOrigin, newOrigin != options.origin {
                     outcome.notes.append(
                         "the new dumps.yaml names this origin \(newOrigin), for apps and packagers to ask for; "
@@ -286,25 +306,35 @@ package struct Publisher: Sendable {
     }
 
     /// - Parameter check: looks at the signed state before it is packed, and may throw.
+    /// - Throws: what a signer throws. It concerns all collections.
     private func outcome(
         _ id: CollectionID, _ source: CollectionSource?, held: Result<Held?, any Error>, _ run: Run,
         check: (Snapshot) throws -> Void = { _ in }
-    ) -> Outcome {
+    ) async throws -> Outcome {
         var notes = source?.notes ?? []
         var end: Timestamp?
-        let result = Result {
+        let result: Result<NextState, any Error>
+        do {
             let held = try held.get()
             let rule = run.configuration.settings(of: id).attachments.text
             // Two runs with one time make two releases, and the second one gets the next millisecond.
             let isExact = options.isExact && !(run.configuration.release != nil && id == Catalogue.collection)
-            let (state, snapshot) = try next(
+            let (state, snapshot) = try await next(
                 id, source, held, rule: rule, server: run.server, isExact: isExact, &notes)
             end = try (snapshot ?? held?.vouched.get())?.provenance.verdict?.chainNotAfter
-            guard let snapshot else { return state }
-            try check(snapshot)
-            let outcome = try run.intake.take(
-                .init(snapshot: snapshot, attachments: source?.attachments ?? [:], origin: run.server))
-            return state.status == .repacked && outcome == .unchanged ? state.with(.unchanged) : state
+            if let snapshot {
+                try check(snapshot)
+                let outcome = try run.intake.take(
+                    .init(snapshot: snapshot, attachments: source?.attachments ?? [:], origin: run.server))
+                let isSame = state.status == .repacked && outcome == .unchanged
+                result = .success(isSame ? state.with(.unchanged) : state)
+            } else {
+                result = .success(state)
+            }
+        } catch let failure as SigningFailure {
+            throw failure.error
+        } catch {
+            result = .failure(error)
         }
         if let end, (try? result.get().status) == .unchanged, end < options.time.advanced(by: .seconds(21 * 86_400)) {
             notes.append("its signature ends at \(end.rfc3339); sign it again with: rsdump publish --resign")
@@ -316,31 +346,34 @@ package struct Publisher: Sendable {
     ///
     /// - Returns: `nil` if there is nothing to list.
     private func release(
-        _ release: DumpsConfiguration.Release, _ outcomes: [Outcome], confirms: Bool, _ run: Run
-    ) throws -> Outcome? {
+        _ release: DumpsConfiguration.Release, _ outcomes: [Outcome], _ step: ReleaseStep, _ run: Run
+    ) async throws -> Outcome? {
         let id = Catalogue.collection
         let held = try held(id, run)
-        let present = try held.flatMap { held -> VerifiedCatalogue? in
-            guard case .success(let snapshot) = held.vouched else { return nil }
-            return try Result { () throws(CatalogueError) in
-                try VerifiedCatalogue(snapshot, roots: policy.roots, limits: limits)
-            }.mapError(PublishError.release).get()
+        let present = try catalogue(of: held)
+        var (notes, unused): ([String], [String]) = ([], [])
+        let chains = try chains(for: id, &unused)
+        let states: [CollectionID: Catalogue.Entry]
+        var confirms = step == .confirmed
+        if step == .resigned {
+            let (held, snapshot) = try vouchedNow(id, held)
+            states = present?.catalogue.entries ?? [:]
+            confirms = try PublishedFrom(snapshot, held.entry, limits: limits).signatures != chains.map(\.made)
+        } else {
+            states = try listedStates(after: present?.catalogue, outcomes, run, &notes)
         }
-        var notes: [String] = []
-        let states = try listedStates(after: present?.catalogue, outcomes, run, &notes)
         guard !states.isEmpty || present != nil else {
             if confirms { throw PublishError.nothingToConfirm(directory.path) }
             return nil
         }
-        var unused: [String] = []
-        let chain = try chains(for: id, &unused)[0].verified
+        let chain = chains[0].verified
         let next = try NextRelease(
             (release.origin, release.expiresAfter), after: present, states: states,
             // A clock that is too far behind matters only if something changed. The next state then reports it.
             timestamp: (try? NextState.timestamp(of: id, onto: held?.present, at: options.time, limits: limits))
                 ?? options.time,
             time: options.time, confirms: confirms, begins: chain.leafNotBefore)
-        let made = outcome(id, next.source, held: .success(held), run) { snapshot in
+        let made = try await outcome(id, next.source, held: .success(held), run) { snapshot in
             guard let present else { return }
             do throws(CatalogueError) {
                 try VerifiedCatalogue(snapshot, roots: policy.roots, limits: limits).checkSuccession(of: present)
@@ -348,8 +381,28 @@ package struct Publisher: Sendable {
                 throw PublishError.release(error)
             }
         }
+        if options.staysConfirmed { try checkEnd(of: next.catalogue, chainEnd: made.chainEnd, release) }
         return Outcome(
             id: id, result: made.result, chainEnd: made.chainEnd, notes: notes + made.notes, release: next)
+    }
+
+    /// The present catalogue; `nil` if no configured root vouches for one.
+    private func catalogue(of held: Held?) throws(PublishError) -> VerifiedCatalogue? {
+        guard case .success(let snapshot)? = held?.vouched else { return nil }
+        return try Result { () throws(CatalogueError) in
+            try VerifiedCatalogue(snapshot, roots: policy.roots, limits: limits)
+        }
+            .mapError(PublishError.release).get()
+    }
+
+    /// Checks that clients take the catalogue for confirmed until the next run is due. It is due when half of
+    /// `expires-after` is over, because every run then confirms.
+    private func checkEnd(
+        of catalogue: Catalogue, chainEnd: Timestamp?, _ release: DumpsConfiguration.Release
+    ) throws(PublishError) {
+        let due = options.time.advanced(by: release.expiresAfter / 2)
+        let end = min(catalogue.expires, chainEnd ?? catalogue.expires)
+        guard end >= due else { throw .unconfirmedTooEarly(Catalogue.collection, end: end, due: due) }
     }
 
     /// The states that the next catalogue lists: those of all collections that a configured root vouches for.
@@ -408,12 +461,14 @@ package struct Publisher: Sendable {
     private func next(
         _ id: CollectionID, _ source: CollectionSource?, _ held: Held?, rule: String, server: String, isExact: Bool,
         _ notes: inout [String]
-    ) throws -> (NextState, Snapshot?) {
+    ) async throws -> (NextState, Snapshot?) {
         let chains = try chains(for: id, &notes)
-        guard let source else { return try resigned(id, held, chains, server: server) }
+        guard let source else { return try await resigned(id, held, chains, server: server) }
         let state = try NextState(
             source, onto: held?.present, at: options.time, isExact: isExact, limits: limits)
-        guard let held, case .success(let present) = held.vouched else { return (state, try signed(state, chains)) }
+        guard let held, case .success(let present) = held.vouched else {
+            return (state, try await signed(state, chains))
+        }
         let before = try PublishedFrom(present, held.entry, limits: limits)
         let made = chains.map(\.made)
         var after = try PublishedFrom(state, made, server: server, rule: rule, limits: limits)
@@ -421,9 +476,9 @@ package struct Publisher: Sendable {
             if isExact { notes.append("nothing changed, so that it keeps its timestamp in spite of --at") }
             return (state, nil)
         }
-        guard state.status == .unchanged else { return (state, try signed(state, chains)) }
+        guard state.status == .unchanged else { return (state, try await signed(state, chains)) }
         let isRenewed = before.server == server && before.isRenewed(by: after, at: options.time)
-        if !isRenewed { return (state.with(.resigned), try signed(state, chains)) }
+        if !isRenewed { return (state.with(.resigned), try await signed(state, chains)) }
         if before.signatures != made {
             notes.append(
                 "its signature is of an earlier key of the same root, and still valid; sign it again with: rsdump "
@@ -433,11 +488,9 @@ package struct Publisher: Sendable {
         return after == before ? (state, nil) : (state.with(.repacked), present)
     }
 
-    /// Signs a state that a configured root vouches for now. Everybody who proposes a change can write a lock, so
+    /// A present state that a configured root vouches for now. Everybody who proposes a change can write a lock, so
     /// neither its trust nor its times are enough.
-    private func resigned(
-        _ id: CollectionID, _ held: Held?, _ chains: [Chain], server: String
-    ) throws -> (NextState, Snapshot?) {
+    private func vouchedNow(_ id: CollectionID, _ held: Held?) throws -> (held: Held, snapshot: Snapshot) {
         guard let held else { throw DumpsError.notLocked([id], directory.lockPath) }
         let present = try held.vouched.get()
         do throws(ContentSignatureError) {
@@ -446,12 +499,20 @@ package struct Publisher: Sendable {
         } catch {
             throw PublishError.notVouched(id, "one that is not valid at \(options.time.rfc3339): \(error)")
         }
+        return (held, present)
+    }
+
+    /// Signs a present state again.
+    private func resigned(
+        _ id: CollectionID, _ held: Held?, _ chains: [Chain], server: String
+    ) async throws -> (NextState, Snapshot?) {
+        let (held, present) = try vouchedNow(id, held)
         let state = try NextState(keeping: held.present, of: id, as: .resigned, at: options.time, limits: limits)
         let before = try PublishedFrom(present, held.entry, limits: limits)
         var after = before
         after.signatures = chains.map(\.made)
         after.server = server
-        return after == before ? (state.with(.unchanged), nil) : (state, try signed(state, chains))
+        return after == before ? (state.with(.unchanged), nil) : (state, try await signed(state, chains))
     }
 
     /// The server for the lock's entries. Apps use packaged snapshots only for the server that they sync with.
@@ -468,7 +529,7 @@ package struct Publisher: Sendable {
 
     /// A signer and its verified chain, and the parts of a signature that both give.
     private struct Chain {
-        let signer: ContentSigner
+        let signer: any PayloadSigner
         let verified: VerifiedChain
         let made: PublishedFrom.Signature
     }
@@ -476,12 +537,12 @@ package struct Publisher: Sendable {
     /// The chains of the signers. Apps must trust the first one now. A chain over a cross-certificate that is no longer
     /// valid is left out, and a note says so.
     private func chains(for id: CollectionID, _ notes: inout [String]) throws(ContentSignatureError) -> [Chain] {
-        func chain(_ signer: ContentSigner, _ pem: Bytes, url: String?) throws(ContentSignatureError) -> Chain {
+        func chain(_ signer: any PayloadSigner, _ pem: Bytes, url: String?) throws(ContentSignatureError) -> Chain {
             let verified = try CertificateChain(pem: pem, limits: limits)
                 .ownVerdict(policy.signer(for: id), at: options.time)
             return Chain(signer: signer, verified: verified, made: .init(verified, url: url))
         }
-        func all(_ signer: ContentSigner, url: String?) throws(ContentSignatureError) -> [Chain] {
+        func all(_ signer: any PayloadSigner, url: String?) throws(ContentSignatureError) -> [Chain] {
             var chains = [try chain(signer, signer.chain, url: url)]
             for pem in signer.olderChains {
                 do throws(ContentSignatureError) {
@@ -506,16 +567,15 @@ package struct Publisher: Sendable {
     }
 
     /// Signs a state and verifies it as the apps of each root do.
-    private func signed(_ state: NextState, _ chains: [Chain]) throws -> Snapshot {
+    private func signed(_ state: NextState, _ chains: [Chain]) async throws -> Snapshot {
         // Apps do not believe data that is newer than its verification.
         guard state.timestamp <= options.time.advanced(by: .seconds(limits.clockToleranceSeconds)) else {
             throw PublishError.clockBehind(state.collection, present: state.timestamp, time: options.time)
         }
-        let entries = try chains.map { chain in
+        let signatures = try await signatures(over: state.payload.bytes, chains)
+        let entries = zip(signatures, chains).map { signature, chain in
             JSONValue.members([
-                "mode": .string("p384ecdsa"),
-                "signature": .string(try chain.signer.signature(over: state.payload.bytes)),
-                "x5u": .string(chain.made.url),
+                "mode": .string("p384ecdsa"), "signature": .string(signature), "x5u": .string(chain.made.url),
             ])
         }
         guard case .object(let members) = try JSONValue(parsing: state.metadata.json, limits: limits) else {
@@ -536,6 +596,25 @@ package struct Publisher: Sendable {
         }
         let others = try chains.dropFirst().map { try CertificateChain(pem: $0.verified.pem, limits: limits) }
         return snapshots[0].keeping(others, limits: limits)
+    }
+
+    /// The signature for each chain. A signer signs once, whatever the number of its chains: somebody may have to
+    /// touch a key.
+    private func signatures(over payload: Bytes, _ chains: [Chain]) async throws(SigningFailure) -> [String] {
+        var made: [Bytes: String] = [:]
+        for signer in chains.map(\.signer) where made[signer.chain] == nil {
+            do {
+                made[signer.chain] = try await signer.signature(over: payload)
+            } catch {
+                throw SigningFailure(error: error)
+            }
+        }
+        return chains.compactMap { made[$0.signer.chain] }
+    }
+
+    /// What a signer threw.
+    private struct SigningFailure: Error {
+        let error: any Error
     }
 
     /// The name of the origin for a new `dumps.yaml`.

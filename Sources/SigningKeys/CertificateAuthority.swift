@@ -92,8 +92,11 @@ package struct SigningCertificate: Sendable {
         self.x509 = x509
     }
 
+    /// `nil` if it is not a P-384 key.
+    var publicKey: P384.Signing.PublicKey? { P384.Signing.PublicKey(x509.publicKey) }
+
     func isFor(_ key: PrivateKey) -> Bool {
-        P384.Signing.PublicKey(x509.publicKey)?.rawRepresentation == key.p384.publicKey.rawRepresentation
+        publicKey?.rawRepresentation == key.p384.publicKey.rawRepresentation
     }
 
     /// Checks that each certificate was issued by the next one.
@@ -201,16 +204,16 @@ package struct CertificateAuthority: Sendable {
     package func issueIntermediate(
         named name: String, key: PrivateKey, days: Int, now: Timestamp
     ) throws -> CertificateAuthority {
-        let certificate = try intermediate(named: name, for: key.p384.publicKey, days: days, now: now)
+        let certificate = try intermediate(named: name, for: key.publicKey, days: days, now: now)
         return try CertificateAuthority(key: key, certificates: [certificate] + certificates, place: name)
     }
 
     private func intermediate(
-        named name: String, for key: P384.Signing.PublicKey, days: Int, now: Timestamp
+        named name: String, for key: PublicKey, days: Int, now: Timestamp
     ) throws -> SigningCertificate {
         try CertificateRole.intermediate.check(name, place: "the name")
         return try issue(
-            DistinguishedName { CommonName(name) }, .init(key), from: now.advanced(by: .seconds(-86_400)),
+            DistinguishedName { CommonName(name) }, .init(key.p384), from: now.advanced(by: .seconds(-86_400)),
             until: now.adding(days: days), at: now, Self.authorityExtensions(maxPathLength: 0))
     }
 
@@ -223,22 +226,26 @@ package struct CertificateAuthority: Sendable {
         _ name: SignerName = .remoteSettings, key: PrivateKey = PrivateKey(), from: Timestamp? = nil, days: Int = 70,
         now: Timestamp
     ) throws -> ContentSigner {
-        let certificate = try issueSigner(name, for: key.p384.publicKey, from: from, days: days, now: now)
-        return try ContentSigner(key: key, chain: Self.pem([certificate] + certificates), place: name.dnsName)
+        let chain = try issueSigner(name, for: key.publicKey, from: from, days: days, now: now)
+        return try ContentSigner(key: key, chain: Self.pem(chain), place: name.dnsName)
     }
 
-    private func issueSigner(
-        _ name: SignerName, for key: P384.Signing.PublicKey, from: Timestamp? = nil, days: Int, now: Timestamp
-    ) throws -> SigningCertificate {
+    /// Issues a signing certificate for a key.
+    ///
+    /// - Returns: the certificate, then its issuers. The root is last.
+    func issueSigner(
+        _ name: SignerName, for key: PublicKey, from: Timestamp? = nil, days: Int, now: Timestamp
+    ) throws -> [SigningCertificate] {
         try CertificateRole.signer.check(name.dnsName, place: "the name")
         var extensions = Certificate.Extensions()
         try extensions.append(.init(try ExtendedKeyUsage([.codeSigning]), critical: true))
         try extensions.append(.init(KeyUsage(digitalSignature: true), critical: true))
         try extensions.append(.init(SubjectAlternativeNames([.dnsName(name.dnsName)]), critical: false))
-        return try issue(
-            DistinguishedName { CommonName(name.dnsName) }, .init(key),
+        let certificate = try issue(
+            DistinguishedName { CommonName(name.dnsName) }, .init(key.p384),
             from: from ?? now.advanced(by: .seconds(-86_400)),
             until: now.adding(days: days), at: now, extensions)
+        return [certificate] + certificates
     }
 
     /// Issues a cross-certificate. It has the name, the key and the constraints of another root, and this root signs
@@ -280,11 +287,10 @@ package struct CertificateAuthority: Sendable {
         _ request: CertificateRequest, as role: CertificateRole, named name: String, days: Int, now: Timestamp
     ) throws -> Bytes {
         let key = try request.verifiedKey()
-        let certificate =
+        return try Self.pem(
             role == .signer
-            ? try issueSigner(SignerName(name), for: key, days: days, now: now)
-            : try intermediate(named: name, for: key, days: days, now: now)
-        return try Self.pem([certificate] + certificates)
+                ? issueSigner(SignerName(name), for: key, days: days, now: now)
+                : [intermediate(named: name, for: key, days: days, now: now)] + certificates)
     }
 
     static func pem(_ certificates: [SigningCertificate]) throws -> Bytes {

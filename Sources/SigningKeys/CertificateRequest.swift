@@ -54,7 +54,7 @@ package struct CertificateRequest: Sendable {
     /// Returns the key that the request is for.
     ///
     /// - Throws: ``SigningKeyError`` if that key did not sign the request, or if it is not a P-384 key.
-    func verifiedKey() throws(SigningKeyError) -> P384.Signing.PublicKey {
+    func verifiedKey() throws(SigningKeyError) -> PublicKey {
         guard let key = P384.Signing.PublicKey(request.publicKey) else {
             throw SigningKeyError(
                 place, kind: .untrusted, expected: "a key of P-384", found: "another kind of key",
@@ -65,6 +65,6 @@ package struct CertificateRequest: Sendable {
                 place, kind: .untrusted, expected: "a signature by the key that the request is for",
                 found: "another one", remedy: "make the request again")
         }
-        return key
+        return PublicKey(p384: key)
     }
 }

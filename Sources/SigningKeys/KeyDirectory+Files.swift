@@ -136,13 +136,21 @@ extension KeyDirectory {
         }
     }
 
+    var ignorePath: String { "\(path)/.gitignore" }
+    private static let ignoredNames = "*.key"
+
+    /// Whether private keys are kept out of a repository.
+    func ignoresKeys() throws(FileError) -> Bool {
+        try FileStore.read(ignorePath, limit: 1 << 20)?.text.split(whereSeparator: \.isNewline)
+            .contains(Substring(Self.ignoredNames)) ?? false
+    }
+
     /// Keeps private keys out of a repository.
     func ignoreKeys() throws(FileError) {
-        let file = "\(path)/.gitignore", line = "*.key"
-        let present = try FileStore.read(file, limit: 1 << 20)?.text ?? ""
-        guard !present.split(whereSeparator: \.isNewline).contains(Substring(line)) else { return }
+        guard try !ignoresKeys() else { return }
+        let present = try FileStore.read(ignorePath, limit: 1 << 20)?.text ?? ""
         let start = present.isEmpty || present.hasSuffix("\n") ? present : present + "\n"
-        try FileStore.replace(file, with: Bytes(utf8: "\(start)\(line)\n"))
+        try FileStore.replace(ignorePath, with: Bytes(utf8: "\(start)\(Self.ignoredNames)\n"))
     }
 
     /// Writes a private key, or a text that has one in it.
@@ -175,8 +183,10 @@ extension KeyDirectory {
     }
 
     /// Writes a key and its certificates into their files.
-    func write(_ role: CertificateRole, _ key: PrivateKey, _ certificates: [SigningCertificate]) throws {
-        try writePrivate(keyPath(role), key.pem)
+    ///
+    /// - Parameter key: `nil` if it is kept elsewhere.
+    func write(_ role: CertificateRole, _ key: PrivateKey?, _ certificates: [SigningCertificate]) throws {
+        if let key { try writePrivate(keyPath(role), key.pem) }
         try FileStore.replace(certificatePath(role), with: CertificateAuthority.pem(certificates))
     }
 }

@@ -111,7 +111,11 @@ extension KeyDirectory {
                     expected: "a certificate for \(asked), as it was requested", found: VisibleText.escape(name),
                     remedy: "ask its issuer, and let the request be answered again")
             }
-            let root = try verified(certificates, key, role == .signer ? SignerName(name) : .remoteSettings, at: now)
+            let root =
+                try role == .signer
+                ? verified(CertificateAuthority.pem(certificates), SignerName(name), at: now)
+                : verified(
+                    CertificateAuthority(key: key, certificates: certificates, place: path), .remoteSettings, at: now)
             if let newRoot {
                 try checkChange(ofRootTo: newRoot, found: root, role, place: place)
             } else {

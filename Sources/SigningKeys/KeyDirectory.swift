@@ -31,6 +31,8 @@ package struct KeyDirectory: Sendable {
         package var name = "Remote Settings"
         /// The DNS name of the signing certificate. Clients ask for it.
         package var signer = SignerName.remoteSettings
+        /// The key that the signing certificate is for; `nil` to make one. Its private key is elsewhere.
+        package var signerKey: PublicKey?
         package var rootDays = 7300
         package var intermediateDays = 1095
         package var signerDays = 90
@@ -57,7 +59,8 @@ package struct KeyDirectory: Sendable {
             rootNamed: "\(plan.name) root", key: rootKey, days: plan.rootDays, now: now)
         let intermediate = try root.issueIntermediate(
             named: "\(plan.name) intermediate", key: intermediateKey, days: plan.intermediateDays, now: now)
-        let signer = try intermediate.issueSigner(plan.signer, key: signerKey, days: plan.signerDays, now: now)
+        let chain = try intermediate.issueSigner(
+            plan.signer, for: plan.signerKey ?? signerKey.publicKey, days: plan.signerDays, now: now)
         guard let digest = root.root else { preconditionFailure("a certificate that was just made has bytes") }
 
         try FileStore.makeDirectories(FileStore.parent(of: path))
@@ -70,7 +73,7 @@ package struct KeyDirectory: Sendable {
             try made.ignoreKeys()
             try made.write(.root, rootKey, root.certificates)
             try made.write(.intermediate, intermediateKey, [intermediate.certificate])
-            try made.write(.signer, signerKey, SigningCertificate.all(of: signer.chain, place: path))
+            try made.write(.signer, plan.signerKey == nil ? signerKey : nil, chain)
             try withExtendedLifetime(lock) { try FileStore.rename(made.path, to: path) }
         } catch {
             try? FileStore.removeTree(made.path)
@@ -99,6 +102,7 @@ package struct KeyDirectory: Sendable {
     ///
     /// - Parameters:
     ///   - name: the DNS name in the new certificate; `nil` for the one in the present chain.
+    ///   - signerKey: the key that the certificate is for; `nil` to make one. Its private key is elsewhere.
     ///   - includingIntermediate: how many days the intermediate certificate is valid after it is renewed with the
     ///     root's key; `nil` if it is not renewed.
     /// - Returns: when the new signing certificate ends.
@@ -106,10 +110,15 @@ package struct KeyDirectory: Sendable {
     ///   `FileError`. Nothing is replaced then.
     @discardableResult
     package func renew(
-        named name: SignerName?, days: Int, includingIntermediate intermediateDays: Int? = nil,
-        environment: [String: String], now: Timestamp
+        named name: SignerName?, for signerKey: PublicKey? = nil, days: Int,
+        includingIntermediate intermediateDays: Int? = nil, environment: [String: String], now: Timestamp
     ) throws -> Timestamp {
         try changing {
+            if signerKey != nil, try FileStore.exists(keyPath(.signer)) {
+                throw SigningKeyError(
+                    keyPath(.signer), expected: "no signing key beside the certificate for another one", found: "one",
+                    remedy: "move it to where it is kept, or remove it, then run this again")
+            }
             let present = try held(.signer, [:]).certificates.first
             let name = name ?? present?.dnsNames.first.map { SignerName($0) } ?? .remoteSettings
             try Self.checkClock(now, against: present)
@@ -120,16 +129,19 @@ package struct KeyDirectory: Sendable {
                 let made = try authority(for: .intermediate, environment).issueIntermediate(
                     named: old?.name ?? "Remote Settings intermediate", key: PrivateKey(), days: intermediateDays,
                     now: now)
-                _ = try verified(made.certificates, made.key, name, at: now)
+                _ = try verified(made, name, at: now)
                 try replace(.intermediate, made.key, made.certificates)
                 issuer = made
             }
-            let key = PrivateKey()
-            let signer = try (issuer ?? authority(for: .signer, environment))
-                .issueSigner(name, key: key, days: days, now: now)
-            let certificates = try SigningCertificate.all(of: signer.chain, place: path)
-            _ = try verified(certificates, key, name, at: now)
-            try replace(.signer, key, certificates)
+            let own = PrivateKey()
+            let certificates = try (issuer ?? authority(for: .signer, environment))
+                .issueSigner(name, for: signerKey ?? own.publicKey, days: days, now: now)
+            _ = try verified(CertificateAuthority.pem(certificates), name, at: now)
+            if signerKey == nil {
+                try replace(.signer, own, certificates)
+            } else {
+                try write(.signer, nil, certificates)
+            }
             return certificates[0].notAfter
         }
     }
@@ -149,14 +161,29 @@ package struct KeyDirectory: Sendable {
     package func signer(_ environment: [String: String]) throws -> ContentSigner {
         let held = try held(.signer, environment)
         guard let key = held.key else { throw missingKey(.signer) }
+        return try ContentSigner(key: key, chains: chains(of: held))
+    }
+
+    /// Reads the chain of a signing key that is elsewhere: that in `RSDUMP_SIGNER_CHAIN` if it is set, else that of the
+    /// directory. Does I/O.
+    ///
+    /// - Parameter sign: has a message signed with that key.
+    /// - Throws: ``SigningKeyError`` or `FileError`.
+    package func signer(
+        _ environment: [String: String], signingBy sign: @escaping ExternalSigner.Sign
+    ) throws -> ExternalSigner {
+        try ExternalSigner(
+            chains: chains(of: held(.signer, environment.filter { $0.key == Self.chainVariable })), sign)
+    }
+
+    private func chains(of held: HeldKey) throws -> SignerChains {
         guard !held.certificates.isEmpty else {
             throw SigningKeyError(
                 certificatePath(.signer), expected: "the chain of the signing certificate", found: "no such file",
                 remedy: "make keys with rsdump keys create DIR, or set \(Self.chainVariable)")
         }
         let chains = try succession().chains(of: held.certificates).map { try CertificateAuthority.pem($0) }
-        return try ContentSigner(
-            key: key, chain: chains[0], olderChains: Array(chains.dropFirst()), place: held.place)
+        return try SignerChains(chains[0], older: Array(chains.dropFirst()), place: held.place)
     }
 
     /// The authority that issues certificates of this role. The root issues an intermediate certificate, and the
@@ -181,23 +208,18 @@ package struct KeyDirectory: Sendable {
                 + "its PEM text")
     }
 
-    /// Verifies certificates as clients do, under the root at their end.
-    ///
-    /// For an intermediate certificate, it issues a signing certificate, verifies that one and discards it.
+    /// Verifies the chain of a signing certificate as clients do, under the root at its end.
     ///
     /// - Returns: the hash of the root.
     /// - Throws: `ContentSignatureError`.
-    func verified(
-        _ certificates: [SigningCertificate], _ key: PrivateKey, _ name: SignerName, at now: Timestamp
-    ) throws -> SHA256Digest {
-        let pem: Bytes
-        if certificates.first?.role == .signer {
-            pem = try CertificateAuthority.pem(certificates)
-        } else {
-            let authority = try CertificateAuthority(key: key, certificates: certificates, place: path)
-            pem = try authority.issueSigner(name, days: 1, now: now).chain
-        }
+    func verified(_ pem: Bytes, _ name: SignerName, at now: Timestamp) throws -> SHA256Digest {
         let chain = try CertificateChain(pem: pem)
         return try chain.verified(anchors: TrustAnchors([chain.root]), signer: name, at: now).root
+    }
+
+    /// Verifies an intermediate certificate as clients do: it issues a signing certificate, verifies that one and
+    /// discards it.
+    func verified(_ authority: CertificateAuthority, _ name: SignerName, at now: Timestamp) throws -> SHA256Digest {
+        try verified(authority.issueSigner(name, days: 1, now: now).chain, name, at: now)
     }
 }

@@ -46,11 +46,45 @@ package struct PrivateKey: Sendable, CustomStringConvertible {
     /// The key as `PRIVATE KEY` (PKCS#8), with a line feed at the end.
     var pem: Bytes { Bytes(utf8: p384.pemRepresentation + "\n") }
 
+    var publicKey: PublicKey { PublicKey(p384: p384.publicKey) }
+
     func isSame(as other: PrivateKey) -> Bool {
         p384.publicKey.rawRepresentation == other.p384.publicKey.rawRepresentation
     }
 
     package var description: String { "a P-384 private key" }
+}
+
+/// A P-384 public key and its PEM text. Its private key may be where nobody can read it, such as in hardware.
+package struct PublicKey: Sendable {
+    let p384: P384.Signing.PublicKey
+
+    init(p384: P384.Signing.PublicKey) {
+        self.p384 = p384
+    }
+
+    /// Reads a PEM text `PUBLIC KEY` (RFC 5280, SubjectPublicKeyInfo). No I/O.
+    ///
+    /// - Parameter place: the file, for the error.
+    /// - Throws: ``SigningKeyError``, which says what the text is instead.
+    package init(pem: Bytes, place: String) throws(SigningKeyError) {
+        func refused(_ found: String) -> SigningKeyError {
+            SigningKeyError(
+                place, expected: "a P-384 public key as PEM", found: found,
+                remedy: "name the public key's file; openssl pkey -pubin -inform DER -in FILE converts it to PEM")
+        }
+        let text = PEMText.normalized(pem)
+        guard !text.contains("PRIVATE KEY-----") else { throw refused("a private key") }
+        let blocks = PEMText.blocks(text).filter { $0.hasPrefix("-----BEGIN PUBLIC KEY-----") }
+        guard blocks.count == 1 else {
+            throw refused(blocks.isEmpty ? "no public key in it" : "\(blocks.count) public keys")
+        }
+        do {
+            p384 = try P384.Signing.PublicKey(pemRepresentation: blocks[0])
+        } catch {
+            throw refused("a key of another curve or kind, or a damaged one")
+        }
+    }
 }
 
 /// Reads PEM texts from files and environment variables.

@@ -7,7 +7,7 @@ package enum BundleFormat {
     package static let metadata = "metadata.json"
     package static let chain = "chain.pem"
     package static let attachmentPrefix = "attachments/"
-    /// `attachments/` and 64 hexadecimal digits.
+    /// `attachments/` and 64 lower-case hexadecimal digits.
     package static let attachmentNameLength = 76
 
     /// The longest head of a bundle, with the longest ids of bucket and collection, ends within these first bytes.

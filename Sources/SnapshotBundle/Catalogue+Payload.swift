@@ -7,8 +7,9 @@ extension Catalogue {
 }
 
 extension Catalogue.Entry {
-    /// Whether these signed bytes are the listed state. It hashes them if the times agree.
+    /// Whether these signed bytes are the listed state. It hashes them if the times and the counts agree.
     package func lists(_ payload: Payload) -> Bool {
-        timestamp == payload.timestamp && self.payload == SHA256Digest(hashing: payload.bytes)
+        timestamp == payload.timestamp && records == payload.records.count
+            && self.payload == SHA256Digest(hashing: payload.bytes)
     }
 }

@@ -32,7 +32,7 @@ package struct GitRepository: Sendable {
     /// - Throws: ``HistoryError``: `noGit` or `noRepository`.
     package init(containing directory: String, limits: Limits = Limits()) async throws(HistoryError) {
         guard !directory.utf8.contains(0) else { throw .invalidPath(directory) }
-        let git = GitCommand(directory: directory.isEmpty ? "." : directory)
+        let git = GitCommand(directory: directory.isEmpty ? "." : directory, seconds: limits.programSeconds)
         let answer = try await git.run(
             ["rev-parse", "--is-inside-work-tree", "--is-shallow-repository"], limit: Self.short)
         let words = answer.output.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }

@@ -71,7 +71,9 @@ struct CatalogueRecordsTests {
         [release(["confirmed": "301"])], [release(["expires": "9007199254740992"])],
         [release(), listed("main_-d")],
         [release(), listed("releases_-catalogue", "releases", "catalogue")],
-        [release(), listed().replacing(hash, with: "ab")], [release(), listed().replacing("90", with: "-90")],
+        [release(), listed().replacing(hash, with: "ab")],
+        [release(), listed().replacing(hash, with: hash.uppercased())],
+        [release(), listed().replacing("90", with: "-90")],
         [release(), listed().replacing(":3", with: ":2147483648")],
         [release(), listed().replacing(":3", with: ":null")],
         [release(), listed().replacing(#""bucket":"main","#, with: "")],
@@ -180,6 +182,11 @@ struct CatalogueSuccessionTests {
         }
         // What was removed may come back.
         try verified(4, ["main/a": 1, "main/b": 2, "main/c": 1]).checkSuccession(of: held)
+    }
+
+    @Test func anErrorNamesAFewOfManyCollections() throws {
+        let ids = try (0..<200_000).map { try CollectionID("main/c\($0)") }
+        #expect(CatalogueError.unlisted(ids).description.count < 300)
     }
 
     @Test func anotherOriginDoesNotFollow() throws {

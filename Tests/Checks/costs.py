@@ -41,9 +41,9 @@ FEATURES = [
     ("moving from Firebase: templates, conditions, in-app defaults", "teams that leave Firebase",
      ["Sources/FirebaseFormats"], ["Tests/FirebaseFormatsTests"]),
     ("publishing: sources, schemas, keys, signing", "teams with settings of their own", [
-        "Sources/Publish", "Sources/SigningKeys", "Sources/CollectionSources", "Sources/JSONSchema"], [
+        "Sources/Publish", "Sources/SigningKeys", "Sources/CollectionSources", "Sources/JSONSchema", "Sources/ExternalPrograms"], [
         "Tests/PublishTests", "Tests/SigningKeysTests", "Tests/CollectionSourcesTests", "Tests/JSONSchemaTests",
-        I + "test_publish", I + "test_schemas", I + "publishing", I + "test_review"]),
+        I + "test_publish", I + "test_schemas", I + "publishing", I + "test_review", I + "test_signing_programs"]),
     ("the library: `getRecords`, cache, sync, attachments", "apps", [
         "Sources/RemoteSettings", "Sources/FirefoxDumps", "Sources/EmbeddedFirefoxDumps", "Examples/OfflineExample"], [
         "Tests/RemoteSettingsTests", "Tests/StorageProcess", I + "test_library_commands", I + "test_shared_storage",

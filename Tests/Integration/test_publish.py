@@ -401,7 +401,7 @@ def test_what_nobody_signed_is_named_and_never_signed(team, tmp_path):
     before = (team.path / "dumps/main/evil.zip").read_bytes()
     outcome = team.publish("--resign")
     assert outcome.code == rsdump.VERIFICATION and outcome.says("main/evil", "only signed states"), str(outcome)
-    assert outcome.out.count("signed again, no data") == 4
+    assert outcome.out.count("signed again, no data") == 3 and outcome.says("confirmed: release 1")
     assert (team.path / "dumps/main/evil.zip").read_bytes() == before
     found = team.run("publish", "main/evil", "--resign")
     assert found.code == rsdump.VERIFICATION
@@ -643,7 +643,7 @@ def test_losing_the_signing_key(team):
     (team.path / "keys/signer.key").unlink()
     assert team.publish("--resign").code == rsdump.USAGE
     assert team.keys("renew", "keys").code == rsdump.DONE
-    payloads = {name: team.bundle(name).payload for name in team.dumps.lock["collections"]}
+    payloads = {name: team.bundle(name).payload for name in team.dumps.lock["collections"] if name != "releases/catalogue"}
     outcome = team.publish("--resign")
     assert outcome.code == rsdump.DONE and outcome.says("no data changed"), str(outcome)
     assert {name: team.bundle(name).payload for name in payloads} == payloads

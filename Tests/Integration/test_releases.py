@@ -68,7 +68,7 @@ class Origin:
         assert outcome.code == rsdump.DONE, str(outcome)
         return outcome
 
-    def sign(self, catalogue):
+    def sign(self, catalogue, *options):
         """What somebody with the key does: a catalogue of any content."""
         configured = self.dumps.config.read_text()
         if CATALOGUE in self.dumps.lock["collections"]:
@@ -77,7 +77,7 @@ class Origin:
         source = self.path / "sources/releases/catalogue.json"
         source.parent.mkdir(exist_ok=True)
         source.write_text(json.dumps({"records": catalogue}))
-        outcome = self.run("publish", CATALOGUE)
+        outcome = self.run("publish", CATALOGUE, *options)
         assert outcome.code == rsdump.DONE, str(outcome)
         shutil.rmtree(source.parent)
         self.dumps.config.write_text(configured)
@@ -511,6 +511,33 @@ def test_a_key_of_one_day_confirms_for_no_longer_than_its_certificate(origin, tm
         packager.configure(url=served.url)
         report = packager.good()
         assert report["release"]["confirmedUntil"] == origin.catalogue["release"]["expires"]
+
+
+def test_signing_again_displaces_what_the_old_key_has_signed_at_the_same_time(origin, served, tmp_path):
+    """The thief's catalogue has the number and the timestamp of the true one. Nothing but the signatures is new after that."""
+    leaked = origin.copy(tmp_path / "leaked")
+    forged = plain(origin.catalogue)
+    forged["main_-two"] = {"bucket": "main", "collection": "two", "removed": 1}
+    at = datetime.datetime.fromtimestamp(origin.dumps.bundle(CATALOGUE).timestamp / 1000, datetime.UTC)
+    leaked.sign(forged, "--at", at.isoformat(timespec="milliseconds").replace("+00:00", "Z"))
+    assert leaked.dumps.bundle(CATALOGUE).timestamp == origin.dumps.bundle(CATALOGUE).timestamp
+    with Serving("--dumps", leaked.dumps.path) as lies, Network(lambda *_: answering) as network:
+        packager = Packager(tmp_path / "packager", origin.root, network.url, names=("one",))
+        app = ("--storage", tmp_path / "app", "--trust-root", origin.root, "--origin", "settings.example.org",
+               "--server", f"{network.url}/v1")
+        answering = lies
+        packager.good()
+        assert rsdump.run("sync", "main/one", *app).code == rsdump.DONE
+        time.sleep(1.1)    # certificates count in seconds
+        assert origin.run("keys", "renew", "keys").code == rsdump.DONE
+        assert origin.run("publish", "--resign").code == rsdump.DONE
+        wait_for(served, origin.dumps)
+        answering = served
+        packager.good()
+        assert "sha256" in catalogue(packager)["main_-two"]
+        synced = rsdump.run("sync", "main/two", *app)
+        assert synced.code == rsdump.DONE, str(synced)
+        assert rsdump.run("get", "main/two", *app).json()["value"] == 1
 
 
 def test_a_lock_that_was_edited(origin, served, tmp_path):

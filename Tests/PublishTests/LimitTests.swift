@@ -69,7 +69,7 @@ import Testing
         private var list: String { "[" + Array(repeating: "1", count: 400).joined(separator: ", ") + "]" }
     }
 
-    @Test(arguments: Limit.allCases) func checkAndPublishSayTheSame(_ limit: Limit) throws {
+    @Test(arguments: Limit.allCases) func checkAndPublishSayTheSame(_ limit: Limit) async throws {
         let place = try PublishingPlace(at: now)
         try place.write(limit.source, to: "main/c/collection.yaml")
         if [.attachments, .attachmentBytes].contains(limit) {
@@ -81,19 +81,19 @@ import Testing
         for value in limit.values {
             var limits = Limits()
             limits[keyPath: limit.path] = value
-            let checked = failure {
+            let checked = await failure {
                 for source in try SourceDirectory(place.sources.path, limits: limits).read() {
                     try Publisher.check(source, DumpsConfiguration(), at: now, limits: limits)
                 }
             }
-            let published = failure {
+            let published = await failure {
                 try FileStore.removeTree(place.dumps.path)
                 let policy = TrustPolicy(roots: TrustAnchors([place.trusted]))
                 let publish = Publisher(
                     into: place.dumps, signer: try place.keys.signer([:]), policy: policy, options: .init(time: now),
                     limits: limits)
                 let sources = try SourceDirectory(place.sources.path, limits: limits).read()
-                for outcome in try publish.run(sources) { _ = try outcome.result.get() }
+                for outcome in try await publish.run(sources) { _ = try outcome.result.get() }
                 let entry = try #require(try place.dumps.lockFile(limits: limits).collections[place.id])
                 try BundleVerifier(policy, limits: limits)
                     .verify(place.dumps.bundlePath(place.id), of: place.id, against: entry)
@@ -105,9 +105,9 @@ import Testing
         #expect(answers == [true, false], "\(limit)")
     }
 
-    private func failure(_ body: () throws -> Void) -> String? {
+    private func failure(_ body: () async throws -> Void) async -> String? {
         do {
-            try body()
+            try await body()
             return nil
         } catch {
             return "\(error)"

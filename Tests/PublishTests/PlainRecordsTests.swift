@@ -39,15 +39,15 @@ import Testing
         try place.write("[\(texts[half...].joined(separator: ","))]", to: "main/c/part-1.json")
     }
 
-    @Test func `Large lists are published as small ones are`() throws {
+    @Test func `Large lists are published as small ones are`() async throws {
         let plain = try PublishingPlace(at: now)
         let other = try PublishingPlace(at: now)
-        func publish(_ records: [(id: String, text: String)], at time: Timestamp) throws -> [NextState] {
+        func publish(_ records: [(id: String, text: String)], at time: Timestamp) async throws -> [NextState] {
             try write(records, to: plain, isPlain: true)
             try write(records, to: other, isPlain: false)
             #expect(try plain.sources.read()[0].plain?.count == records.count)
             #expect(try other.sources.read()[0].plain == nil)
-            let states = try [plain.publish(at: time), other.publish(at: time)]
+            let states = try await [plain.publish(at: time), other.publish(at: time)]
             #expect(states[0].unsigned.payload == states[1].unsigned.payload)
             #expect(states[0].status == states[1].status)
             #expect(states[0].differences == states[1].differences)
@@ -55,14 +55,14 @@ import Testing
             return states
         }
         var records = records(5_000)
-        #expect(try publish(records, at: now)[0].status == .created)
+        #expect(try await publish(records, at: now)[0].status == .created)
         let later = now.advanced(by: .seconds(60))
-        #expect(try publish(records.reversed(), at: later)[0].status == .unchanged)
+        #expect(try await publish(records.reversed(), at: later)[0].status == .unchanged)
         records[11].text = records[11].text.replacing("\"number\"", with: "\"numbez\"")
         records[20].text = #"{"id": "\#(records[20].id)", "new": 1}"#
         let removed = records.remove(at: 2_500)
         records.append(("new", #"{"id": "new"}"#))
-        let state = try publish(records, at: later)[0]
+        let state = try await publish(records, at: later)[0]
         #expect(state.status == .updated && state.differences.count == 4)
         let published = try plain.records()
         #expect(published.record(id: removed.id) == nil)

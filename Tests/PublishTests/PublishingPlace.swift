@@ -16,11 +16,11 @@ final class PublishingPlace {
     let trusted: SHA256Digest
     let id: CollectionID
 
-    init(at time: Timestamp) throws {
+    init(at time: Timestamp, keys plan: KeyDirectory.Plan = .init()) throws {
         root = try FileStore.makeTemporaryDirectory("publish")
         keys = KeyDirectory("\(root)/keys")
         dumps = DumpsDirectory("\(root)/dumps")
-        trusted = try keys.create(.init(), now: time)
+        trusted = try keys.create(plan, now: time)
         id = try CollectionID("main/c")
     }
 
@@ -33,17 +33,20 @@ final class PublishingPlace {
 
     var sources: SourceDirectory { SourceDirectory("\(root)/sources") }
 
-    func publisher(_ options: Publisher.Options, roots: [SHA256Digest]? = nil) throws -> Publisher {
+    func publisher(
+        _ options: Publisher.Options, roots: [SHA256Digest]? = nil, signer: (any PayloadSigner)? = nil
+    ) throws -> Publisher {
         Publisher(
-            into: dumps, signer: try keys.signer([:]), policy: TrustPolicy(roots: TrustAnchors(roots ?? [trusted])),
+            into: dumps, signer: try signer ?? keys.signer([:]),
+            policy: TrustPolicy(roots: TrustAnchors(roots ?? [trusted])),
             options: options)
     }
 
     @discardableResult
-    func publish(at time: Timestamp, isExact: Bool = false) throws -> NextState {
+    func publish(at time: Timestamp, isExact: Bool = false) async throws -> NextState {
         var options = Publisher.Options(time: time)
         options.isExact = isExact
-        let outcomes = try publisher(options).run(sources.read())
+        let outcomes = try await publisher(options).run(sources.read())
         return try #require(outcomes.first).result.get()
     }
 

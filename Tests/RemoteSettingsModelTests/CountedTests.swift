@@ -12,4 +12,10 @@ import Testing
         #expect(Counted.text(Int64(0), "file") == "0 files")
         #expect("\(Counted.noun(1, "is", plural: "are")) \(Counted.noun(3, "is", plural: "are"))" == "is are")
     }
+
+    @Test func listsAreShort() {
+        #expect(Counted.list([Int]()).isEmpty)
+        #expect(Counted.list(1...10) == "1, 2, 3, 4, 5, 6, 7, 8, 9, 10")
+        #expect(Counted.list(1...200_000) == "1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 199990 more")
+    }
 }

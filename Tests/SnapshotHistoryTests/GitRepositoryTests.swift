@@ -169,6 +169,21 @@ import Testing
         }
     }
 
+    /// git opens the file and waits for somebody who writes into the pipe.
+    @Test func aPipeInThePlaceOfAFileEndsGit() async throws {
+        try await WorkTree.with { tree in
+            let head = "\(tree.root)/.git/HEAD"
+            try FileManager.default.removeItem(atPath: head)
+            #expect(unsafe mkfifo(head, 0o600) == 0)
+            var limits = Limits()
+            limits.programSeconds = 1
+            let error = await #expect(throws: HistoryError.self) {
+                try await GitRepository(containing: tree.dumps, limits: limits)
+            }
+            #expect(error?.description.contains("it took longer than 1 second") == true)
+        }
+    }
+
     /// A commit can carry all files of a bare repository, whose settings would then be those of whoever wrote the
     /// commit.
     @Test func aBareRepositoryInThePlaceOfTheDumpsIsNotRead() async throws {

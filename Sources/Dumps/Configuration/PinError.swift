@@ -45,7 +45,6 @@ extension PinError: CustomStringConvertible {
     }
 
     private static func list(_ timestamps: [Timestamp]) -> String {
-        let shown = timestamps.prefix(5).map { "\($0) (\($0.rfc3339))" }.joined(separator: ", ")
-        return timestamps.count > 5 ? "\(shown) and \(timestamps.count - 5) more" : shown
+        Counted.list(timestamps.lazy.map { "\($0) (\($0.rfc3339))" })
     }
 }

@@ -35,7 +35,7 @@ package final class SnapshotIntake {
     private let configuration: DumpsConfiguration
     private let limits: Limits
     private let lock: DirectoryLock
-    /// Whether bundles are renamed together by ``commit()``, because the snapshots are one release.
+    /// Whether bundles are renamed together by ``commit()``.
     private let holdsBack: Bool
     /// The bundles that wait to be renamed, with their entries.
     private var heldBack: [CollectionID: LockFile.Collection] = [:]
@@ -46,11 +46,15 @@ package final class SnapshotIntake {
     /// A temporary directory for unpacked archives; ``end()`` removes it.
     package let scratch: String
 
-    /// - Parameter new: the configuration for a directory that has no `dumps.yaml` yet.
+    /// - Parameters:
+    ///   - new: the configuration for a directory that has no `dumps.yaml` yet.
+    ///   - takesTogether: whether no bundle gets its name before ``commit()``. If the snapshots are one release, that
+    ///     is always so.
     /// - Throws: ``DumpsError/busy(_:)``, `FileError`, `BundleError` if the lock cannot be read, or
     ///   ``ConfigurationError``.
     package init(
-        _ directory: DumpsDirectory, new: DumpsConfiguration = DumpsConfiguration(), limits: Limits
+        _ directory: DumpsDirectory, new: DumpsConfiguration = DumpsConfiguration(), takesTogether: Bool = false,
+        limits: Limits
     ) throws {
         self.directory = directory
         self.limits = limits
@@ -63,7 +67,7 @@ package final class SnapshotIntake {
             try directory.configurationText().map {
                 try ConfigurationReader.read($0, file: directory.configurationPath)
             } ?? new
-        holdsBack = configuration.release != nil
+        holdsBack = takesTogether || configuration.release != nil
         try directory.finishNaming(limits: limits)
         let (lockFile, recovered) = try directory.recoveredLock(limits: limits)
         self.lockFile = lockFile

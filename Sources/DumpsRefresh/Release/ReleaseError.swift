@@ -41,8 +41,8 @@ package enum ReleaseError: Error, Hashable, Sendable, CustomStringConvertible {
                 + "what the server answers is not newer: a mirror or a cache may keep it back, or nobody ran rsdump "
                 + "publish --confirm; compare with another server, or ask the publisher"
         case .notWhole(let failed):
-            "not taken, because a release is taken as a whole and \(failed.map(\.description).joined(separator: ", ")) "
-                + "failed; the present release is kept, and so is what was downloaded"
+            "not taken, because a release is taken as a whole and \(Counted.list(failed)) failed; the present release is "
+                + "kept, and so is what was downloaded"
         }
     }
 }

@@ -1,5 +1,5 @@
+import ExternalPrograms
 import RemoteSettingsModel
-import Subprocess
 
 /// Runs a store's client without a shell. It has this process's environment, which holds the credentials.
 struct ClientProgram: Sendable {
@@ -10,36 +10,16 @@ struct ClientProgram: Sendable {
     /// The most bytes of output that are read. A listing has about 150 bytes for each object.
     private static let outputBytes = 256 << 20
 
-    struct Result {
-        let status: Int32
-        let output: [UInt8]
-        let errors: String
-
-        /// Whether the store refused to write because of the condition.
-        var isRefused: Bool {
-            ["PreconditionFailed", "ConditionalRequestConflict", "StatusCode: 412", "status code: 412"].contains {
-                errors.contains($0)
-            }
-        }
-    }
-
     /// Runs the program to its end.
     ///
     /// Its standard input is this process's, which is a lock that the program holds as long as it runs.
     ///
     /// - Parameter action: what the program does, for an error, such as "list the objects".
-    func run(_ action: String, _ arguments: [String]) async throws(UploadError) -> Result {
-        do {
-            let result = try await Subprocess.run(
-                .name(name), arguments: Arguments(arguments), input: .currentStandardInput,
-                output: .bytes(limit: Self.outputBytes), error: .string(limit: 1 << 20))
-            guard case .exited(let status) = result.terminationStatus else {
-                throw failure(action, "it was ended by a signal")
-            }
-            return Result(status: status, output: result.standardOutput, errors: result.standardError)
-        } catch let error as UploadError {
-            throw error
-        } catch let error as SubprocessError where error.code == .executableNotFound {
+    func run(_ action: String, _ arguments: [String]) async throws(UploadError) -> ExternalProgram.Finished {
+        do throws(ExternalProgram.Failure) {
+            return try await ExternalProgram(name, arguments)
+                .run(input: nil, mostOutput: Self.outputBytes, seconds: nil)
+        } catch .notFound {
             throw .noProgram(name, package: package)
         } catch {
             throw failure(action, "\(error)")
@@ -53,10 +33,8 @@ struct ClientProgram: Sendable {
         return result.output
     }
 
-    func failure(_ action: String, _ result: Result) -> UploadError {
-        // The last lines contain the reason.
-        let lines = result.errors.split(whereSeparator: \.isNewline).suffix(4).joined(separator: "; ")
-        return failure(action, lines.isEmpty ? "it ended with exit code \(result.status)" : String(lines.suffix(700)))
+    func failure(_ action: String, _ result: ExternalProgram.Finished) -> UploadError {
+        failure(action, result.reason)
     }
 
     func failure(_ action: String, _ problem: String) -> UploadError {
@@ -79,5 +57,14 @@ extension Limits {
         limits.jsonMembers = 2_000_000
         limits.jsonValues = 20_000_000
         return limits
+    }
+}
+
+extension ExternalProgram.Finished {
+    /// Whether the store refused to write because of the condition.
+    var isRefused: Bool {
+        ["PreconditionFailed", "ConditionalRequestConflict", "StatusCode: 412", "status code: 412"].contains {
+            errors.contains($0)
+        }
     }
 }

@@ -89,9 +89,8 @@ enum ReleaseSyncError: Error, CustomStringConvertible {
             "\(id): expected the state that release \(release) lists, of \(expected.rfc3339); found another one, of "
                 + "\(found.rfc3339); the present state stays; try again later"
         case .incomplete(let release, let missing):
-            "release \(release) is not shown, because \(missing.map { "\($0)" }.joined(separator: ", ")) could not be "
-                + "fetched; "
-                + "the present state stays"
+            "release \(release) is not shown, because \(Counted.list(missing)) could not be fetched; the present state "
+                + "stays"
         }
     }
 }

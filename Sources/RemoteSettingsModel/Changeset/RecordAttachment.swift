@@ -31,7 +31,7 @@ package struct RecordAttachment: Hashable, Sendable {
         guard case .object = value else { throw invalid("expected an object") }
         guard let location = value["location"]?.string, !location.isEmpty else { throw invalid("it has no location") }
         guard let hex = value["hash"]?.string, let hash = SHA256Digest(hex: hex) else {
-            throw invalid("its hash is not 64 hexadecimal digits of SHA-256")
+            throw invalid("its hash is not 64 lower-case hexadecimal digits of SHA-256")
         }
         guard let size = value["size"]?.number?.uint64 else { throw invalid("its size is not a whole number") }
         guard size <= Self.mostBytes else {

@@ -9,4 +9,10 @@ package enum Counted {
     package static func noun(_ count: some BinaryInteger, _ one: String, plural many: String? = nil) -> String {
         count == 1 ? one : many ?? one + "s"
     }
+
+    /// At most ten of the items, and the number of the others. Somebody has to read it.
+    package static func list(_ items: some Collection<some CustomStringConvertible>) -> String {
+        let shown = items.prefix(10).map(\.description).joined(separator: ", ")
+        return items.count > 10 ? "\(shown) and \(items.count - 10) more" : shown
+    }
 }

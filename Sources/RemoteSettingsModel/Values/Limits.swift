@@ -104,6 +104,8 @@ public struct Limits: Sendable, Hashable {
     public var historyFiles = 1_000_000
     /// Depth of a folder of older bundles.
     public var historyDepth = 32
+    /// Seconds that one run of git may take, or of the command of `rsdump publish --sign-with`.
+    public var programSeconds = 120
     /// Entries of an archive that is imported.
     public var archiveEntries = 500_000
     /// The unpacked size of an imported archive, in bytes. If `Int` has 32 bits, this is its highest value.

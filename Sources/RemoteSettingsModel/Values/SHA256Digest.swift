@@ -30,7 +30,9 @@ public struct SHA256Digest: Hashable, Sendable {
         unsafe UInt64(bigEndian: raw.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 
-    /// Reads 64 hexadecimal digits in upper or lower case; `nil` for anything else.
+    /// Reads 64 lower-case hexadecimal digits; `nil` for anything else.
+    ///
+    /// A hash has one text, so that readers that compare texts and readers that compare bytes agree.
     public init?(hex: String) {
         var hex = hex
         guard let words = hex.withUTF8({ unsafe Self.words($0.span) }) else { return nil }
@@ -79,7 +81,6 @@ public struct SHA256Digest: Hashable, Sendable {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
         default: nil
         }
     }

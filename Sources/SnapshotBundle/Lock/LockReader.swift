@@ -98,7 +98,7 @@ struct LockReader {
 
     mutating func digest() throws(BundleError) -> SHA256Digest {
         let text = try string()
-        guard let digest = SHA256Digest(hex: text), digest.hex == text else {
+        guard let digest = SHA256Digest(hex: text) else {
             throw failure(expected: "64 lower-case hexadecimal digits", found: String(reflecting: text))
         }
         return digest

@@ -80,7 +80,7 @@ extension Manifest {
         guard entries.map(\.name) == names else {
             throw failure(
                 "entries", expected: names.joined(separator: ", "),
-                found: entries.map(\.name).joined(separator: ", "))
+                found: Counted.list(entries.map(\.name)))
         }
         var (present, omitted) = (0, 0)
         var previous: File?

@@ -122,9 +122,9 @@ extension ManifestScanner {
     /// 64 lower-case hexadecimal digits and the closing quote.
     private mutating func digest(after literal: StaticString, _ raw: RawSpan) throws(BundleError) -> SHA256Digest {
         let text = try word(after: literal, raw)
-        guard text.utf8.count == 64, text.utf8.allSatisfy({ !(0x41...0x5A).contains($0) }),
-            let digest = SHA256Digest(hex: text)
-        else { throw failure(expected: "64 lower-case hexadecimal digits", found: text) }
+        guard let digest = SHA256Digest(hex: text) else {
+            throw failure(expected: "64 lower-case hexadecimal digits", found: text)
+        }
         return digest
     }
 

@@ -1,3 +1,4 @@
+import FileStorage
 import LibC
 import RemoteSettingsModel
 
@@ -32,7 +33,7 @@ package final class MappedFile: Sendable {
         let (descriptor, size) = try Self.open(path)
         defer { close(descriptor) }
         self.path = path
-        if size > limits.copiedBundleBytes, let copy = Self.makeUnnamedFile() {
+        if size > limits.copiedBundleBytes, let copy = try? FileStore.makeUnnamedFile() {
             defer { close(copy) }
             if Self.copy(descriptor, size: size, to: copy) {
                 bytes = try Self.map(copy, size: size, path)
@@ -134,21 +135,6 @@ package final class MappedFile: Sendable {
             offset += count
         }
         return true
-    }
-
-    /// An empty file in the temporary directory that nobody else can open.
-    private static func makeUnnamedFile() -> Int32? {
-        let directory = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
-        var template = Array("\(directory)/bundle-XXXXXX".utf8CString)
-        let descriptor = unsafe template.withUnsafeMutableBufferPointer { buffer -> Int32 in
-            guard let base = buffer.baseAddress else { return -1 }
-            let descriptor = unsafe mkstemp(base)
-            if descriptor >= 0 { unsafe unlink(base) }
-            return descriptor
-        }
-        guard descriptor >= 0 else { return nil }
-        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        return descriptor
     }
 
     private static func owned(_ address: UnsafeMutableRawPointer, _ size: Int) -> Bytes {

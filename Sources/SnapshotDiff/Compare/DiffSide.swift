@@ -184,8 +184,7 @@ package enum DiffError: Error, Hashable, Sendable, CustomStringConvertible {
         case .noBundle(let revision, let path):
             "git:\(revision): this commit has no \(path); git log -- \(path) shows which commits have it"
         case .unknown(let names, let old, let new, let others):
-            "\(names.map(\.description).joined(separator: ", ")): neither \(old) nor \(new) has it; "
-                + "they have \(Counted.text(others, "other"))"
+            "\(Counted.list(names)): neither \(old) nor \(new) has it; they have \(Counted.text(others, "other"))"
         }
     }
 }

@@ -65,7 +65,12 @@ struct KeysCommand: AsyncParsableCommand {
     /// Writes a PEM text to a file, or to standard output.
     static func put(_ pem: Bytes, to output: String?) throws {
         guard let output else { return Console.write(pem.array, to: 1) }
+        try KeyDirectory.checkOutput(output)
         try FileStore.writeOutput(output, pem)
+    }
+
+    static func signerKey(_ path: String?) throws -> PublicKey? {
+        try path.map { try PublicKey(pem: read($0), place: $0) }
     }
 
     static func read(_ path: String) throws -> Bytes {
@@ -93,6 +98,11 @@ extension KeysCommand {
                 valueName: "name"))
         var signer = SignerName.remoteSettings.dnsName
 
+        @Option(
+            help: ArgumentHelp(
+                "Issue the signing certificate for this public key (PEM), and make no signing key.", valueName: "file"))
+        var signerPublicKey: String?
+
         @Option(help: ArgumentHelp("How long the root is valid.", valueName: "days"))
         var rootDays = KeyDirectory.Plan().rootDays
 
@@ -116,6 +126,7 @@ extension KeysCommand {
             var plan = KeyDirectory.Plan()
             plan.name = name
             plan.signer = SignerName(signer)
+            plan.signerKey = try signerKey(signerPublicKey)
             plan.rootDays = rootDays
             plan.intermediateDays = intermediateDays
             plan.signerDays = signerDays
@@ -123,6 +134,7 @@ extension KeysCommand {
             let root = try keys.create(plan, now: HTTPEnvironment.system.now())
             let isDefault = plan.signer == .remoteSettings
             let argument = isDefault ? "" : ", signer: \"\(signer)\""
+            let needed = signerPublicKey == nil ? keys.keyPath(.signer) : "--sign-with"
             Console.print(
                 """
                 trust-root \(root)
@@ -137,7 +149,7 @@ extension KeysCommand {
                       - "\(root)"\(isDefault ? "" : "\n    signer: \(signer)")
 
                 Keep \(keys.keyPath(.root)) and \(keys.keyPath(.intermediate)) where nobody publishes from: publish \
-                needs \(keys.keyPath(.signer)) and \(keys.certificatePath(.signer)) only. If \(keys.keyPath(.root)) is \
+                needs \(needed) and \(keys.certificatePath(.signer)) only. If \(keys.keyPath(.root)) is \
                 lost, apps need an update to trust another root.
                 """)
         }
@@ -160,7 +172,7 @@ extension KeysCommand {
         var output: String?
 
         func run() async throws {
-            try FileStore.checkOutput(output)
+            try KeyDirectory.checkOutput(output)
             let usual = role == .signer ? SignerName.remoteSettings.dnsName : "Remote Settings intermediate"
             let keys = directory.keys
             let request = try keys.request(role.role, named: name ?? usual)
@@ -204,7 +216,7 @@ extension KeysCommand {
         func validate() throws { try checkDays(days, "--days") }
 
         func run() async throws {
-            try FileStore.checkOutput(output)
+            try KeyDirectory.checkOutput(output)
             let plan = KeyDirectory.Plan()
             let request = try CertificateRequest(pem: read(self.request), place: self.request)
             let issued = try directory.keys.issue(
@@ -224,7 +236,8 @@ extension KeysCommand {
             abstract: "Replace the signing key and its certificate, or install one that was issued elsewhere.",
             discussion: """
                 Sign the collections again afterwards: rsdump publish --resign. Nothing changes for apps, because they \
-                pin the root. A certificate that was issued elsewhere must belong to the open request and to the root \
+                pin the root. If the signing key is elsewhere, --signer-public-key issues another certificate for it. A \
+                certificate that was issued elsewhere must belong to the open request and to the root \
                 in root.pem.
                 """)
 
@@ -236,6 +249,11 @@ extension KeysCommand {
         @Option(help: ArgumentHelp("The DNS name in it; by default the present one.", valueName: "name"))
         var signer: String?
 
+        @Option(
+            help: ArgumentHelp(
+                "Issue the signing certificate for this public key (PEM), and make no signing key.", valueName: "file"))
+        var signerPublicKey: String?
+
         @Flag(help: "Renew the intermediate certificate too, with the root's key.")
         var intermediate = false
 
@@ -245,8 +263,9 @@ extension KeysCommand {
 
         func validate() throws {
             try checkDays(days, "--days")
-            if certificate != nil, intermediate || signer != nil {
-                throw ValidationError("--certificate goes neither with --intermediate nor with --signer")
+            if certificate != nil, intermediate || signer != nil || signerPublicKey != nil {
+                throw ValidationError(
+                    "--certificate goes neither with --intermediate nor with --signer nor with --signer-public-key")
             }
         }
 
@@ -257,7 +276,7 @@ extension KeysCommand {
                 return showInstalled(try keys.install(read(certificate), place: certificate, now: now), in: keys)
             }
             let end = try keys.renew(
-                named: signer.map { SignerName($0) }, days: days,
+                named: signer.map { SignerName($0) }, for: signerKey(signerPublicKey), days: days,
                 includingIntermediate: intermediate ? KeyDirectory.Plan().intermediateDays : nil,
                 environment: environment, now: now)
             Console.print("the signing certificate is renewed, until \(end.rfc3339); next: rsdump publish --resign")
@@ -325,7 +344,7 @@ extension KeysCommand {
         func validate() throws { try checkDays(days, "--days") }
 
         func run() async throws {
-            try FileStore.checkOutput(output)
+            try KeyDirectory.checkOutput(output)
             let signed = try directory.keys.crossSign(
                 read(certificate), place: certificate, confirming: root.map { try TrustAnchors.rootHash($0) },
                 days: days,
@@ -448,14 +467,14 @@ private struct KeysReport {
             if let certificate = entry.certificate {
                 let left = certificate.notAfter.elapsed(since: now)
                 if now > certificate.notAfter {
-                    warning = "ended; \(Self.remedy(entry.role))"
+                    warning = "ended; \(Self.remedy(entry))"
                 } else if now < certificate.notBefore {
                     warning = "is not valid yet; check this machine's clock"
                 } else if left < .seconds(warnDays * 86_400) {
                     let days = Counted.text(left.components.seconds / 86_400, "day")
-                    warning = "ends in \(days); \(Self.remedy(entry.role))"
+                    warning = "ends in \(days); \(Self.remedy(entry))"
                 } else if entry.key == .other {
-                    warning = warning ?? "its key is another certificate's; \(Self.remedy(entry.role))"
+                    warning = warning ?? "its key is another certificate's; \(Self.remedy(entry))"
                 }
             } else if entry.role == .signer {
                 warning = "there is no certificate; make one with: rsdump keys create DIR"
@@ -464,10 +483,13 @@ private struct KeysReport {
         }
     }
 
-    private static func remedy(_ role: CertificateRole) -> String {
-        switch role {
+    private static func remedy(_ entry: KeyStatus.Entry) -> String {
+        switch entry.role {
         case .root: "make another directory of keys, and ship its root with the app before"
         case .intermediate: "renew it with: rsdump keys renew DIR --intermediate"
+        case .signer where entry.key == .elsewhere:
+            "renew it with: rsdump keys renew DIR, or for a key that stays elsewhere with --signer-public-key FILE, then: "
+                + "rsdump publish --resign"
         case .signer: "renew it with: rsdump keys renew DIR, then: rsdump publish --resign"
         }
     }

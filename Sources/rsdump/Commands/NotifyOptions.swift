@@ -152,7 +152,7 @@ struct NotifyOptions: ParsableArguments {
             } else if let named = configuration.notificationTargets[name] {
                 target = named
             } else {
-                let known = configuration.notificationTargets.keys.sorted().joined(separator: ", ")
+                let known = Counted.list(configuration.notificationTargets.keys.sorted())
                 throw CommandFailure(
                     .usage,
                     "--notify \(Console.visible(name)): expected a URL or a name under notify: in \(file), which "

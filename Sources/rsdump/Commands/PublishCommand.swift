@@ -87,6 +87,14 @@ struct PublishCommand: AsyncParsableCommand {
 
             The keys come from --keys, or from \(KeyDirectory.variable(.signer)) and \(KeyDirectory.chainVariable).
 
+            If the signing key is in hardware or in a key service, --sign-with names a command for the shell that signs \
+            with it. The command reads the message from its standard input. It writes the signature with P-384 over the \
+            message's SHA-384 to its standard output, as DER (as OpenSSL does) or as the 96 bytes of r and s (as \
+            PKCS#11 tools do). It has two minutes and no terminal. The directory of --keys, or \
+            \(KeyDirectory.chainVariable), has the certificate of its key (rsdump keys create --signer-public-key). \
+            Nothing is written unless that certificate's key has made every signature. A release is refused if its \
+            certificate ends before half of expires-after is over.
+
             If dumps.yaml has release: with the name of the origin, each run publishes one release. Its catalogue, \
             which is the collection \(Catalogue.collection), lists the state of every collection and says until when \
             the release is confirmed. --confirm renews that time. It needs no sources and is meant for a nightly job. \
@@ -109,6 +117,7 @@ struct PublishCommand: AsyncParsableCommand {
               rsdump publish main/settings --keys keys --at 2026-11-22T08:00:00Z
               rsdump publish --resign           after rsdump keys renew
               rsdump publish --confirm          every night, if there are releases
+              rsdump publish --sign-with 'openssl dgst -sha384 -sign signer.key'
 
             \(ExitStatus.help)
             """)
@@ -121,6 +130,11 @@ struct PublishCommand: AsyncParsableCommand {
 
     @Option(help: ArgumentHelp("The directory of the keys.", valueName: "dir"))
     var keys = "keys"
+
+    @Option(
+        help: ArgumentHelp(
+            "Let this command sign, instead of a key in the directory of the keys.", valueName: "command"))
+    var signWith: String?
 
     @Flag(help: "Show what would change, per record and field, and write nothing.")
     var dryRun = false
@@ -178,6 +192,10 @@ struct PublishCommand: AsyncParsableCommand {
         if overlapKeys == nil, overlapChainURL != nil {
             throw ValidationError("--overlap-chain-url goes with --overlap-keys")
         }
+        if let signWith {
+            if signWith.isEmpty { throw ValidationError("--sign-with is empty, expected a command") }
+            if dryRun { throw ValidationError("--sign-with does not go with --dry-run, which signs nothing") }
+        }
         if dryRun, !notify.names.isEmpty { throw ValidationError("--notify does not go with --dry-run") }
         if resign, dryRun { throw ValidationError("--resign changes no data; leave out --dry-run") }
         if confirm, dryRun || resign {
@@ -201,9 +219,9 @@ struct PublishCommand: AsyncParsableCommand {
             try await preview(options.sources.read(collections), at: time)
             return
         }
-        let environment = KeysCommand.environment
-        let signer = try KeyDirectory(keys.withoutTrailingSlashes).signer(environment)
+        let signer = try signer()
         var settings = Publisher.Options(time: time)
+        settings.staysConfirmed = signWith != nil
         settings.isExact = at != nil
         settings.chainURL = chainURL
         settings.server = server
@@ -218,8 +236,9 @@ struct PublishCommand: AsyncParsableCommand {
         let publish = Publisher(
             into: dumps.directory, signer: signer, policy: try policy(for: signer), options: settings)
         let (outcomes, told) = try await notify.telling(of: dumps.directory, dumps.directory.configurationOrDefault()) {
-            if confirm { return try publish.confirm() }
-            return resign ? try publish.resign(collections) : try publish.run(options.sources.read(collections))
+            if confirm { return try await publish.confirm() }
+            return resign
+                ? try await publish.resign(collections) : try await publish.run(options.sources.read(collections))
         }
         let report = PublishReport(outcomes: outcomes, told: told)
         switch format {
@@ -229,8 +248,15 @@ struct PublishCommand: AsyncParsableCommand {
         if report.status != .done { throw report.status.code }
     }
 
+    private func signer() throws -> any PayloadSigner {
+        let directory = KeyDirectory(keys.withoutTrailingSlashes)
+        guard let signWith else { return try directory.signer(KeysCommand.environment) }
+        let program = SigningProgram(signWith)
+        return try directory.signer(KeysCommand.environment) { try await program.sign($0) }
+    }
+
     /// The trust policy of `dumps.yaml`. For a new directory, it has the root of the keys.
-    private func policy(for signer: ContentSigner) throws -> TrustPolicy {
+    private func policy(for signer: any PayloadSigner) throws -> TrustPolicy {
         guard try dumps.directory.configurationText() != nil else {
             let root = try CertificateChain(pem: signer.chain).root
             return TrustPolicy(

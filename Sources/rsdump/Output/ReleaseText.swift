@@ -13,7 +13,7 @@ enum ReleaseText {
         guard release.status == .made else { return "a confirmation of \(name)" }
         let parts = [("new", release.added), ("changed", release.changed), ("removed", release.removed)]
             .filter { !$0.1.isEmpty }.map { word, ids in
-                "\(list(ids)) \(Counted.noun(ids.count, "is", plural: "are")) \(word)"
+                "\(Counted.list(ids)) \(Counted.noun(ids.count, "is", plural: "are")) \(word)"
             }
         return parts.isEmpty ? name : "\(name), in which \(parts.joined(separator: ", and "))"
     }
@@ -28,12 +28,6 @@ enum ReleaseText {
         case .confirmed: return "\(style.green("confirmed")): \(name)\(end)"
         case .unchanged: return "\(resigned ? style.green("signed again") : "unchanged"): \(name)\(end)"
         }
-    }
-
-    /// Up to five names, and the number of the others.
-    private static func list(_ ids: [CollectionID]) -> String {
-        let shown = ids.prefix(5).map(\.description).joined(separator: ", ")
-        return ids.count > 5 ? "\(shown) and \(ids.count - 5) more" : shown
     }
 
     /// An example is `release 13 of settings.example.org, made 2026-11-20T…, confirmed until 2026-11-27T…`.

@@ -391,6 +391,7 @@ extension FuzzTarget {
             let again = try? CertificateRequest(pem: request.pem(), place: "again")
             try require(again?.name == request.name, "a request that is written again has another name")
         }
+        _ = try? PublicKey(pem: text, place: "fuzz")
         let key: PrivateKey
         do throws(SigningKeyError) {
             key = try PrivateKey(pem: text, place: "fuzz")

@@ -1,0 +1,218 @@
+"""A signing key that no disk of the publisher holds: publish --sign-with, and certificates for such a key."""
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+import rsdump
+from test_publish import SETTINGS, Team
+from verify import check
+
+EXAMPLES = rsdump.REPOSITORY / "Examples/signing"
+SOFTHSM = next(pathlib.Path("/usr/lib").glob("**/softhsm/libsofthsm2.so"), None)
+
+
+class Token:
+    """A key that only a program uses. `command` signs with it, `public` is its public key, `environment` is what both need."""
+
+    def __init__(self, path, command, environment):
+        self.command, self.environment = EXAMPLES / command, environment
+        self.public = path / "signer.pub"
+
+    def run(self, *command):
+        done = subprocess.run(
+            [str(each) for each in command], env=rsdump.environment(self.environment), capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+def openssl(path):
+    key = path / "signer.key"
+    token = Token(path, "sign-with-openssl", {"SIGNER_KEY": str(key)})
+    token.run("openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-384", "-out", key)
+    token.run("openssl", "pkey", "-in", key, "-pubout", "-out", token.public)
+    return token
+
+
+def softhsm(path):
+    assert SOFTHSM, "softhsm2 is missing: run scripts/setup"
+    (path / "tokens").mkdir()
+    settings = path / "softhsm2.conf"
+    settings.write_text(f"directories.tokendir = {path / 'tokens'}\nlog.level = ERROR\n")
+    token = Token(path, "sign-with-pkcs11", {
+        "SOFTHSM2_CONF": str(settings), "PKCS11_MODULE": str(SOFTHSM), "PKCS11_TOKEN": "publish", "PKCS11_KEY": "signer",
+        "PKCS11_PIN": "4321"})
+    token.run("softhsm2-util", "--init-token", "--free", "--label", "publish", "--so-pin", "1234", "--pin", "4321")
+    token.run("pkcs11-tool", "--module", SOFTHSM, "--token-label", "publish", "--login", "--pin", "env:PKCS11_PIN",
+              "--keypairgen", "--key-type", "EC:secp384r1", "--label", "signer", "--id", "01")
+    token.public.write_text(token.run(token.command, "--public-key"))
+    return token
+
+
+class SigningTeam(Team):
+    """A team whose repository has certificates only. `offline` has the keys of the root and of the intermediate certificate."""
+
+    def __init__(self, path, token, *options):
+        super().__init__(path)
+        self.token = token
+        made = self.keys("create", "offline", "--signer-public-key", token.public, *options)
+        assert made.code == rsdump.DONE and made.says("--sign-with"), str(made)
+        self.take_certificates()
+
+    def take_certificates(self):
+        (self.path / "keys").mkdir(exist_ok=True)
+        for file in (self.path / "offline").glob("*.pem"):
+            shutil.copy(file, self.path / "keys")
+
+    def sign(self, *arguments, command=None):
+        return self.publish("--sign-with", command or self.token.command, *arguments, env=self.token.environment)
+
+    @property
+    def files(self):
+        return {file: file.read_bytes() for file in self.dumps.path.rglob("*") if file.is_file()}
+
+
+@pytest.fixture(params=[openssl, softhsm])
+def token(request, tmp_path):
+    (tmp_path / "token").mkdir()
+    return request.param(tmp_path / "token")
+
+
+@pytest.fixture
+def team(tmp_path):
+    (tmp_path / "token").mkdir()
+    return SigningTeam(tmp_path / "repository", openssl(tmp_path / "token"))
+
+
+def test_a_program_signs_and_no_key_is_on_the_publishers_disk(token, tmp_path):
+    team = SigningTeam(tmp_path / "repository", token)
+    published = team.sign("--origin", "shop")
+    assert published.code == rsdump.DONE, str(published)
+    assert team.dumps.verify().code == rsdump.DONE
+    for name in ("main/settings", "releases/catalogue"):
+        bundle = team.bundle(name)
+        for signature in bundle.signatures:
+            assert check(bundle.payload, "main", signature["signature"], "http://x/chain.pem", lambda url: bundle.chain, team.root)
+    unchanged = team.files
+    assert team.sign().code == rsdump.DONE and team.files == unchanged
+    assert team.sign("--confirm").code == rsdump.DONE and team.files != unchanged
+
+    renewed = team.keys("renew", "offline", "--signer-public-key", token.public, "--intermediate")
+    assert renewed.code == rsdump.DONE, str(renewed)
+    team.take_certificates()
+    again = team.sign("--resign")
+    assert again.code == rsdump.DONE and again.says("signed again", "confirmed"), str(again)
+    assert team.dumps.verify().code == rsdump.DONE
+    texts = [file.read_bytes() for place in ("keys", "dumps", "sources") for file in (team.path / place).rglob("*") if file.is_file()]
+    assert not any(b"PRIVATE KEY" in text for text in texts)
+    assert not (team.path / "offline/signer.key").exists()
+
+
+def test_a_secret_holds_the_chain_alone(team):
+    chain = (team.path / "keys/chain.pem").read_text()
+    shutil.rmtree(team.path / "keys")
+    assert team.sign().code == rsdump.USAGE
+    team.token.environment["RSDUMP_SIGNER_CHAIN"] = chain
+    # What a job may have left over from before is not looked at.
+    team.token.environment["RSDUMP_SIGNER_KEY"] = "no key"
+    published = team.sign()
+    assert published.code == rsdump.DONE and team.dumps.verify().code == rsdump.DONE, str(published)
+
+
+def test_the_job_of_a_repository_signs_by_a_program(team, tmp_path):
+    def git(*arguments, at=team.path):
+        return subprocess.run(["git", "-C", at, *arguments], check=True, capture_output=True, text=True).stdout
+
+    git("init", "--quiet", "--bare", "--initial-branch=main", at=tmp_path)
+    git("init", "--quiet", "--initial-branch=main")
+    for name, value in (("user.name", "job"), ("user.email", "job@example.org"), ("remote.origin.url", tmp_path)):
+        git("config", name, value)
+    git("add", "keys", "sources")
+    git("commit", "--quiet", "--message", "Sources")
+    for job in ("merge", "confirm", "resign"):
+        done = subprocess.run(
+            [rsdump.REPOSITORY / "scripts/publish", job], cwd=team.path, capture_output=True, text=True, env=rsdump.environment(
+                {**team.token.environment, "RSDUMP": str(rsdump.BINARY), "SIGN_WITH": str(team.token.command)}))
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert "dumps/main/settings.zip" in git("ls-tree", "-r", "--name-only", "main", at=tmp_path)
+    assert team.dumps.verify().code == rsdump.DONE
+
+
+@pytest.mark.parametrize("command, code, words", [
+    ("echo the token is locked >&2; exit 3", rsdump.SOME_FAILED, "the token is locked"),
+    ("exit 3", rsdump.SOME_FAILED, "exit code 3"),
+    ("no-such-program", rsdump.SOME_FAILED, "no-such-program"),
+    ("kill -9 $$", rsdump.SOME_FAILED, "signal"),
+    ("cat /dev/zero", rsdump.SOME_FAILED, "too large"),
+    ("true", rsdump.VERIFICATION, "0 bytes"),
+    ("openssl dgst -sha256 -sign $SIGNER_KEY", rsdump.VERIFICATION, "another signature"),
+    ("openssl dgst -sha384 -sign ../repository/offline/root.key", rsdump.VERIFICATION, "--signer-public-key"),
+])
+def test_what_is_not_signed_is_not_published(team, command, code, words):
+    assert team.sign().code == rsdump.DONE
+    # The message is longer than what a pipe holds.
+    team.write("main/settings.yaml", SETTINGS + f"  - {{key: long, value: {'x' * 200_000}}}\n")
+    before = team.files
+    failed = team.sign(command=command)
+    assert failed.code == code and failed.says(words), str(failed)[-2000:]
+    assert team.files == before
+    assert team.sign().code == rsdump.DONE and team.dumps.verify().code == rsdump.DONE
+
+
+def test_a_command_that_fails_in_the_middle_leaves_everything_as_it_was(team):
+    """The second of two collections is not signed: a team that has no releases gets neither."""
+    assert team.sign("--no-release").code == rsdump.DONE
+    team.write("main/app-config.yaml", "parameters: {interval: 25}")
+    team.write("main/settings.yaml", SETTINGS.replace("24", "25"))
+    before = team.files
+    once = f"test ! -e once && touch once && {team.token.command}"
+    failed = team.sign(command=once)
+    assert failed.code == rsdump.SOME_FAILED and (team.path / "once").exists(), str(failed)
+    assert team.files == before
+
+
+def test_a_release_that_ends_before_the_next_run_is_refused(tmp_path):
+    (tmp_path / "token").mkdir()
+    team = SigningTeam(tmp_path / "repository", openssl(tmp_path / "token"), "--signer-days", "3")
+    refused = team.sign("--origin", "shop")
+    assert refused.code == rsdump.USAGE and refused.says("expires-after", "keys renew"), str(refused)
+    assert not team.files
+    warned = team.keys("status", "keys")
+    assert warned.code == rsdump.SOME_FAILED and warned.says("ends in 2 days", "--signer-public-key"), str(warned)
+    assert team.keys("renew", "offline", "--signer-public-key", team.token.public, "--days", "4").code == rsdump.DONE
+    team.take_certificates()
+    assert team.sign("--origin", "shop").code == rsdump.DONE
+
+
+def test_what_does_not_go_together(team):
+    assert team.publish("--sign-with", "").code not in (rsdump.DONE, rsdump.SOME_FAILED)
+    assert team.publish("--sign-with", "true", "--dry-run").code not in (rsdump.DONE, rsdump.SOME_FAILED)
+    # A private key is not a public one, and a signing key is not left beside the certificate of another.
+    private = team.token.environment["SIGNER_KEY"]
+    refused = team.keys("create", "other", "--signer-public-key", private)
+    assert refused.code == rsdump.USAGE and refused.says("a private key") and not (team.path / "other").exists(), str(refused)
+    assert team.keys("create", "other").code == rsdump.DONE
+    refused = team.keys("renew", "other", "--signer-public-key", team.token.public)
+    assert refused.code == rsdump.USAGE and refused.says("other/signer.key"), str(refused)
+
+
+def test_the_output_of_keys_replaces_no_key(team):
+    """--output is mistyped: no key and no certificate of a directory of keys is lost, under whatever name."""
+    assert team.keys("create", "new").code == rsdump.DONE
+    root = team.keys("status", "new", "--format", "json").json()["root"]
+    os.link(team.path / "offline/root.key", team.path / "linked")
+    (team.path / "link").symlink_to("offline/root.key")
+    (team.path / "directory").symlink_to("offline")
+    before = {file: file.read_bytes() for file in team.path.rglob("*") if file.is_file()}
+    outputs = ["offline/root.key", "offline/root.pem", "new/chain.pem", "new/.gitignore", "keys.key", "linked", "link",
+               "directory/intermediate.pem", "./offline/../offline/ROOT.KEY"]
+    for output in outputs:
+        signed = team.keys("cross-sign", "offline", "new/root.pem", "--root", root, "--output", output)
+        assert signed.code == rsdump.USAGE and signed.says(output), str(signed)
+        asked = team.keys("request", "new", "--for", "signer", "--output", output)
+        assert asked.code == rsdump.USAGE, str(asked)
+    assert {file: file.read_bytes() for file in team.path.rglob("*") if file.is_file()} == before
+    signed = team.keys("cross-sign", "offline", "new/root.pem", "--root", root, "--output", "cross.pem")
+    assert signed.code == rsdump.DONE, str(signed)
