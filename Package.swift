@@ -223,14 +223,6 @@ let package = Package(
                 "Dumps", "FileStorage", "LibC",
             ],
             swiftSettings: strict),
-        .target(
-            name: "MirrorUpload",
-            dependencies: [
-                "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "FileStorage",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Subprocess", package: "swift-subprocess", condition: tools),
-            ],
-            swiftSettings: strict),
         .target(name: "CMappedFaults"),
         .target(
             name: "SnapshotServer",
@@ -328,7 +320,7 @@ let package = Package(
                 "AsyncHTTPTransport",
                 "ContentSignature",
                 "SnapshotBundle", "Dumps", "DumpsRefresh", "SnapshotServer", "SnapshotExchange", "SnapshotDiff",
-                "SnapshotHistory", "SnapshotOrigin", "StaticMirror", "MirrorUpload", "DemoOrigin", "RemoteSettings",
+                "SnapshotHistory", "SnapshotOrigin", "StaticMirror", "DemoOrigin", "RemoteSettings",
                 "FileStorage", "LibC", "SigningKeys", "AuthoredText", "CollectionSources", "FirebaseFormats", "Publish",
                 "ConfigParameters", "TargetFilter", "Notifications", "DumpsWatch", "UpdateEvents",
                 "UpdateSchedule",
