@@ -227,13 +227,6 @@ let package = Package(
                 "Dumps", "FileStorage", "LibC",
             ],
             swiftSettings: strict),
-        .target(
-            name: "MirrorUpload",
-            dependencies: [
-                "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "FileStorage", "ExternalPrograms",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: strict),
         .target(name: "CMappedFaults"),
         .target(
             name: "SnapshotServer",
@@ -331,7 +324,7 @@ let package = Package(
                 "AsyncHTTPTransport",
                 "ContentSignature",
                 "SnapshotBundle", "Dumps", "DumpsRefresh", "SnapshotServer", "SnapshotExchange", "SnapshotDiff",
-                "SnapshotHistory", "SnapshotOrigin", "StaticMirror", "MirrorUpload", "DemoOrigin", "RemoteSettings",
+                "SnapshotHistory", "SnapshotOrigin", "StaticMirror", "DemoOrigin", "RemoteSettings",
                 "FileStorage", "LibC", "SigningKeys", "AuthoredText", "CollectionSources", "FirebaseFormats", "Publish",
                 "ConfigParameters", "TargetFilter", "Notifications", "DumpsWatch", "UpdateEvents",
                 "UpdateSchedule",

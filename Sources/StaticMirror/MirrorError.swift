@@ -4,8 +4,6 @@ import RemoteSettingsModel
 package enum MirrorError: Error, Hashable, Sendable {
     /// The folder contains something that is not part of a mirror.
     case notAMirror(String, found: String)
-    /// The path has characters that nginx's configuration cannot contain.
-    case unusablePath(String)
     /// The path of the mirror's URL cannot be a folder.
     case unusableURL(String)
     /// Another process publishes into the same folder.
@@ -18,7 +16,7 @@ extension MirrorError {
     /// Whether the user can avoid the error by choosing another folder.
     package var isUsage: Bool {
         switch self {
-        case .notAMirror, .unusablePath, .unusableURL: true
+        case .notAMirror, .unusableURL: true
         case .busy, .vanished: false
         }
     }
@@ -30,13 +28,9 @@ extension MirrorError: CustomStringConvertible {
         case .notAMirror(let folder, let found):
             "\(folder): expected an empty folder or a mirror, found \(VisibleText.escape(found)); "
                 + "choose another folder, or empty this one"
-        case .unusablePath(let folder):
-            "\(VisibleText.escape(folder)): expected an absolute path without quotes, backslashes, $, ;, { or }, "
-                + "which nginx.conf cannot name; choose another folder"
         case .unusableURL(let url):
-            "\(VisibleText.escape(url)): expected a path whose parts can be folders that nginx serves, found one that "
-                + "is empty, "
-                + "begins with a dot or is no plain text; choose another path for --url"
+            "\(VisibleText.escape(url)): expected a path whose parts can be folders, found one that is empty, "
+                + "begins with a dot or is not plain text; choose another path for --url"
         case .busy(let folder): "\(folder): another process is publishing there; try again when it is done"
         case .vanished(let path):
             "\(path): expected the file that was just written, found nothing; check whether another process removes "

@@ -15,12 +15,11 @@ extension StaticMirror {
     ///   - folder: the folder to publish the mirror in; an absolute path.
     ///   - address: the address at which clients reach the mirror.
     ///   - history: where to look for older states; `nil` for no history.
-    ///   - updates: the settings of the update channel; `nil` for none.
     /// - Throws: what ``publish(to:)`` throws; `DumpsError`, `BundleError`, `FileError` or `HistoryError` if the lock,
     ///   the bundles or their history cannot be read.
     package static func publish(
         _ names: [CollectionID], of directory: DumpsDirectory, to folder: String, address: OriginAddress,
-        history: BundleHistory?, updates: MirrorUpdates? = nil, softwareVersion: String, limits: Limits = Limits()
+        history: BundleHistory?, softwareVersion: String, limits: Limits = Limits()
     ) async throws -> Report {
         let lock = try directory.lockFile(limits: limits)
         var collections: [ServedCollection] = []
@@ -47,7 +46,7 @@ extension StaticMirror {
             }
         }
         let origin = try Origin(collections, address: address, softwareVersion: softwareVersion, limits: limits)
-        var report = try StaticMirror(origin, updates: updates).publish(to: folder)
+        var report = try StaticMirror(origin).publish(to: folder)
         report.notes = notes + report.notes
         return report
     }

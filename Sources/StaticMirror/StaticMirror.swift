@@ -5,9 +5,9 @@ import SnapshotOrigin
 
 /// An origin as plain files, which a web server, an object store or a CDN can serve to real clients.
 ///
-/// Its folder contains `current`, a link to the tree of files, and `nginx.conf`, which serves that tree. A tree never
-/// changes. A new one is written beside it, and the link is then replaced in one step. The same origin always makes the
-/// same tree, byte for byte, with the same modification times.
+/// Its folder contains `current`, a link to the tree of files. A tree never changes. A new one is written beside it,
+/// and the link is then replaced in one step. The same origin always makes the same tree, byte for byte, with the same
+/// modification times.
 package struct StaticMirror: Sendable {
     /// What was published.
     package struct Report: Sendable {
@@ -23,23 +23,16 @@ package struct StaticMirror: Sendable {
         package var notes: [String]
     }
 
-    package static let configurationName = "nginx.conf"
     /// The file beside the trees that keeps undelivered notifications of a new tree. It is not served.
     package static let notificationsName = "notify.json"
-    /// The prefix of files in which an upload records that it is at work. They are not served.
-    static let uploadPrefix = "upload-"
     static let linkName = "current"
     private static let treePrefix = "tree-"
+    /// The prefix of temporary files. Those of `Examples/object-store/upload` have it, too.
     private static let temporaryPrefix = ".new-"
 
     private let origin: Origin
-    private let updates: MirrorUpdates?
 
-    /// - Parameter updates: the settings of the update channel; `nil` for none.
-    package init(_ origin: Origin, updates: MirrorUpdates? = nil) {
-        self.origin = origin
-        self.updates = updates
-    }
+    package init(_ origin: Origin) { self.origin = origin }
 
     /// Publishes into a folder, and makes the folder if it is missing. Does I/O.
     ///
@@ -78,10 +71,6 @@ package struct StaticMirror: Sendable {
             try FileStore.flush(tree: temporary)
             try FileStore.rename(temporary, to: "\(folder)/\(name)")
         }
-        let configuration = NginxConfiguration(
-            address: origin.address, configuration: "\(folder)/\(Self.configurationName)",
-            root: "\(folder)/\(Self.linkName)", updates: updates)
-        try configuration.write(to: configuration.configuration)
         if before != name { try Link.replace("\(folder)/\(Self.linkName)", with: name) }
         for other in try FileStore.list(folder) ?? [] where other.hasPrefix(Self.treePrefix) && other != name {
             try FileStore.removeTree("\(folder)/\(other)")
@@ -93,7 +82,7 @@ package struct StaticMirror: Sendable {
 
     /// Whether a killed publication may have left a file or folder with this name.
     private static func isTemporary(_ name: String) -> Bool {
-        name.hasPrefix(temporaryPrefix) || name.hasPrefix("\(linkName).") || name == "\(configurationName).tmp"
+        name.hasPrefix(temporaryPrefix) || name.hasPrefix("\(linkName).")
             || name.hasPrefix("\(notificationsName).")
     }
 
@@ -113,18 +102,12 @@ package struct StaticMirror: Sendable {
 
     /// Refuses a folder that contains anything but a mirror.
     package static func check(_ folder: String) throws {
-        // nginx's configuration has no escape for these bytes in a path, whatever character they belong to.
-        let isPlain = folder.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && !"\"\\$;{}".utf8.contains($0) }
-        guard folder.utf8.first == UInt8(ascii: "/"), isPlain else {
-            throw MirrorError.unusablePath(folder)
-        }
         guard let names = try FileStore.list(folder) else {
             if try FileStore.size(folder) != nil { throw MirrorError.notAMirror(folder, found: "a file") }
             return
         }
         let foreign = names.first { name in
-            ![linkName, configurationName, notificationsName].contains(name) && !name.hasPrefix(treePrefix)
-                && !name.hasPrefix(uploadPrefix) && !isTemporary(name)
+            ![linkName, notificationsName].contains(name) && !name.hasPrefix(treePrefix) && !isTemporary(name)
         }
         if let foreign { throw MirrorError.notAMirror(folder, found: foreign) }
     }

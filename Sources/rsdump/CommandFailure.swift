@@ -2,7 +2,6 @@ import AuthoredText
 import ContentSignature
 import Dumps
 import FileStorage
-import MirrorUpload
 import Publish
 import RemoteSettingsHTTP
 import SigningKeys
@@ -62,7 +61,6 @@ struct CommandFailure: Error, CustomStringConvertible {
         case is PublishError: .usage
         case let error as SigningKeyError: error.kind == .untrusted ? .verificationFailed : .usage
         case let error as MirrorError: error.isUsage ? .usage : .someFailed
-        case let error as UploadError: error.isUsage ? .usage : .someFailed
         case let error as ExchangeError: error.kind == .unverified ? .verificationFailed : .usage
         case let error as BundleError:
             switch error.kind {

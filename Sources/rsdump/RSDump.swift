@@ -40,7 +40,7 @@ struct RSDump: AsyncParsableCommand {
                 name: "Dumps",
                 subcommands: [RefreshCommand.self, Status.self, Verify.self, Diff.self, RebuildCommand.self]),
             .init(name: "Publishing", subcommands: [KeysCommand.self, CheckCommand.self, PublishCommand.self]),
-            .init(name: "Exchange", subcommands: [ImportCommand.self, ExportCommand.self, Upload.self, Embed.self]),
+            .init(name: "Exchange", subcommands: [ImportCommand.self, ExportCommand.self, Embed.self]),
             .init(name: "Server", subcommands: [Serve.self, WatchCommand.self]),
             .init(name: "App", subcommands: [Sync.self, Get.self, ConfigCommand.self]),
             .init(name: "Bundle", subcommands: [Inspect.self, Records.self, AttachmentCommand.self]),
@@ -51,6 +51,7 @@ struct RSDump: AsyncParsableCommand {
         // If this cannot be set up, a process that reads a vanished mapped file ends with a signal.
         _ = mapped_faults_explain(ExitStatus.someFailed.rawValue)
         do {
+            try RemovedUsage.check(CommandLine.arguments.dropFirst())
             var command = try parseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()

@@ -25,13 +25,6 @@ def arguments():
     parser.add_argument("--connection-bytes", type=float, default=3000, help="TLS handshake, once for each poll")
     parser.add_argument("--gigabyte-price", type=float, default=0.02, help="of 10^9 bytes out, in dollars")
     parser.add_argument("--million-price", type=float, default=0.60, help="of a million requests, in dollars")
-    parser.add_argument("--store", action="store_true", help="compare own hosts with nginx, and an object store behind a CDN")
-    parser.add_argument("--host-price", type=float, default=50, help="of a host with two cores a month, in dollars")
-    parser.add_argument("--host-requests", type=float, default=20_000, help="that such a host answers a second, over TLS")
-    parser.add_argument("--peak", type=float, default=10, help="requests at the peak, as a multiple of the mean")
-    parser.add_argument("--locations", type=float, default=100, help="of the CDN, each of which asks the store")
-    parser.add_argument("--put-price", type=float, default=5, help="of a million objects written, in dollars")
-    parser.add_argument("--get-price", type=float, default=0.40, help="of a million objects read by the CDN, in dollars")
     return parser.parse_args()
 
 
@@ -52,9 +45,6 @@ def main():
           f"{given.stale:g} collections newer than the snapshot; {given.attachments:g} attachments of "
           f"{given.attachment_bytes:,.0f} B in all; {given.head_bytes:g} B for a head, {given.connection_bytes:,g} B for a "
           f"connection; ${given.gigabyte_price}/GB, ${given.million_price}/million\n")
-    if given.store:
-        compare(given, objects, sizes, monitor, full, delta)
-        return
     print("| daily clients | snapshots | requests a day | mean a second | GB a day | dollars a month |")
     print("| ---: | --- | ---: | ---: | ---: | ---: |")
     for clients in given.clients:
@@ -70,39 +60,6 @@ def main():
             cost = 30 * (volume / 1e9 * given.gigabyte_price + requests / 1e6 * given.million_price)
             print(f"| {clients:,.0f} | {'packaged' if packaged else 'none'} | {requests:,.0f} | {requests / 86400:,.0f} "
                   f"| {volume / 1e9:,.1f} | {cost:,.0f} |")
-
-
-def compare(given, objects, sizes, monitor, full, delta):
-    """Own hosts with nginx; a store behind a CDN that has the rules of export --to edge; the same without any rules."""
-    plain = [each["size"] for each in objects if "/v2/buckets/" in each["path"] and each["path"].endswith("/changeset")
-             and "/monitor/" not in each["path"]]
-    states = sum("/v2/" in path and "/since/" in path and "/monitor/" not in path for path in sizes) / len(full)
-    # Each changeset for each version, by its state and by its name alone, as it is and compressed; lists, roots and the state.
-    puts = given.changed * 2 * 2 * 2 * (1 + states) + 13
-    whole = sum(plain) / len(plain)
-    print(f"measured: {states:g} deltas for each collection, so that {puts:,.0f} objects are written in a day; a changeset has "
-          f"{whole:,.0f} B on average as it is")
-    print(f"assumed: ${given.host_price:g} a month for a host that answers {given.host_requests:,g} requests a second, twice the "
-          f"peak of {given.peak:g} times the mean; {given.locations:g} locations of the CDN; ${given.put_price:g} for a million "
-          f"objects written, ${given.get_price:g} for a million read\n")
-    print("| daily clients | served by | requests a day | of these from the store | GB a day | dollars a month |")
-    print("| ---: | --- | ---: | ---: | ---: | ---: |")
-    for clients in given.clients:
-        requests = clients * (given.polls + given.changed + given.new * (1 + len(full)))
-        for name, change, first in (("nginx", delta, sum(full)), ("store and CDN", delta, sum(full)),
-                                    ("the same without rules", whole, sum(plain))):
-            volume = clients * (
-                given.polls * monitor + given.changed * change + given.new * (sizes.get("/v2/", 0) + first)
-            ) + requests * given.head_bytes + clients * given.polls * given.connection_bytes
-            cost = 30 * volume / 1e9 * given.gigabyte_price
-            if name == "nginx":
-                reads = 0
-                cost += max(2, -(-2 * given.peak * requests / 86400 // given.host_requests)) * given.host_price
-            else:
-                # The list of collections lasts for a minute, everything else for an hour at least.
-                reads = min(requests, given.locations * (1440 + 24 * (1 + len(full) + given.changed * states)))
-                cost += 30 * (requests * given.million_price + puts * given.put_price + reads * given.get_price) / 1e6
-            print(f"| {clients:,.0f} | {name} | {requests:,.0f} | {reads:,.0f} | {volume / 1e9:,.1f} | {cost:,.0f} |")
 
 
 if __name__ == "__main__":

@@ -2,8 +2,7 @@
 
     updates_nchan.py [--connections N] [--rounds N]
 
-Publishes a mirror of a sample collection with the nginx.conf of `rsdump export --updates`, serves it by nginx with one
-worker, opens the connections from one process on the same machine, which takes its share of the same cores, posts a change
+Publishes a mirror of a sample collection, serves it by nginx with Examples/nginx/mirror.conf and one worker, opens the connections from one process on the same machine, which takes its share of the same cores, posts a change
 in each round, and prints one line of JSON: memory for each connection (proportional set size of nginx's processes, without
 the kernel's socket buffers) and the time from the POST to the arrival, over all connections and rounds. RSDUMP names another
 rsdump; .build/debug/rsdump by default.
@@ -24,11 +23,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 for folder in ("Integration", "Servers", "Servers/origin"):
     sys.path.insert(0, str(HERE.parent / folder))
 
-import nginx
-import rsdump
+from mirror import UpdatesMirror
 from publishing import Team
 
-REQUEST = "GET {path} HTTP/1.1\r\nHost: {host}\r\nAccept: text/event-stream\r\n\r\n"
+# As the library asks: nginx hands these readers no second hop.
+REQUEST = ("GET {path} HTTP/1.1\r\nHost: {host}\r\nAccept: text/event-stream\r\nAccept-Encoding: identity\r\n"
+           "Cache-Control: no-store\r\n\r\n")
 AT_ONCE = 100    # connections that are being opened
 TIMEOUT = 120
 
@@ -143,22 +143,17 @@ parser.add_argument("--connections", type=int, default=5000)
 parser.add_argument("--rounds", type=int, default=5)
 
 
-class Mirror(nginx.Nginx):
+class Mirror(UpdatesMirror):
+    """With room for many connections: nginx ends waiting ones where fewer than a sixteenth are free."""
+
     def __init__(self, folder, connections):
         super().__init__(folder)
-        self.connections = connections
-        self.channel = nginx.free_port()
+        self.room = connections * 5 // 4 + 100
 
     def configuration(self, user):
-        temporary = "".join(f" {kind}_temp_path {self.folder}/tmp-{kind};\n"
-                            for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
-        # nginx ends waiting connections where fewer than a sixteenth of them are free.
-        room = self.connections * 5 // 4 + 100
-        return (
-            f"load_module /usr/lib/nginx/modules/ngx_nchan_module.so;\n{user}\npid {self.folder}/nginx.pid;\n"
-            f"error_log {self.folder}/error.log warn;\nworker_processes 1;\n"
-            f"worker_rlimit_nofile {room + 100};\nevents {{ worker_connections {room}; }}\n"
-            f"http {{\n access_log off;\n{temporary} include {self.folder}/mirror/nginx.conf;\n}}\n")
+        return super().configuration(user).replace(
+            "events { worker_connections 1024; }",
+            f"worker_rlimit_nofile {self.room + 100};\nevents {{ worker_connections {self.room}; }}")
 
 
 def main():
@@ -169,17 +164,12 @@ def main():
         team = Team(folder)
         team.publish()
         mirror = Mirror(folder / "nginx", connections)
-        origin = f"http://127.0.0.1:{mirror.port}"
-        mirror.folder.mkdir()
-        made = rsdump.run(
-            "export", "--to", "mirror", "--dumps", team.dumps.path, "--output", mirror.folder / "mirror", "--url", origin,
-            "--updates", mirror.channel)
-        assert made.code == rsdump.DONE, str(made)
+        mirror.publish(team.dumps)
 
         def publish(number):
             body = f'{{"timestamp":{1_800_000_000_000 + number}}}'.encode()
             request = urllib.request.Request(
-                f"http://127.0.0.1:{mirror.channel}/publish", body, {"X-EventSource-Event": "update"})
+                mirror.publisher, body, {"X-EventSource-Event": "update"})
             start = time.time()
             urllib.request.urlopen(request, timeout=60).close()
             return start, body
@@ -187,7 +177,7 @@ def main():
         with mirror:
             try:
                 measured = measure(
-                    f"{origin}/v1/updates", connections, mirror.process.pid, publish, options.rounds)
+                    f"{mirror.origin}/v1/updates", connections, mirror.process.pid, publish, options.rounds)
             except (AssertionError, OSError):
                 print((mirror.folder / "error.log").read_text()[-3000:], file=sys.stderr)
                 raise

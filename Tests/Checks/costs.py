@@ -25,7 +25,7 @@ FEATURES = [
         "Sources/RemoteSettings/API/RemoteSettingsService+Updates", "Sources/RemoteSettings/API/UpdatePolicy",
         "Sources/SnapshotServer/Updates", "Sources/DumpsWatch", "Sources/Notifications", "Sources/PushBroadcasts",
         "Sources/RemoteSettingsHTTP/UpdateStream", "Sources/Dumps/Configuration/NotificationTarget",
-        "Sources/StaticMirror/Nginx/MirrorUpdates", "Sources/InMemoryOrigin/ScriptedUpdates"], [
+        "Sources/InMemoryOrigin/ScriptedUpdates"], [
         "Tests/UpdateEventsTests", "Tests/UpdateScheduleTests", "Tests/DumpsWatchTests", "Tests/NotificationsTests",
         "Tests/RemoteSettingsTests/UpdateChannelTests", "Tests/RemoteSettingsTests/UpdateFaultTests",
         "Tests/RemoteSettingsTests/MozillaPushTests", "Tests/SnapshotServerTests/UpdateTests",
@@ -66,10 +66,8 @@ FEATURES = [
         I + "readers", I + "test_readers", I + "test_origin"]),
     ("the page for people", "whoever looks at what is served", ["Sources/SnapshotPage"], [
         "Tests/SnapshotPageTests", I + "test_page", I + "browser"]),
-    ("a static mirror, rules for CDNs", "sites that serve files", ["Sources/StaticMirror"], [
-        "Tests/StaticMirrorTests", I + "test_mirror", I + "mirror", I + "edge", I + "behind_nginx"]),
-    ("upload into object stores", "sites behind a CDN with a bucket", ["Sources/MirrorUpload"], [
-        I + "test_upload", I + "store"]),
+    ("a static mirror", "sites that serve files, or a bucket", ["Sources/StaticMirror"], [
+        "Tests/StaticMirrorTests", I + "test_mirror", I + "mirror", I + "nginx_examples", I + "test_upload", I + "store"]),
     ("import, export, archives, embedding", "packagers, Mozilla's trees", [
         "Sources/SnapshotExchange", "Sources/MozillaLZ4", "Sources/CArchive"], [
         "Tests/SnapshotExchangeTests", "Tests/MozillaLZ4Tests", I + "test_import", I + "test_export", I + "test_embed"]),

@@ -1,35 +1,35 @@
-"""A static mirror, published by `rsdump export --to mirror` and served by a real nginx."""
+"""A static mirror, published by `rsdump export --to mirror` and served by a real nginx as Examples/nginx/mirror.conf says."""
 import hashlib
+import re
+import subprocess
 
 import requests
 
 import nginx
 import rsdump
+import toolchain
+from event_stream import EventStream
+from nginx_examples import ExampleNginx
 
 
-class Mirror(nginx.Nginx):
-    """An nginx that serves a mirror in its folder, by including the mirror's own nginx.conf."""
-
-    MODULES = ""
+class Mirror(ExampleNginx):
+    """Without the update channel, which the example marks."""
 
     def __init__(self, folder):
         super().__init__(folder)
-        self.origin = f"http://127.0.0.1:{self.port}"
         self.output = self.folder / "mirror"
+
+    def example(self):
+        return re.sub(r"(?ms)^ *# >>> update channel.*?# <<<\n", "", self.with_channel(0))
+
+    def with_channel(self, port):
+        return self.adapted("mirror.conf", ("/srv/mirror/", f"{self.output}/"), ("8889", f"{port}"))
 
     def publish(self, dumps, *names, history=(), url=None, options=(), **how):
         options = [*options, *(word for place in history for word in ("--history", place))]
         return rsdump.run(
             "export", "--to", "mirror", *names, "--dumps", dumps.path, "--url", url or self.origin, *options,
             "--output", self.output, "--format", "json", **how)
-
-    def configuration(self, user):
-        return (
-            f"{self.MODULES}{user}\npid {self.folder}/nginx.pid;\nerror_log {self.folder}/error.log warn;\nworker_processes 1;\n"
-            f"events {{ worker_connections 1024; }}\nhttp {{\n    access_log off;\n"
-            + "".join(f"    {kind}_temp_path {self.folder}/tmp-{kind};\n"
-                      for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
-            + f"    include {self.output}/nginx.conf;\n}}\n")
 
     def get(self, path, **options):
         return requests.get(self.origin + path, allow_redirects=False, timeout=30, **options)
@@ -45,3 +45,34 @@ class Mirror(nginx.Nginx):
             path.relative_to(root).as_posix(): (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns)
             for path in sorted(root.rglob("*")) if path.is_file()
         }
+
+
+class UpdatesMirror(Mirror):
+    """With the update channel, which Debian's nchan serves."""
+
+    MODULES = "load_module /usr/lib/nginx/modules/ngx_nchan_module.so;\n"
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.updates_port = nginx.free_port()
+        self.publisher = f"http://127.0.0.1:{self.updates_port}/publish"
+
+    def example(self):
+        return self.with_channel(self.updates_port)
+
+    def publish(self, dumps, *names, **how):
+        outcome = super().publish(dumps, *names, **how)
+        assert outcome.code == rsdump.DONE, str(outcome)
+        return outcome
+
+    def listen(self, version="v1", **headers):
+        return EventStream(f"{self.origin}/{version}/updates", **headers)
+
+    def places(self):
+        return (self.folder / "places.log").read_text()
+
+    def post(self, text, with_=()):
+        """The status that curl prints."""
+        command = [toolchain.curl(), "--silent", "--output", "/dev/null", "--write-out", "%{http_code}", "--max-time", "30"]
+        posting = ["--data", text, "--header", "X-EventSource-Event: update", *with_, self.publisher]
+        return int(subprocess.run([*command, *posting], capture_output=True, text=True, check=False).stdout)

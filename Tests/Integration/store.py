@@ -118,9 +118,6 @@ class Bucket:
         listed = self.rclone("lsf", "--recursive", "--files-only", self.at_rclone).stdout
         return sorted(listed.splitlines())
 
-    def state(self):
-        return json.loads(self.rclone("cat", f"{self.at_rclone}/.rsdump/state.json").stdout)
-
     def put(self, key, content):
         self.rclone("rcat", f"{self.at_rclone}/{key}", input=content)
 

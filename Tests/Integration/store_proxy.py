@@ -10,13 +10,12 @@ class StoreProxy:
     """Runs as long as a `with` block does.
 
     `before(method, path)` returns a status to answer with in place of the store, `DROPPED` to break the connection off, or
-    nothing. `after(method, path)` is called when the store has answered. Headers named in `hidden` do not reach the store.
-    `below` is put in front of each path: a bucket with a host name of its own.
+    nothing. `after(method, path)` is called when the store has answered. `below` is put in front of each path: a bucket with a
+    host name of its own, which answers a path that ends in a slash with the index document.
     """
 
-    def __init__(self, store, before=lambda method, path: None, after=lambda method, path: None, hidden=(), below=""):
+    def __init__(self, store, before=lambda method, path: None, after=lambda method, path: None, below=""):
         self.store, self.before, self.after, self.below = store, before, after, below
-        self.hidden = {name.lower() for name in hidden}
 
     def __enter__(self):
         proxy = self
@@ -34,10 +33,10 @@ class StoreProxy:
                     self.answer(fault, [], b"")
                     return
                 upstream = http.client.HTTPConnection("127.0.0.1", proxy.store.port, timeout=60)
-                upstream.putrequest(self.command, proxy.below + self.path, skip_host=True, skip_accept_encoding=True)
+                path = self.path + ("index.json" if proxy.below and self.path.endswith("/") else "")
+                upstream.putrequest(self.command, proxy.below + path, skip_host=True, skip_accept_encoding=True)
                 for name, value in self.headers.items():
-                    if name.lower() not in proxy.hidden:
-                        upstream.putheader(name, value)
+                    upstream.putheader(name, value)
                 upstream.endheaders(body)
                 found = upstream.getresponse()
                 content = found.read()
@@ -50,7 +49,9 @@ class StoreProxy:
                 for name, value in headers:
                     if name.lower() not in ("content-length", "transfer-encoding", "connection"):
                         self.send_header(name, value)
-                self.send_header("Content-Length", str(len(content)))
+                # The answer to HEAD names the length of what it leaves out.
+                length = dict(headers).get("Content-Length") if self.command == "HEAD" else None
+                self.send_header("Content-Length", length or str(len(content)))
                 self.end_headers()
                 if self.command != "HEAD":
                     self.wfile.write(content)

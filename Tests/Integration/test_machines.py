@@ -135,7 +135,6 @@ def test_exports_and_embedded_sources_are_the_same(machines, dumps):
         machine("export", "--to", "mirror", "--url", "https://settings.example.org", "--output", "mirror")
     assert len(list((machines[0].folder / "out").iterdir())) == len(TREES) + len(FILES) + 3
     same(machines, "out")
-    # Beside it is the configuration of nginx, which says where it is.
     assert len({os.readlink(machine.folder / "mirror/current") for machine in machines}) == 1
     same(machines, "mirror/current")
 

@@ -1,4 +1,4 @@
-"""`rsdump export --to mirror`, served by real nginx with the configuration that it writes."""
+"""`rsdump export --to mirror`, served by real nginx with Examples/nginx/mirror.conf."""
 import gzip
 import hashlib
 import json
@@ -23,6 +23,8 @@ def real_mirror(refreshed_real, tmp_path_factory):
     mirror = Mirror(tmp_path_factory.mktemp("mirror"))
     outcome = mirror.publish(refreshed_real)
     assert outcome.code == rsdump.DONE, str(outcome)
+    # Beside the trees, where no request may get to.
+    (mirror.output / "letter.txt").write_text("dear")
     with mirror:
         yield mirror
 
@@ -94,9 +96,9 @@ def test_types_caching_and_compression(real_mirror, refreshed_real):
 
 
 @pytest.mark.parametrize("path", [
-    "/", "/objects.json", "/nginx.conf", "/v1/buckets/", "/v1/buckets/main/", "/attachments/", "/chains/",
+    "/", "/objects.json", "/notify.json", "/v1/buckets/", "/v1/buckets/main/", "/attachments/", "/chains/",
     "/v1/buckets/main/collections/none/changeset?_expected=0", "/v1/index.json", "/v3/", "/attachments/none",
-    "/attachments/../nginx.conf", "/attachments/%2e%2e/%2e%2e/nginx.conf", "/attachments/..%2f..%2fnginx.conf",
+    "/attachments/../objects.json", "/attachments/%2e%2e/%2e%2e/letter.txt", "/attachments/..%2f..%2fletter.txt",
     "/v1/buckets/main/collections/regions/since/1", "/v1/buckets/..%2f..%2fx/collections/y/changeset?_expected=0",
     # A line feed at the end, which the $ of a regular expression does not see, would get into a Location.
     "/v1%0a", "/v1/%0a", "/v1%0d%0aX-A:b", "/v1/buckets/main/collections/regions/changeset%0a?_expected=0",
@@ -122,19 +124,13 @@ def mirror(tmp_path):
     return Mirror(tmp_path / "nginx")
 
 
-def change(server, name, record):
-    url = f"{server.url}/buckets/{name.split('/')[0]}/collections/{name.split('/')[1]}/records/{record}"
-    answer = requests.delete(url, auth=("admin", "admin"), timeout=30)
-    assert answer.status_code == 200, answer.text
-
-
 def test_since_a_known_state_gives_the_delta_and_else_a_redirect(mirror, dumps, sample, tmp_path):
     """A record is deleted: a client with the older bundle must lose it, and so must one with a still older state."""
     name = "main/regions"
     old = dumps.bundle(name)
     older = dumps.copy(tmp_path / "older")
     gone = old.records[0]["id"]
-    change(sample, name, gone)
+    sample.delete_record(name, gone)
     assert dumps.refresh().code == rsdump.DONE
     new = dumps.bundle(name)
     outcome = mirror.publish(dumps, history=[older.path])
@@ -192,13 +188,20 @@ def test_a_new_tree_takes_the_place_of_the_old_one(mirror, dumps, sample):
     (mirror.output / ".new-tree.left-over").mkdir()
     with mirror:
         timestamp = mirror.changeset("main/regions").json()["timestamp"]
-        change(sample, "main/regions", dumps.bundle("main/regions").records[0]["id"])
+        sample.delete_record("main/regions", dumps.bundle("main/regions").records[0]["id"])
         assert dumps.refresh().code == rsdump.DONE
         assert mirror.publish(dumps).json()["unchanged"] is False
         assert mirror.changeset("main/regions").json()["timestamp"] > timestamp
     after = os.readlink(mirror.output / "current")
     assert after != before
-    assert sorted(path.name for path in mirror.output.iterdir()) == sorted(["current", "nginx.conf", after])
+    assert sorted(path.name for path in mirror.output.iterdir()) == sorted(["current", after])
+
+
+def test_a_path_that_cannot_be_a_folder_is_refused(mirror, dumps):
+    for path in (".well-known", "a%2F%2Fb", "a%ff"):
+        outcome = mirror.publish(dumps, url=f"{mirror.origin}/{path}")
+        assert outcome.code == rsdump.USAGE and "--url" in outcome.err, str(outcome)
+    assert not mirror.output.exists()
 
 
 def test_a_folder_with_something_else_is_left_alone(mirror, dumps, tmp_path):

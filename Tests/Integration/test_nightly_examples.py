@@ -19,7 +19,8 @@ WORKFLOWS = [
 PUBLISH = EXAMPLES.parent / "publish/github-actions.yml"
 ACTION = rsdump.REPOSITORY / ".github/actions/nightly/action.yml"
 WATCH = rsdump.REPOSITORY / "Examples/watch/remote-settings-watch.service"
-UPLOAD = [rsdump.REPOSITORY / f"Examples/object-store/remote-settings-upload.{kind}" for kind in ("service", "timer")]
+UPLOAD_SCRIPT = rsdump.REPOSITORY / "Examples/object-store/upload"
+UPLOAD = [UPLOAD_SCRIPT.parent / f"remote-settings-upload.{kind}" for kind in ("service", "timer")]
 UNITS = ("remote-settings-dumps.service", "remote-settings-dumps.timer", WATCH.name, *(path.name for path in UPLOAD))
 
 
@@ -39,6 +40,7 @@ def systemd_root(tmp_path):
     script = tmp_path / "usr/local/bin/remote-settings-nightly"
     script.parent.mkdir(parents=True)
     shutil.copy(rsdump.REPOSITORY / "scripts/nightly", script)
+    shutil.copy(UPLOAD_SCRIPT, script.parent / "remote-settings-upload")
     shutil.copy("/bin/true", script.parent / "rsdump")
     for unit in UNITS[:2]:
         shutil.copy(EXAMPLES / unit, units)
@@ -184,6 +186,6 @@ def test_the_crontab_line_runs():
 
 
 def test_the_scripts_are_sound_shell():
-    scripts = ("scripts/nightly", "scripts/package", "scripts/check", "Tests/Benchmark/bench")
+    scripts = ("scripts/nightly", "scripts/package", "scripts/check", "Tests/Benchmark/bench", UPLOAD_SCRIPT)
     judged = run("shellcheck", *(rsdump.REPOSITORY / name for name in scripts))
     assert judged.returncode == 0, judged.stdout

@@ -6,11 +6,11 @@ import urllib.parse
 
 import pytest
 
-from behind_nginx import BehindNginx
 from browser import Browser
+from mirror import UpdatesMirror
+from nginx_examples import BehindNginx
 from readers import READERS, Reading
 from serve import Serving
-from test_updates_nchan import UpdatesMirror
 
 
 def plain(url):

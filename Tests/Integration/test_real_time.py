@@ -11,8 +11,8 @@ import types
 import pytest
 
 import rsdump
+from mirror import UpdatesMirror
 from serve import Serving
-from test_updates_nchan import UpdatesMirror
 
 APP = rsdump.BINARY.with_name("config-process")
 SOURCE = "parameters: {{state: \"{}\"}}\n"

@@ -15,7 +15,6 @@ struct ExportCommand: AsyncParsableCommand {
         discussion: """
             Layouts:\(ExportLayout.allCases.reduce("") { "\($0)\n  \($1.rawValue): \($1.summary)" })
               mirror: plain files that nginx, an object store or a CDN serves as an origin
-              edge: rules by which a CDN or proxy serves what rsdump upload wrote
 
             The bundles are first checked against the lock, byte by byte. The output appears complete or not at all, \
             and anything that is already there is replaced only with --force. The same bundles produce the same \
@@ -30,20 +29,14 @@ struct ExportCommand: AsyncParsableCommand {
             and the archives keep signatures.
 
             A mirror can be published into the same --output again and again, without --force: a new tree of files is \
-            written beside the present one, and then the link "current" is replaced in one step. nginx.conf in the \
-            output serves the tree; objects.json in the tree lists each file's path, type and caching for an upload to \
-            an object store. --url is the address at which clients reach the mirror. With --history, clients that ask \
-            what has changed since an older bundle get only that; others get the whole collection.
+            written beside the current one, and then the link "current" is replaced in one step. objects.json in the \
+            tree lists each file's path, type and caching for an upload to an object store. --url is the address at \
+            which clients reach the mirror. With --history, clients that ask what has changed since an older bundle \
+            get only that; others get the whole collection. Events that could not be posted yet are kept in \
+            notify.json in the output.
 
-            With --updates, nginx also has the update channel of the mirror, at /v1/updates and /v2/updates. Clients \
-            hold a connection, and hear of a change within a second. It needs Debian's libnginx-mod-nchan. Events that \
-            could not be posted yet are kept in notify.json in the output. If several hosts serve the mirror, \
-            --updates-redis lets them share the channel: an event that is posted to one of them reaches the clients of \
-            all.
-
-            With --to edge, the output is a folder with the same rules for CloudFront, Cloudflare, Fastly, Varnish and \
-            nginx. --url is the address at which clients reach the edge, and --bucket-url is where the edge reads the \
-            bucket. The rules do not depend on the collections, so one export is enough.
+            Examples/nginx/mirror.conf serves a mirror by nginx, with an update channel. The script \
+            remote-settings-upload (Examples/object-store/upload) brings it into an object store.
 
             \(NotifyOptions.help)
 
@@ -54,11 +47,8 @@ struct ExportCommand: AsyncParsableCommand {
               rsdump export --to plist --output Defaults.plist \\
                 --key id --value value main/settings
               rsdump export --to mirror --output /srv/mirror --history git \\
-                --url https://settings.example.org --updates 8889 \\
-                --notify http://127.0.0.1:8889/publish
-              rsdump export --to edge --output edge \\
                 --url https://settings.example.org \\
-                --bucket-url https://bucket.s3.eu-central-1.amazonaws.com
+                --notify http://127.0.0.1:8889/publish
             """)
 
     @Argument(
@@ -90,14 +80,9 @@ struct ExportCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "For a mirror or edge: the address at which clients reach it, such as https://settings.example.org.",
+            "For a mirror: the address at which clients reach it, such as https://settings.example.org.",
             valueName: "url"))
     var url: String?
-
-    @Option(
-        name: .customLong("bucket-url"),
-        help: ArgumentHelp("For an edge: where it reads the bucket, with the prefix of the upload.", valueName: "url"))
-    var bucketURL: String?
 
     @Option(
         parsing: .singleValue,
@@ -107,20 +92,6 @@ struct ExportCommand: AsyncParsableCommand {
             valueName: "git|dir"))
     var history: [String] = []
 
-    @Option(
-        name: .customLong("updates"),
-        help: ArgumentHelp(
-            "For a mirror: nginx also has the update channel, and takes events at http://127.0.0.1:PORT/publish.",
-            discussion: "Needs Debian's libnginx-mod-nchan.", valueName: "port"))
-    var updatesPort: Int?
-
-    @Option(
-        help: ArgumentHelp(
-            "For a mirror on several hosts: the Redis server through which they share the update channel.",
-            discussion: "As redis://[:PASSWORD@]HOST[:PORT][/DATABASE]. With a password, only you can read nginx.conf.",
-            valueName: "url"))
-    var updatesRedis: String?
-
     @OptionGroup var notify: NotifyOptions
 
     @Option(help: "How to print the result: text or json.")
@@ -128,35 +99,14 @@ struct ExportCommand: AsyncParsableCommand {
 
     func validate() throws {
         if output.isEmpty { throw ValidationError("--output is empty, expected a path") }
-        if bucketURL != nil, form != .edge { throw ValidationError("--bucket-url goes with --to edge") }
         switch form {
-        case .edge:
-            guard let url, let bucketURL else { throw ValidationError("--to edge needs --url and --bucket-url") }
-            do { _ = try OriginAddress(url) } catch { throw ValidationError("--url: \(error)") }
-            do { _ = try OriginAddress(bucketURL) } catch { throw ValidationError("--bucket-url: \(error)") }
-            let others = [key, value, updatesRedis] + history + notify.names
-            guard collections.isEmpty, !update, updatesPort == nil, others.allSatisfy({ $0 == nil }) else {
-                throw ValidationError("--to edge takes --url, --bucket-url, --output and --force only")
-            }
         case .mirror:
             guard let url else { throw ValidationError("--to mirror needs --url, the address where clients reach it") }
             do { _ = try OriginAddress(url) } catch { throw ValidationError("--url: \(error)") }
             if key != nil || value != nil { throw ValidationError("--key and --value are not for mirror") }
             if update { throw ValidationError("--update is not for mirror, which is published again without it") }
-            if let updatesPort, !(1...65_535).contains(updatesPort) {
-                throw ValidationError("--updates is \(updatesPort), expected a port from 1 to 65535")
-            }
-            if let updatesRedis {
-                guard updatesPort != nil else { throw ValidationError("--updates-redis goes with --updates") }
-                // The message does not repeat the URL, because it may have a password.
-                guard RedisAddress(updatesRedis) != nil else {
-                    throw ValidationError("--updates-redis: expected redis://[:PASSWORD@]HOST[:PORT][/DATABASE]")
-                }
-            }
         case .layout(let layout):
-            if url != nil || !history.isEmpty || updatesPort != nil || updatesRedis != nil {
-                throw ValidationError("--url, --history, --updates and --updates-redis go with --to mirror")
-            }
+            if url != nil || !history.isEmpty { throw ValidationError("--url and --history go with --to mirror") }
             if !notify.names.isEmpty { throw ValidationError("--notify goes with --to mirror") }
             if update, !layout.isUpdatable {
                 throw ValidationError("--update is for firefox and application-services, not for \(layout.rawValue)")
@@ -177,30 +127,7 @@ struct ExportCommand: AsyncParsableCommand {
         switch form {
         case .layout(let layout): try export(to: target, layout)
         case .mirror: try await publish(to: target)
-        case .edge: try writeEdge(to: target)
         }
-    }
-
-    private func writeEdge(to folder: String) throws {
-        let rules = try EdgeRules(address: OriginAddress(url ?? ""), bucket: OriginAddress(bucketURL ?? ""))
-        for (name, text) in rules.files {
-            let path = "\(folder)/\(name)"
-            guard !force, let present = try FileStore.read(path, limit: Limits().configurationBytes) else { continue }
-            guard present == Bytes(utf8: text) else {
-                throw CommandFailure(
-                    .usage, "\(path): expected no such file, or the same, found another; replace it with --force")
-            }
-        }
-        try FileStore.makeDirectories(folder)
-        for (name, text) in rules.files {
-            try FileStore.replace("\(folder)/\(name)", with: Bytes(utf8: text))
-        }
-        let names = rules.files.map(\.name)
-        format.print(
-            "\(folder): \(names.joined(separator: ", "))",
-            .members([
-                "output": .string(folder), "layout": .string("edge"), "files": .array(names.map(JSONValue.string)),
-            ]))
     }
 
     private func export(to target: String, _ layout: ExportLayout) throws {
@@ -224,13 +151,12 @@ struct ExportCommand: AsyncParsableCommand {
         let older = history.isEmpty ? nil : try await BundleHistory(of: directory.path, in: history)
         let address = try OriginAddress(url ?? "")
         let target = try FileStore.absolute(folder)
-        let updates = updatesPort.map { MirrorUpdates(port: $0, redis: updatesRedis.flatMap(RedisAddress.init)) }
         let (report, told) = try await notify.telling(
             ofMirror: target, state: { try StaticMirror.published(in: target, address: address) },
             directory.configurationOrDefault(), file: directory.configurationPath
         ) {
             try await StaticMirror.publish(
-                collections, of: directory, to: target, address: address, history: older, updates: updates,
+                collections, of: directory, to: target, address: address, history: older,
                 softwareVersion: RSDump.version)
         }
         for note in report.notes { Console.error("rsdump: \(Console.visible(note))") }
@@ -251,13 +177,10 @@ struct ExportCommand: AsyncParsableCommand {
 enum ExportForm: ExpressibleByArgument, Equatable {
     case layout(ExportLayout)
     case mirror
-    case edge
 
     init?(argument: String) {
         if argument == "mirror" {
             self = .mirror
-        } else if argument == "edge" {
-            self = .edge
         } else if let layout = ExportLayout(rawValue: argument) {
             self = .layout(layout)
         } else {
@@ -265,5 +188,5 @@ enum ExportForm: ExpressibleByArgument, Equatable {
         }
     }
 
-    static var allValueStrings: [String] { ExportLayout.allCases.map(\.rawValue) + ["mirror", "edge"] }
+    static var allValueStrings: [String] { ExportLayout.allCases.map(\.rawValue) + ["mirror"] }
 }

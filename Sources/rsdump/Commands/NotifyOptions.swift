@@ -98,23 +98,9 @@ struct NotifyOptions: ParsableArguments {
             recipients, keeping: "\(folder)/\(StaticMirror.notificationsName)", change, state: state)
     }
 
-    /// Makes a change elsewhere and announces it to the targets.
-    ///
-    /// - Parameters:
-    ///   - path: the file that keeps what the targets know.
-    ///   - state: returns the state before the change and then the state after it. If the second call throws, nothing
-    ///     is announced yet.
-    func telling<Value>(
-        keeping path: String, state: () async throws -> Notifier.State,
-        _ configuration: @autoclosure () throws -> DumpsConfiguration, file: String, _ change: () async throws -> Value
-    ) async throws -> (Value, [Notifier.Outcome]) {
-        guard !names.isEmpty else { return (try await change(), []) }
-        return try await tell(recipients(configuration(), file: file), keeping: path, change, state: state)
-    }
-
     private func tell<Value>(
         _ recipients: [Notifier.Recipient], keeping path: String, _ change: () async throws -> Value,
-        state: () async throws -> Notifier.State
+        state: () throws -> Notifier.State
     ) async throws -> (Value, [Notifier.Outcome]) {
         let transport = AsyncHTTPClientTransport()
         let notifier = Notifier(
@@ -123,7 +109,7 @@ struct NotifyOptions: ParsableArguments {
             let answer = try await transport.post(body, by: request, limit: 0)
             return (answer.status, answer.headers)
         }
-        try notifier.begin(await state())
+        try notifier.begin(state())
         let result: Result<Value, any Error>
         do { result = .success(try await change()) } catch { result = .failure(error) }
         var outcomes: [Notifier.Outcome] = []

@@ -17,7 +17,7 @@ struct WatchCommand: AsyncParsableCommand {
         commandName: "watch",
         abstract: "Follow a server's update channel, and refresh the dumps on each change.",
         discussion: """
-            Holds a connection to the event stream at <server>/updates, which rsdump serve and a mirror with --updates \
+            Holds a connection to the event stream at <server>/updates, which rsdump serve and a mirror behind nginx \
             have, and prints what happens as JSON, one line each: "connected", "update" (with the server's timestamp \
             and the collections that changed), "pause", "disconnected", "refreshed", "executed", "failed". "time" is \
             in milliseconds since 1970.
@@ -126,7 +126,7 @@ struct WatchCommand: AsyncParsableCommand {
             guard error.category != .usage else { throw CommandFailure(error) }
             throw CommandFailure(
                 .unreachable,
-                "\(error); expected an update channel, which rsdump serve and a mirror with --updates have")
+                "\(error); expected an update channel, which rsdump serve and a mirror behind nginx have")
         }
     }
 }

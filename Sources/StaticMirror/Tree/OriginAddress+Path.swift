@@ -8,6 +8,4 @@ extension OriginAddress {
         }
         return String(url[slash...])
     }
-
-    var isPlainHTTP: Bool { url.hasPrefix("http://") }
 }

@@ -1,0 +1,44 @@
+"""nginx as the examples of this repository set it up. Each runs for as long as a `with` block does."""
+import nginx
+import rsdump
+
+EXAMPLES = rsdump.REPOSITORY / "Examples/nginx"
+
+
+class ExampleNginx(nginx.Nginx):
+    """Includes one of the examples, with what its user would change in it."""
+
+    MODULES = ""
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.origin = f"http://127.0.0.1:{self.port}"
+
+    def adapted(self, name, *changes):
+        text = (EXAMPLES / name).read_text()
+        for written, here in (("listen 80;", f"listen 127.0.0.1:{self.port};"), *changes):
+            assert written in text, written
+            text = text.replace(written, here)
+        return text
+
+    def configuration(self, user):
+        included = self.folder / "included.conf"
+        included.write_text(self.example())
+        # Which server and location has answered is in the log.
+        return (f"{self.MODULES}{user}\npid {self.folder}/nginx.pid;\nerror_log {self.folder}/error.log warn;\n"
+                f"worker_processes 1;\nevents {{ worker_connections 1024; }}\nhttp {{\n"
+                f"    log_format place '$server_port $uri';\n    access_log {self.folder}/places.log place;\n"
+                + "".join(f"    {kind}_temp_path {self.folder}/tmp-{kind};\n"
+                          for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+                + f"    include {included};\n}}\n")
+
+
+class BehindNginx(ExampleNginx):
+    """In front of `rsdump serve`. The server's port is `upstream_port`, whether it is there or not."""
+
+    def __init__(self, folder, upstream_port=None):
+        super().__init__(folder)
+        self.upstream_port = upstream_port or nginx.free_port()
+
+    def example(self):
+        return self.adapted("remote-settings.conf", ("server 127.0.0.1:8888;", f"server 127.0.0.1:{self.upstream_port};"))
