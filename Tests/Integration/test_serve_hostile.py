@@ -348,6 +348,20 @@ def test_a_flood_behind_a_slow_answer_needs_no_deep_stack(refreshed_sample):
             serving.__exit__()
 
 
+def test_who_waits_for_updates_takes_no_place_of_its_address(refreshed_sample):
+    """Of 88 connections, 66 may come from one address, without those that wait for updates."""
+    with Serving("--dumps", refreshed_sample.path, wrapper=("prlimit", "--nofile=600:600")) as serving:
+        with contextlib.ExitStack() as stack:
+            for _ in range(40):
+                stream = stack.enter_context(serving.connect("127.0.0.2"))
+                stream.sendall(request("", target="/v1/updates"))
+                assert statuses(stream.recv(1 << 12)) == [200]
+            ordinary = [stack.enter_context(serving.connect("127.0.0.2")) for _ in range(40)]
+            assert all(exchange(connection) == [200] for connection in ordinary)
+            assert all(is_open(connection) for connection in ordinary)
+            assert serving.metric("rsdump_connections ") == 81
+
+
 def test_connections_that_are_torn_down_leave_nothing(origin):
     for number in range(300):
         with origin.connect() as connection:

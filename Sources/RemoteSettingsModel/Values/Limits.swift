@@ -153,9 +153,10 @@ public struct ServerLimits: Sendable, Hashable {
     /// idle the longest. If none is idle, it replaces the one that has not taken its answer for the longest. If all are
     /// at work, it waits until one ends. The number is lower if the system allows fewer open files.
     public var connections = 16_384
-    /// Connections at once from one IPv4 address, or from one IPv6 network of 64 bits. A newcomer replaces an idle one
-    /// as above, and is refused if all are at work. At most three quarters of ``connections``.
-    public var connectionsPerAddress = 12_288
+    /// Connections at once from one IPv4 address, or from one IPv6 network of 64 bits, without those that wait for
+    /// updates. A newcomer replaces an idle one as above, and is refused if all are at work. At most three quarters of
+    /// ``connections``.
+    public var connectionsPerAddress = 1_024
     /// One header field with its name and value, in bytes. It also applies to the request line.
     public var headerFieldBytes = 8 << 10
     /// All header fields of a request, in bytes.
