@@ -173,11 +173,14 @@ public struct ServerLimits: Sendable, Hashable {
     public var idleSeconds = 75
     /// Seconds that the client may take to accept the next ``pieceBytes`` of an answer.
     public var stallSeconds = 30
-    /// The bytes of an answer that are sent to a client at once, and the least that it must accept in ``stallSeconds``.
-    public var pieceBytes = 256 << 10
-    /// The bytes of all pages for people that clients have not taken yet. Beyond them the answer is 503. A page is made
-    /// in memory for each client.
-    public var pageBytes = 64 << 20
+    /// The bytes of an answer that are read for a client at once, and the least that it must accept in
+    /// ``stallSeconds``. The next ones are read when it has accepted all of them.
+    public var pieceBytes = 64 << 10
+    /// The bytes in memory that belong to one client's answer each and that this client has not taken yet, for all
+    /// clients together. One IPv4 address or IPv6 network of 64 bits may have as many of them as nobody has. Beyond
+    /// that, pieces are of 8 KiB, which do not count, and what must be in memory until its end is answered with 503: a
+    /// page, a list, and a large file that is inflated.
+    public var untakenBytes = 32 << 20
     /// The work of a page that evaluates filters, in the steps of ``FilterLimits/steps``, for all its evaluations
     /// together. What exceeds it is left out, and the page says so.
     public var pageSteps = 2_000_000
