@@ -45,6 +45,9 @@ package final class Inflater {
         package let isEnd: Bool
     }
 
+    /// About the bytes of memory that zlib takes for one stream: its window of 32 KiB, and 7 KiB (`zconf.h`).
+    package static let memoryBytes = 40 << 10
+
     // On the heap, because zlib keeps a pointer to it.
     private let stream: UnsafeMutablePointer<z_stream>
 

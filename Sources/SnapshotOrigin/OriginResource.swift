@@ -114,6 +114,11 @@ package enum OriginContent: Sendable {
         self = entry.isDeflated ? .packed(entry) : .segments([entry.bytes])
     }
 
+    /// About the bytes of memory that ``Pieces`` take beside what they yield.
+    package var unpackingBytes: Int {
+        if case .packed = self { Inflater.memoryBytes } else { 0 }
+    }
+
     /// The number of bytes, uncompressed.
     package var count: Int {
         switch self {
@@ -130,6 +135,8 @@ package enum OriginContent: Sendable {
     /// Yields the pieces of a content. Not shared between threads.
     package final class Pieces {
         private var segments: ArraySlice<Bytes> = []
+        /// What is left of a slice that was too long.
+        private var rest: Bytes?
         private var unpacking: PackedEntry.Unpacking?
         private var left: Int
 
@@ -144,11 +151,16 @@ package enum OriginContent: Sendable {
         /// The next bytes; `nil` at the end. Stored content comes in its slices, deflated content in pieces of at most
         /// 64 KiB.
         ///
+        /// - Parameter most: the most bytes to return, at least 1.
         /// - Throws: `BundleError` if the deflate stream is damaged, or if its length differs from that in its
         ///   directory entry.
-        package func next() throws(BundleError) -> Bytes? {
-            guard let unpacking else { return segments.popFirst() }
-            var piece = [UInt8](repeating: 0, count: min(64 << 10, left + 1))
+        package func next(atMost most: Int = .max) throws(BundleError) -> Bytes? {
+            guard let unpacking else {
+                guard let segment = rest ?? segments.popFirst() else { return nil }
+                rest = segment.count > most ? segment[most..<segment.count] : nil
+                return segment[0..<min(most, segment.count)]
+            }
+            var piece = [UInt8](repeating: 0, count: min(64 << 10, most, left + 1))
             let count = try unpacking.next(into: &piece)
             guard count <= left, count > 0 || left == 0 else {
                 throw BundleError(

@@ -76,7 +76,7 @@ package final class Metrics: Sendable {
 
     func updateLeftOut(_ kind: UpdateProtocol) { counters.withLock { $0.streams[kind, default: .init()].leftOut += 1 } }
 
-    func text(_ state: ServedState) -> String {
+    func text(_ state: ServedState, untakenBytes: Int) -> String {
         let counters = counters.withLock { $0 }
         var text = ""
         func family(_ name: String, _ type: String, _ help: String, _ samples: [(labels: String, value: Int)]) {
@@ -99,6 +99,9 @@ package final class Metrics: Sendable {
         family(
             "rsdump_connections_accepted_total", "counter", "Connections since the start.",
             [("", accepted.load(ordering: .relaxed))])
+        family(
+            "rsdump_untaken_bytes", "gauge", "Bytes in memory of answers that clients have not taken yet.",
+            [("", untakenBytes)])
         family(
             "rsdump_reloads_total", "counter", "Times that changed bundles were taken up.",
             [("", reloads.load(ordering: .relaxed))])

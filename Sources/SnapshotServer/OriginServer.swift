@@ -88,6 +88,7 @@ package struct OriginServer: Sendable {
             report: { logger.warning("\($0)") })
         let metrics = Metrics()
         let updates = UpdateHub(limits.server, metrics: metrics)
+        let turns = RequestTurns()
         let state = StateBox(announcingTo: updates)
         let (ports, port) = AsyncStream<Int>.makeStream()
         let loading = LoadingService(
@@ -97,9 +98,10 @@ package struct OriginServer: Sendable {
         let responder = Responder(
             state: state, metrics: metrics, pages: ServedPages(directory: directory),
             demo: publish.map { DemoControl(loader: loader, state: state, publish: $0) }, limits: limits.server,
-            now: now, logsRequests: configuration.logsRequests, report: { logger.info("\($0)") })
+            untaken: UntakenBytes(limit: limits.server.untakenBytes), turns: turns, now: now,
+            logsRequests: configuration.logsRequests, report: { logger.info("\($0)") })
         let application = Application(
-            responder: responder, server: try channels(metrics, updates),
+            responder: responder, server: try channels(metrics, updates, turns),
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port), serverName: "rsdump", backlog: 1024,
                 availableConnectionsDelegate: MaximumAvailableConnections(limits.server.connections, logger: .silent)),
@@ -137,9 +139,11 @@ package struct OriginServer: Sendable {
         return try OriginAddress("http\(configuration.tls == nil ? "" : "s")://\(host):\(port)")
     }
 
-    private func channels(_ metrics: Metrics, _ updates: UpdateHub) throws(ServerError) -> HTTPServerBuilder {
+    private func channels(
+        _ metrics: Metrics, _ updates: UpdateHub, _ turns: RequestTurns
+    ) throws(ServerError) -> HTTPServerBuilder {
         let (limits, now, logger) = (limits.server, now, logger)
-        let (table, turns) = (ConnectionTable(limits), RequestTurns())
+        let table = ConnectionTable(limits)
         let logsRequests = configuration.logsRequests
         let plain = HTTPServerBuilder { responder in
             GuardedChannel(responder, limits) { size, isForHTTP in

@@ -3,15 +3,11 @@ import Hummingbird
 import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotPage
-import Locks
 
 /// The page for people, made from the state that is served.
 struct ServedPages: Sendable {
     /// The dumps directory. Its `dumps.yaml` says what is pinned.
     let directory: DumpsDirectory
-
-    /// The pages that clients have not taken yet. Each of them is in memory.
-    let untaken = UntakenBytes()
 
     private let page = OriginPage()
 
@@ -49,34 +45,6 @@ struct ServedPages: Sendable {
         if let until = pin.until { text += " until \(Pin.dateText(until))" }
         if let reason = pin.reason { text += ": \(reason)" }
         return text
-    }
-}
-
-/// Counts the bytes that were made for clients and that they have not taken yet.
-final class UntakenBytes: Sendable {
-    /// Some of the bytes. They count until this object is released.
-    final class Part: Sendable {
-        private let whole: UntakenBytes
-        private let count: Int
-
-        fileprivate init(_ count: Int, of whole: UntakenBytes) {
-            self.whole = whole
-            self.count = count
-        }
-
-        deinit { whole.count.withLock { [count] in $0 -= count } }
-    }
-
-    private let count = Mutex(0)
-
-    /// - Returns: `nil` if the total would exceed `limit`. If the count is 0, any number may be added.
-    func add(_ bytes: Int, limit: Int) -> Part? {
-        let fits = count.withLock { count in
-            guard count == 0 || bytes <= limit - min(count, limit) else { return false }
-            count = count.saturatingAdding(bytes)
-            return true
-        }
-        return fits ? Part(bytes, of: self) : nil
     }
 }
 

@@ -66,11 +66,6 @@ def wrk(url, seconds, gzip=False):
         r"Latency\s+\S+\s+\S+\s+(\S+)", text)[1]
 
 
-def memory(pid, field="VmRSS"):
-    status = pathlib.Path(f"/proc/{pid}/status").read_text()
-    return int(re.search(rf"{field}:\s+(\d+)", status)[1]) / 1024
-
-
 def static_files(folder, serving, paths):
     """The answers of the server as files, with gzip beside them where it offers that."""
     for name, (path, gzip) in paths.items():
@@ -98,16 +93,17 @@ def start_nginx(folder):
 def idle(serving, count):
     """Memory for each of so many connections that do nothing, and the time of an answer meanwhile."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-    before = memory(serving.process.pid)
+    before = serving.memory()
     connections = []
-    for _ in range(count):
-        connections.append(serving.connect())
+    for number in range(count):
+        # No address may have many.
+        connections.append(serving.connect(f"127.0.1.{1 + number % 250}"))
     while serving.metric("rsdump_connections ") < count:
         time.sleep(0.1)
     start = time.perf_counter()
     serving.ask("/v1/")
     elapsed = (time.perf_counter() - start) * 1000
-    after = memory(serving.process.pid)
+    after = serving.memory()
     for connection in connections:
         connection.close()
     return before, after, elapsed
@@ -161,8 +157,7 @@ def report(arguments, serving, url, kinto, paths):
         slow = wrk(kinto.url.removesuffix("/v1") + path, arguments.seconds, gzip)[0]
         print(f"| {name}, {size:,} bytes{' of gzip' if gzip else ''} | {ours[0]:,.0f} | {ours[1]} | {ours[2]} | {ours[3]} "
               f"| {theirs[0]:,.0f} | {theirs[1]} | {theirs[2]} | {ours[0] / theirs[0]:.2f} | {slow:,.1f} |", flush=True)
-    pid = serving.process.pid
-    print(f"\nResident after this: {memory(pid):.1f} MiB, at most {memory(pid, 'VmHWM'):.1f} MiB.", flush=True)
+    print(f"\nResident after this: {serving.memory():.1f} MiB, at most {serving.memory('VmHWM'):.1f} MiB.", flush=True)
     before, after, elapsed = idle(serving, 10_000)
     print(f"10,000 idle connections: {after - before:.1f} MiB more, {(after - before) / 10:.1f} KiB each; "
           f"an answer took {elapsed:.1f} ms meanwhile.", flush=True)
@@ -174,7 +169,7 @@ def report(arguments, serving, url, kinto, paths):
             wrk(serving.url + paths[name][0], 6, gzip)
             index += 1
             if index % 10 == 0:
-                print(f"| {time.time() - began:.0f} | {memory(pid):.1f} |", flush=True)
+                print(f"| {time.time() - began:.0f} | {serving.memory():.1f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -179,11 +179,6 @@ def measure_return(streams, pipes_of):
             print(f"| {name} | {busiest(times)} | {times[streams // 2] - down:.1f} s; {times[-1] - down:.1f} s |")
 
 
-def memory(process):
-    status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
-    return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1])
-
-
 def percentile(values, part):
     return sorted(values)[min(len(values) - 1, int(len(values) * part))]
 
@@ -228,11 +223,11 @@ def main():
     with Serving("--demo") as serving, contextlib.ExitStack() as stack:
         for _ in range(50):
             serving.ask("/v2/")
-        before = memory(serving.process)
+        before = serving.memory()
         pipes = pipes_of(serving, hold, stack, arguments.push)
         seconds = max(pipe.recv()[0] for pipe in pipes)
         time.sleep(2)
-        kibibytes = (memory(serving.process) - before) / arguments.streams
+        kibibytes = (serving.memory() - before) * 1024 / arguments.streams
         name = "push" if arguments.push else "event-stream"
         found = serving.metric(f'rsdump_update_streams{{protocol="{name}"}}')
         assert found == arguments.streams, f"{found} connections wait, expected {arguments.streams}"

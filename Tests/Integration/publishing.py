@@ -1,4 +1,7 @@
 """A small team that publishes: sources of two collections, keys, and the directory of dumps."""
+import base64
+import random
+
 import rsdump
 from dumps import Dumps
 
@@ -34,3 +37,28 @@ class Team:
     @property
     def kept(self):
         return self.dumps.path / ".rsdump/notify.json"
+
+
+class LargeFiles:
+    """Dumps with two attachments that are too large to be kept in memory, one of which the bundle deflates, and with 1.1 MB of
+    records. `targets` are the paths at which a server has them, `files` what is behind those of the attachments."""
+
+    def __init__(self, path, size=20_000_000):
+        team = Team(path)
+        sources = path / "sources/main"
+        noise = random.Random(1).randbytes(size)
+        self.files = {"stored": noise, "deflated": base64.b64encode(noise)[:size]}
+        for name, content in self.files.items():
+            (sources / f"{name}.bin").write_bytes(content)
+        (sources / "files.yaml").write_text(
+            "records:\n" + "".join(f"- {{id: {name}, attachment: {name}.bin}}\n" for name in self.files))
+        (sources / "many.yaml").write_text(
+            "records:\n" + "".join(f"- {{id: r{number}, text: {'x' * 500}}}\n" for number in range(2_000)))
+        team.publish()
+        self.dumps = team.dumps
+        locations = {each["id"]: each["attachment"]["location"] for each in self.dumps.bundle("main/files").records}
+        self.targets = {name: f"/attachments/{location}" for name, location in locations.items()} | {
+            "changeset": "/v1/buckets/main/collections/many/changeset?_expected=0",
+            # Made for each client that asks.
+            "list": "/v1/buckets/main/collections/many/records?_sort=id",
+        }

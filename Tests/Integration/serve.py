@@ -2,6 +2,7 @@
 import dataclasses
 import http.client
 import json
+import pathlib
 import re
 import socket
 import subprocess
@@ -73,6 +74,11 @@ class Serving:
         bucket, collection = name.split("/")
         query = {"_expected": 0, **query}
         return self.ask(f"/{version}/buckets/{bucket}/collections/{collection}/changeset?" + urllib.parse.urlencode(query))
+
+    def memory(self, field="VmRSS"):
+        """Of the whole process, in MiB; `VmHWM` is the most that it had."""
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.search(rf"{field}:\s+(\d+)", status)[1]) / 1024
 
     def connect(self, source=None):
         """`source` is the client's address: all of 127/8 are this machine's."""

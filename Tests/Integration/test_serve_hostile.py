@@ -15,6 +15,7 @@ import urllib.parse
 
 import pytest
 
+from publishing import LargeFiles
 from serve import Serving, drain
 from updates import CLOSE, TEXT, WebSocket
 
@@ -346,6 +347,104 @@ def test_a_flood_behind_a_slow_answer_needs_no_deep_stack(refreshed_sample):
             assert serving.process.poll() is None
         finally:
             serving.__exit__()
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    return LargeFiles(tmp_path_factory.mktemp("large"))
+
+
+@pytest.fixture
+def large_origin(large):
+    with Serving("--dumps", large.dumps.path) as serving:
+        yield serving
+        assert serving.process.poll() is None
+
+
+def take_nothing(serving, target, count, addresses, stack):
+    """So many clients that ask, and whose system alone has taken something when this returns."""
+    before = serving.metric("rsdump_requests_total")
+    connections = []
+    for number in range(count):
+        connection = stack.enter_context(serving.connect(f"127.4.0.{1 + number % addresses}"))
+        connection.sendall(request("", target=target))
+        connections.append(connection)
+    wait_for(serving, lambda: serving.metric("rsdump_requests_total") >= before + count)
+    for connection in connections:
+        assert connection.recv(1, socket.MSG_PEEK)
+    return connections
+
+
+def read_slowly(connection, size, rate):
+    """The body of one answer, at so many bytes a second."""
+    received = b""
+    while b"\r\n\r\n" not in received:
+        received += connection.recv(1 << 10)
+    body = received.split(b"\r\n\r\n", 1)[1]
+    began = time.monotonic()
+    while len(body) < size and (piece := connection.recv(1 << 12)):
+        body += piece
+        time.sleep(max(0, began + len(body) / rate - time.monotonic()))
+    return body
+
+
+@pytest.mark.parametrize("name", ["stored", "deflated"])
+def test_clients_that_take_nothing_of_a_large_file_cost_little(large, large_origin, name):
+    """Each of them once had two pieces of 256 KiB in memory. Now what they hold is bounded for all together, and whoever
+    does take something gets it, even slowly, and even from the address that holds the most."""
+    target, content = large.targets[name], large.files[name]
+    assert large_origin.ask(target).body == content
+    before = large_origin.memory()
+    with contextlib.ExitStack() as stack:
+        takers = take_nothing(large_origin, target, 600, 3, stack)
+        assert large_origin.memory() - before < 80
+        # All of it is in use, and some is left for who comes from elsewhere.
+        assert 16 << 20 < large_origin.metric("rsdump_untaken_bytes ") < 32 << 20
+        assert large_origin.ask(target).body == content
+        for source in ("127.0.0.1", "127.4.0.1"):
+            slow = stack.enter_context(large_origin.connect(source))
+            slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+            # Ranges of what is stored are read in pieces as well, and need no memory of their own.
+            asked = large.targets["stored"]
+            slow.sendall(request("Range: bytes=100-300099\r\nConnection: close\r\n", target=asked))
+            assert read_slowly(slow, 300_000, 100_000) == large.files["stored"][100:300_100]
+        assert large_origin.metric('rsdump_refused_total{reason="slow-reader"}') == 0
+        for taker in takers:
+            taker.close()
+    wait_for_no_connections(large_origin)
+    assert large_origin.metric("rsdump_untaken_bytes ") == 0
+
+
+def test_lists_that_nobody_takes_have_a_bound(large, large_origin):
+    """A list is made for the client that asks, and is in memory until it has taken it."""
+    target = large.targets["list"]
+    whole = large_origin.ask(target).body
+    with contextlib.ExitStack() as stack:
+        takers = take_nothing(large_origin, target, 60, 2, stack)
+        found = [statuses(taker.recv(1 << 10, socket.MSG_PEEK))[0] for taker in takers]
+        assert set(found) == {200, 503}
+        assert large_origin.metric("rsdump_untaken_bytes ") < 32 << 20
+        refused = takers[found.index(503)].recv(1 << 12)
+        assert b"\r\nRetry-After: 1\r\n" in refused and b"Too many answers have not been taken yet" in refused
+        # Another address gets its list, and the same one gets what needs no memory of its own.
+        assert large_origin.ask(target).body == whole
+        changeset = stack.enter_context(large_origin.connect("127.4.0.1"))
+        changeset.sendall(request("Connection: close\r\n", target=large.targets["changeset"]))
+        assert statuses(drain(changeset)) == [200]
+
+
+def test_who_waits_for_updates_takes_no_place_of_its_address(refreshed_sample):
+    """Of 88 connections, 66 may come from one address, without those that wait for updates."""
+    with Serving("--dumps", refreshed_sample.path, wrapper=("prlimit", "--nofile=600:600")) as serving:
+        with contextlib.ExitStack() as stack:
+            for _ in range(40):
+                stream = stack.enter_context(serving.connect("127.0.0.2"))
+                stream.sendall(request("", target="/v1/updates"))
+                assert statuses(stream.recv(1 << 12)) == [200]
+            ordinary = [stack.enter_context(serving.connect("127.0.0.2")) for _ in range(40)]
+            assert all(exchange(connection) == [200] for connection in ordinary)
+            assert all(is_open(connection) for connection in ordinary)
+            assert serving.metric("rsdump_connections ") == 81
 
 
 def test_connections_that_are_torn_down_leave_nothing(origin):

@@ -141,22 +141,6 @@ import Testing
         #expect(target.query.map(String.init) == query)
     }
 
-    @Test func `Pages that nobody takes have an end`() throws {
-        let untaken = UntakenBytes()
-        var parts: [UntakenBytes.Part] = []
-        for _ in 0..<10 { parts.append(try #require(untaken.add(10, limit: 100))) }
-        #expect(untaken.add(1, limit: 100) == nil)
-        parts.removeLast()
-        #expect(untaken.add(11, limit: 100) == nil)
-        var part = untaken.add(10, limit: 100)
-        #expect(part != nil && untaken.add(1, limit: 100) == nil)
-        part = nil
-        parts = []
-        // A page that is larger than the limit is sent if it is the only one.
-        part = untaken.add(1000, limit: 100)
-        #expect(part != nil && untaken.add(1, limit: 100) == nil)
-    }
-
     @Test func `An IPv6 network is one client, and an IPv4 address has one form`() throws {
         func network(_ address: String) throws -> UInt64 {
             ConnectionTable.network(try SocketAddress(ipAddress: address, port: 1))

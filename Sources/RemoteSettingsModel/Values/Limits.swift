@@ -155,9 +155,10 @@ public struct ServerLimits: Sendable, Hashable {
     /// idle the longest. If none is idle, it replaces the one that has not taken its answer for the longest. If all are
     /// at work, it waits until one ends. The number is lower if the system allows fewer open files.
     public var connections = 16_384
-    /// Connections at once from one IPv4 address, or from one IPv6 network of 64 bits. A newcomer replaces an idle one
-    /// as above, and is refused if all are at work. At most three quarters of ``connections``.
-    public var connectionsPerAddress = 12_288
+    /// Connections at once from one IPv4 address, or from one IPv6 network of 64 bits, without those that wait for
+    /// updates. A newcomer replaces an idle one as above, and is refused if all are at work. At most three quarters of
+    /// ``connections``.
+    public var connectionsPerAddress = 1_024
     /// One header field with its name and value, in bytes. It also applies to the request line.
     public var headerFieldBytes = 8 << 10
     /// All header fields of a request, in bytes.
@@ -174,11 +175,14 @@ public struct ServerLimits: Sendable, Hashable {
     public var idleSeconds = 75
     /// Seconds that the client may take to accept the next ``pieceBytes`` of an answer.
     public var stallSeconds = 30
-    /// The bytes of an answer that are sent to a client at once, and the least that it must accept in ``stallSeconds``.
-    public var pieceBytes = 256 << 10
-    /// The bytes of all pages for people that clients have not taken yet. Beyond them the answer is 503. A page is made
-    /// in memory for each client.
-    public var pageBytes = 64 << 20
+    /// The bytes of an answer that are read for a client at once, and the least that it must accept in
+    /// ``stallSeconds``. The next ones are read when it has accepted all of them.
+    public var pieceBytes = 64 << 10
+    /// The bytes in memory that belong to one client's answer each and that this client has not taken yet, for all
+    /// clients together. One IPv4 address or IPv6 network of 64 bits may have as many of them as nobody has. Beyond
+    /// that, pieces are of 8 KiB, which do not count, and what must be in memory until its end is answered with 503: a
+    /// page, a list, and a large file that is inflated.
+    public var untakenBytes = 32 << 20
     /// Connections at once that wait for updates, from all clients. They are part of ``connections``, and at most three
     /// quarters of them. If there is no room for a client, it is asked to come back later.
     public var updateStreams = 12_288

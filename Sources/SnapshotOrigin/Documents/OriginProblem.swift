@@ -42,6 +42,9 @@ package struct OriginProblem: Error, Hashable {
     /// The answer while an origin is still reading its bundles.
     package static let notReady = OriginProblem(
         503, errno: 201, "Service Unavailable", "The snapshots are being read and verified; try again in a moment.")
+    /// The answer while clients have not taken too many answers yet.
+    package static let busy = OriginProblem(
+        503, errno: 201, "Service Unavailable", "Too many answers have not been taken yet; try again in a moment.")
 
     static func invalid(_ parameter: String, _ description: String) -> OriginProblem {
         OriginProblem(

@@ -11,12 +11,12 @@ import SnapshotPage
 struct Responder: HTTPResponder {
     /// What is known about a request apart from its head.
     struct Context: InitializableFromSource {
-        /// Whether the client is on this machine.
-        let isLoopback: Bool
+        let channel: any Channel
 
-        init(source: ApplicationRequestContextSource) {
-            isLoopback = source.channel.remoteAddress?.isLoopback ?? false
-        }
+        init(source: ApplicationRequestContextSource) { channel = source.channel }
+
+        /// Whether the client is on this machine.
+        var isLoopback: Bool { channel.remoteAddress?.isLoopback ?? false }
     }
 
     let state: StateBox
@@ -24,6 +24,8 @@ struct Responder: HTTPResponder {
     let pages: ServedPages
     let demo: DemoControl?
     let limits: ServerLimits
+    let untaken: UntakenBytes
+    let turns: RequestTurns
     /// The time of day.
     let now: @Sendable () -> Timestamp
     let logsRequests: Bool
@@ -31,11 +33,24 @@ struct Responder: HTTPResponder {
 
     private typealias Answer = (route: ServerRoute, response: Response)
 
+    /// An answer, or the work that leads to it.
+    private enum Beginning {
+        case ready(Answer)
+        case slow(forPeople: Bool = false, () async -> Answer)
+    }
+
+    // What this function and those that it awaits keep in their frames stays in memory as long as the connection.
+    // Everything quick is therefore in functions that are not asynchronous.
     func respond(to request: Request, context: Context) async -> Response {
-        let target = RequestTarget(request.head.path ?? "/")
-        var (route, response) = await answer(request, target, context)
+        switch begin(request, context) {
+        case .ready(let answer): finished(answer, request)
+        case .slow(let isForPeople, let work): finished(await slowly(forPeople: isForPeople, work), request)
+        }
+    }
+
+    private func finished(_ answer: Answer, _ request: Request) -> Response {
         // If a bundle was shortened, the bytes just read from it may be zeros.
-        if state.isDamaged { (route, response) = notReady() }
+        var (route, response) = state.isDamaged ? tryAgain(.notReady) : answer
         if request.method == .head { response = response.createHeadResponse() }
         let length = response.body.contentLength ?? 0
         metrics.answered(route, status: response.status.code, bytes: length)
@@ -45,19 +60,20 @@ struct Responder: HTTPResponder {
         return response
     }
 
-    private func answer(_ request: Request, _ target: RequestTarget, _ context: Context) async -> Answer {
-        guard [.get, .head, .post].contains(request.method) else { return problem(.methodNotAllowed) }
-        guard let state = state.current else { return notReady() }
+    private func begin(_ request: Request, _ context: Context) -> Beginning {
+        guard [.get, .head, .post].contains(request.method) else { return .ready(problem(.methodNotAllowed)) }
+        guard let state = state.current else { return .ready(tryAgain(.notReady)) }
+        let target = RequestTarget(request.head.path ?? "/")
         if request.method == .post {
-            guard target.path == "/demo/publish", let demo else { return problem(.methodNotAllowed) }
-            return (.page, await demo.answer(request, isLoopback: context.isLoopback, now: now()))
+            guard target.path == "/demo/publish", let demo else { return .ready(problem(.methodNotAllowed)) }
+            return .slow { (.page, await demo.answer(request, isLoopback: context.isLoopback, now: now())) }
         }
         if target.path == "/metrics" {
             let headers: HTTPFields = [
                 .contentType: "text/plain; version=0.0.4; charset=utf-8", .cacheControl: "no-store",
             ]
-            let text = ByteBuffer(string: metrics.text(state))
-            return (.metrics, Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: text)))
+            let text = ByteBuffer(string: metrics.text(state, untakenBytes: untaken.total))
+            return .ready((.metrics, Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: text))))
         }
         if target.isForEventStream {
             // The connection's guard answers GET.
@@ -65,44 +81,49 @@ struct Responder: HTTPResponder {
             for (name, value) in EventStreamHandler.headers {
                 if let name = HTTPField.Name(name) { headers[name] = value }
             }
-            return (.updates, Response(status: .ok, headers: headers))
+            return .ready((.updates, Response(status: .ok, headers: headers)))
         }
         if target.isForPush {
             // The connection's guard answers a WebSocket handshake.
             let headers: HTTPFields = [
                 .upgrade: "websocket", .connection: "upgrade", .secWebSocketVersion: "13", .cacheControl: "no-store",
             ]
-            return (.updates, Response(status: .upgradeRequired, headers: headers))
+            return .ready((.updates, Response(status: .upgradeRequired, headers: headers)))
         }
-        if let answer = await api(state, request, target) { return answer }
-        let page = await slowly(forPeople: true) {
-            await pages.answer(
-                state, target, acceptsHTML: request.headers.accepts("text/html"), now: now())
-        }
-        guard let page else { return problem(.notFound, variesByAccept: true) }
-        guard let response = pageResponse(page) else { return notReady() }
-        return (.page, response)
-    }
-
-    /// - Returns: `nil` if the path does not belong to the API.
-    private func api(_ state: ServedState, _ request: Request, _ target: RequestTarget) async -> Answer? {
+        let client = Recipient(channel: context.channel, untaken: untaken, turns: turns, limits: limits)
         let prepared: PreparedAnswer
         do {
             prepared = try state.origin.prepare(path: target.path, query: target.query, now: now())
         } catch {
             report("\(error)")
-            return problem(.failed)
+            return .ready(problem(.failed))
         }
-        guard case .making = prepared else { return answer(request, prepared, of: state) }
-        return await slowly { answer(request, prepared, of: state) }
+        if case .making = prepared {
+            return .slow { answer(request, prepared, of: state, to: client) ?? problem(.notFound) }
+        }
+        if let answer = answer(request, prepared, of: state, to: client) { return .ready(answer) }
+        return .slow(forPeople: true) { await page(request, target, of: state, to: client) }
     }
 
-    private func answer(_ request: Request, _ prepared: PreparedAnswer, of state: ServedState) -> Answer? {
+    private func page(
+        _ request: Request, _ target: RequestTarget, of state: ServedState, to client: Recipient
+    ) async -> Answer {
+        let page = await pages.answer(state, target, acceptsHTML: request.headers.accepts("text/html"), now: now())
+        guard let page else { return problem(.notFound, variesByAccept: true) }
+        guard let response = Response(page, to: client) else { return tryAgain(.busy) }
+        return (.page, response)
+    }
+
+    /// - Returns: `nil` if the path does not belong to the API.
+    private func answer(
+        _ request: Request, _ prepared: PreparedAnswer, of state: ServedState, to client: Recipient
+    ) -> Answer? {
         do throws(BundleError) {
             switch try prepared.answer() {
             case .unknown: return nil
             case .resource(let resource):
-                return (.origin(resource.route), try response(state.responses, resource, request))
+                let found = try response(state.responses, resource, request, to: client)
+                return found.map { (.origin(resource.route), $0) } ?? tryAgain(.busy, resource.route)
             case .problem(let found, let route): return problem(found, route)
             case .redirect(let url, let route):
                 var headers = HTTPFields.api(.seconds(60))
@@ -117,9 +138,10 @@ struct Responder: HTTPResponder {
         }
     }
 
+    /// - Returns: `nil` if clients have not taken too much yet.
     private func response(
-        _ responses: ResponseCache, _ resource: OriginResource, _ request: Request
-    ) throws(BundleError) -> Response {
+        _ responses: ResponseCache, _ resource: OriginResource, _ request: Request, to client: Recipient
+    ) throws(BundleError) -> Response? {
         let range = resource.allowsRanges ? request.headers[.range] : nil
         var chosen: ResponseCache.Representation?
         if range == nil, resource.hasGzip, request.headers.acceptsGzip {
@@ -128,21 +150,22 @@ struct Responder: HTTPResponder {
         if chosen == nil { chosen = try responses.representation(of: resource, isGzip: false) }
         guard let chosen else { return problem(.failed).response }
         if request.headers.isNotModified(tag: chosen.tag, lastModified: resource.lastModified) {
-            var headers = chosen.response.headers
+            var headers = chosen.headers
             for name in [.contentType, .contentLength, .contentEncoding] as [HTTPField.Name] { headers[name] = nil }
             return Response(status: .notModified, headers: headers)
         }
         guard let range, request.method == .get,
             request.headers.allowsRange(tag: chosen.tag, lastModified: resource.lastModified)
-        else { return chosen.response }
+        else { return chosen.response(to: client) }
         let size = chosen.content.count
         switch ByteRange(range, size: size) {
-        case .whole: return chosen.response
+        case .whole: return chosen.response(to: client)
         case .part(let part):
-            var headers = chosen.response.headers
+            guard let body = chosen.body(part, to: client) else { return nil }
+            var headers = chosen.headers
             headers[.contentLength] = "\(part.count)"
             headers[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(size)"
-            return Response(status: .partialContent, headers: headers, body: chosen.body(part, limits))
+            return Response(status: .partialContent, headers: headers, body: body)
         case .unsatisfiable:
             var headers = HTTPFields.api(.none)
             headers[.contentRange] = "bytes */\(size)"
@@ -161,16 +184,9 @@ struct Responder: HTTPResponder {
         return (.origin(route), Response(status: .init(code: problem.code), headers: headers, body: body))
     }
 
-    /// - Returns: `nil` if clients have not taken too many pages yet.
-    private func pageResponse(_ page: PageAnswer) -> Response? {
-        guard case .bytes(let bytes) = page.body else { return Response(page, limits, holding: nil) }
-        guard let held = pages.untaken.add(bytes.count, limit: limits.pageBytes) else { return nil }
-        return Response(page, limits, holding: held)
-    }
-
-    /// The answer while the bundles are being read and verified, before there is anything to serve.
-    private func notReady() -> Answer {
-        var answer = problem(.notReady)
+    /// 503, for a moment.
+    private func tryAgain(_ reason: OriginProblem, _ route: OriginRoute = .unknown) -> Answer {
+        var answer = problem(reason, route)
         answer.response.headers[.retryAfter] = "1"
         return answer
     }
@@ -196,20 +212,21 @@ package struct RequestTarget {
 }
 
 extension Response {
-    /// - Parameter held: kept until the body is sent.
-    fileprivate init(_ page: PageAnswer, _ limits: ServerLimits, holding held: (any Sendable)?) {
-        let content: OriginContent
+    /// - Returns: `nil` if clients have not taken too much yet.
+    fileprivate init?(_ page: PageAnswer, to client: Recipient) {
+        let (content, isForOneClient): (OriginContent, Bool)
         switch page.body {
-        case .bytes(let bytes): content = .segments([bytes])
+        case .bytes(let bytes): (content, isForOneClient) = (.segments([bytes]), true)
         case .attachment(let digest, let bundle, _):
             // The page has just looked up the file.
-            content = (try? OriginContent(digest, of: bundle)) ?? .segments([])
+            (content, isForOneClient) = ((try? OriginContent(digest, of: bundle)) ?? .segments([]), false)
+        }
+        guard let body = content.body(0..<content.count, to: client, isForOneClient: isForOneClient) else {
+            return nil
         }
         var headers = HTTPFields()
         for header in page.headers { if let name = HTTPField.Name(header.name) { headers[name] = header.value } }
-        self.init(
-            status: .init(code: page.status), headers: headers,
-            body: content.body(0..<content.count, limits, holding: held))
+        self.init(status: .init(code: page.status), headers: headers, body: body)
     }
 }
 

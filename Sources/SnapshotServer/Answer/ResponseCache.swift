@@ -1,22 +1,25 @@
 import CMappedFaults
 import HTTPTypes
 import Hummingbird
+import NIOCore
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotOrigin
 import Locks
 
-/// The responses to the resources of one state.
+/// What the responses to the resources of one state are made of.
 ///
-/// The first request for a response makes it, and all later ones share it. So a request copies no body, and writes no
-/// header line but `Date`.
+/// The first request for a resource makes it, and all later ones share it. So a request copies no body that is kept,
+/// and writes no header line but `Date`.
 final class ResponseCache: Sendable {
     /// One form of a resource: plain or compressed.
     struct Representation: Sendable {
-        /// The answer to a plain `GET`.
-        let response: Response
+        /// The headers of the answer to a plain `GET`.
+        let headers: HTTPFields
         let content: OriginContent
+        /// Whether the content was made for one client, and is in memory until that client has taken it.
+        let isForOneClient: Bool
         /// The body, if it is small enough to be kept.
         let buffer: ByteBuffer?
     }
@@ -51,15 +54,12 @@ final class ResponseCache: Sendable {
         } else {
             content = resource.content
         }
-        // A body that is not kept is made anew for each client, and is in memory until the client takes it.
-        let isSmall = content.count <= (resource.isKept ? limits.keptBodyBytes : limits.pieceBytes)
+        let isSmall = content.count <= (resource.isKept ? limits.keptBodyBytes : UntakenBytes.uncounted)
         let hasRoom = kept.withLock { $0.bytes + content.count <= limits.keptBytes }
         let buffer = isSmall && (hasRoom || !resource.isKept) ? try content.buffer() : nil
-        let body = buffer.map(ResponseBody.init(byteBuffer:)) ?? content.body(0..<content.count, limits)
         let made = Representation(
-            response: Response(
-                status: .ok, headers: resource.headers(isGzip: isGzip, length: content.count), body: body),
-            content: content, buffer: buffer)
+            headers: resource.headers(isGzip: isGzip, length: content.count), content: content,
+            isForOneClient: !resource.isKept, buffer: buffer)
         guard resource.isKept else { return made }
         return kept.withLock { kept in
             // Two requests may have made it at the same time.
@@ -71,15 +71,34 @@ final class ResponseCache: Sendable {
     }
 }
 
+/// The client that an answer is for.
+struct Recipient: Sendable {
+    let channel: any Channel
+    let untaken: UntakenBytes
+    let turns: RequestTurns
+    let limits: ServerLimits
+
+    /// - Returns: `nil` if too many bytes are held for clients already.
+    func holding(_ bytes: Int) -> UntakenBytes.Part? {
+        untaken.add(bytes, for: ConnectionTable.network(channel.remoteAddress))
+    }
+}
+
 extension ResponseCache.Representation {
     /// The entity tag, with its quotation marks.
-    var tag: String { response.headers[.eTag] ?? "" }
+    var tag: String { headers[.eTag] ?? "" }
 
-    func body(_ range: Range<Int>, _ limits: ServerLimits) -> ResponseBody {
+    /// The answer to a plain `GET`; `nil` if clients have not taken too much yet.
+    func response(to client: Recipient) -> Response? {
+        body(0..<content.count, to: client).map { Response(status: .ok, headers: headers, body: $0) }
+    }
+
+    /// - Returns: `nil` if clients have not taken too much yet.
+    func body(_ range: Range<Int>, to client: Recipient) -> ResponseBody? {
         if let slice = buffer?.getSlice(at: range.lowerBound, length: range.count) {
             return ResponseBody(byteBuffer: slice)
         }
-        return content.body(range, limits)
+        return content.body(range, to: client, isForOneClient: isForOneClient)
     }
 }
 
@@ -141,37 +160,52 @@ extension OriginContent {
 
     /// A part of the bytes, read while it is being written.
     ///
-    /// One piece is in memory at a time. The next one is made when the client has taken enough of the one before. If
-    /// somebody shortens a bundle meanwhile, the connection ends in the middle of the body.
+    /// One piece is in memory at a time. The next one is made when the client has taken the one before, and others have
+    /// had their turn. If somebody shortens a bundle meanwhile, the connection ends in the middle of the body.
     ///
-    /// - Parameter held: kept until the body is sent.
-    func body(
-        _ range: Range<Int>, _ limits: ServerLimits, holding held: (any Sendable)? = nil
-    ) -> ResponseBody {
+    /// - Parameter isForOneClient: whether all of the content stays in memory until the client has taken it.
+    /// - Returns: `nil` if clients have not taken too much yet.
+    func body(_ range: Range<Int>, to client: Recipient, isForOneClient: Bool = false) -> ResponseBody? {
+        guard let held = client.holding(isForOneClient ? count : unpackingBytes) else { return nil }
         let faults = mapped_faults_count()
         return ResponseBody(contentLength: range.count) { writer in
             defer { withExtendedLifetime(held) {} }
             let pieces = try self.pieces()
-            var buffer = ByteBuffer()
             var offset = 0
-            while offset < range.upperBound, let piece = try pieces.next() {
-                // Small pieces, such as the headers of a zip, share one buffer. Large ones are split into several.
-                var wanted = range.clamped(to: offset..<offset + piece.count)
-                while !wanted.isEmpty {
-                    let end = min(wanted.upperBound, wanted.lowerBound + limits.pieceBytes - buffer.readableBytes)
-                    buffer.write(piece[wanted.lowerBound - offset..<end - offset])
-                    wanted = end..<wanted.upperBound
-                    guard buffer.readableBytes >= limits.pieceBytes else { continue }
-                    guard mapped_faults_count() == faults else { throw ShortenedBundle() }
-                    try await writer.write(buffer)
-                    buffer = ByteBuffer()
-                }
-                offset += piece.count
+            while offset < range.upperBound {
+                if offset > 0 { await client.turns.next(on: client.channel.eventLoop) }
+                let part = client.holding(client.limits.pieceBytes)
+                defer { withExtendedLifetime(part) {} }
+                let size = part == nil ? UntakenBytes.uncounted : client.limits.pieceBytes
+                let piece = try pieces.next(size, of: range, from: &offset)
+                guard mapped_faults_count() == faults else { throw ShortenedBundle() }
+                guard let piece else { break }
+                try await writer.write(piece)
+                // A write waits until all before it has left the process.
+                if !client.channel.isWritable { try await writer.write(ByteBuffer()) }
             }
-            guard mapped_faults_count() == faults else { throw ShortenedBundle() }
-            if buffer.readableBytes > 0 { try await writer.write(buffer) }
             try await writer.finish(nil)
         }
+    }
+}
+
+extension OriginContent.Pieces {
+    /// The next bytes of a part of the content, at most `size` of them; `nil` at its end.
+    ///
+    /// - Parameter offset: where the pieces have got to. It moves on.
+    fileprivate func next(_ size: Int, of part: Range<Int>, from offset: inout Int) throws(BundleError) -> ByteBuffer? {
+        while offset < part.lowerBound, let skipped = try next(atMost: part.lowerBound - offset) {
+            offset += skipped.count
+        }
+        // Small slices, such as the headers of a zip, share one buffer.
+        var buffer = ByteBuffer()
+        while buffer.readableBytes < size, offset < part.upperBound,
+            let next = try next(atMost: min(part.upperBound - offset, size - buffer.readableBytes))
+        {
+            buffer.write(next)
+            offset += next.count
+        }
+        return buffer.readableBytes > 0 ? buffer : nil
     }
 }
 

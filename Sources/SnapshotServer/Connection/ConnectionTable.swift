@@ -13,6 +13,8 @@ final class ConnectionTable: Sendable {
         fileprivate let channel: any Channel
         /// When the connection became idle, in nanoseconds; the highest value while a request is at work.
         fileprivate let idleSince = Atomic(NIODeadline.now().uptimeNanoseconds)
+        /// Whether it counts towards the limit of its address. Changed with the table's lock.
+        fileprivate let isCounted = Atomic(true)
 
         fileprivate init(_ network: UInt64, _ channel: any Channel) {
             self.network = network
@@ -74,6 +76,12 @@ final class ConnectionTable: Sendable {
         state.withLock { $0.remove(connection) }
     }
 
+    /// The connection waits for updates from now on. ``ServerLimits/updateStreamsPerAddress`` limits it, and
+    /// ``ServerLimits/connectionsPerAddress`` no longer does.
+    func waitsForUpdates(_ connection: Connection) {
+        state.withLock { $0.uncount(connection) }
+    }
+
     /// An IPv4 address, or the network of an IPv6 address: one client has many addresses of an IPv6 network.
     static func network(_ address: SocketAddress?) -> UInt64 {
         switch address {
@@ -93,6 +101,11 @@ final class ConnectionTable: Sendable {
 extension ConnectionTable.State {
     fileprivate mutating func remove(_ connection: ConnectionTable.Connection) {
         guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
+        uncount(connection)
+    }
+
+    fileprivate mutating func uncount(_ connection: ConnectionTable.Connection) {
+        guard connection.isCounted.exchange(false, ordering: .relaxed) else { return }
         let left = counts[connection.network, default: 1] - 1
         counts[connection.network] = left > 0 ? left : nil
         if left == 0 { candidates[connection.network] = nil }
@@ -104,7 +117,7 @@ extension ConnectionTable.State {
         for isFresh in [false, true] {
             if isFresh {
                 let idle = connections.values.lazy
-                    .filter { network == nil || $0.network == network }
+                    .filter { network == nil || $0.network == network && $0.isCounted.load(ordering: .relaxed) }
                     .map { (connection: $0, idleSince: $0.idleSince.load(ordering: .relaxed)) }
                     .filter { $0.idleSince != .max }
                 // `popLast` takes the one that has been idle the longest.

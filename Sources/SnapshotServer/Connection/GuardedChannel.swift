@@ -1,4 +1,5 @@
 import HummingbirdCore
+import LibC
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -50,6 +51,11 @@ struct GuardedChannel: ServerChildChannel {
             let bytes = AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 1024, maximum: 1024)
             try options?.setOption(.recvAllocator, value: bytes)
             try options?.setOption(.maxMessagesPerRead, value: 1)
+            // A client that takes nothing fills neither this process nor the system: whoever writes waits until
+            // everything has left the process, and the system takes little before it has sent what it has.
+            try options?.setOption(.writeBufferWaterMark, value: .init(low: 1, high: UntakenBytes.uncounted - 1))
+            let unsent = ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: TCP_NOTSENT_LOWAT))
+            try options?.setOption(unsent, value: .init(clamping: limits.pieceBytes))
             return Value(http: http, isForHTTP: isForHTTP.futureResult)
         }
     }

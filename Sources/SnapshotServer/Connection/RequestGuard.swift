@@ -370,6 +370,7 @@ extension RequestGuard {
         if logsRequests { logger.info("\(request.method.rawValue) \(request.uri) \(status) 0") }
         isTakenOver = true
         waiting.removeAll()
+        if let connection { table.waitsForUpdates(connection) }
         let pipeline = context.pipeline.syncOperations
         guard let encoder = try? pipeline.handler(type: HTTPResponseEncoder.self),
             (try? pipeline.addHandlers(handlers, position: .before(encoder))) != nil

@@ -3,7 +3,8 @@ import Locks
 import NIOCore
 import NIOPosix
 
-/// Makes connections that ask for much at once take turns, so that others are answered in between.
+/// Makes connections that ask for much at once, or for something large, take turns, so that others are answered in
+/// between.
 ///
 /// An event loop runs every task that is due before it looks at its connections again. A request that has been read is
 /// such a task. Without turns, a few hundred clients that each send thousands of requests ahead would keep all others
@@ -21,6 +22,19 @@ final class RequestTurns: Sendable {
     /// - Parameter makeAfterLook: called once for each event loop.
     init(_ makeAfterLook: @escaping @Sendable (any EventLoop) -> AfterLook = { LookPipe($0).after }) {
         self.makeAfterLook = makeAfterLook
+    }
+
+    /// Waits for a turn. It ends at once.
+    func next(on eventLoop: any EventLoop) async {
+        await withCheckedContinuation { continuation in
+            eventLoop.execute { [self] in
+                let turns = of(eventLoop)
+                turns.wait { turn in
+                    turns.end(turn)
+                    continuation.resume()
+                }
+            }
+        }
     }
 
     /// The turns of an event loop. Called on this loop.
@@ -73,6 +87,7 @@ final class LoopTurns {
 
     private func giveTurnsAfterLook() {
         impatience?.cancel()
+        impatience = nil
         guard !isAwaitingLook, !waiting.isEmpty else { return }
         isAwaitingLook = true
         afterLook { [self] in
@@ -86,11 +101,13 @@ final class LoopTurns {
         let batch = waiting.prefix(Self.batch)
         left = batch.count
         waiting.removeFirst(left)
+        for begin in batch { begin(turn) }
+        // Most turns are over at once, and cancelling a timer costs more the more there are.
+        guard left > 0 else { return }
         impatience = eventLoop.assumeIsolated().scheduleTask(in: Self.patience) { [self] in
             left = 0
             giveTurnsAfterLook()
         }
-        for begin in batch { begin(turn) }
     }
 }
 
