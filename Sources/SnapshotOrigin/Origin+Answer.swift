@@ -39,7 +39,6 @@ extension Origin {
         if parts.isEmpty { return .ready(.redirect("\(address.url)/\(version.rawValue)/", .root)) }
         if parts.count == 1 {
             if parts[0].isEmpty, let root = roots[version] { return .ready(.resource(root)) }
-            if parts[0] == "__broadcasts__" { return .ready(.resource(broadcasts)) }
             return .ready(health(parts[0]) ?? .problem(.notFound, .unknown))
         }
         guard (3...6).contains(parts.count), parts[0] == "buckets", parts[2] == "collections" else {

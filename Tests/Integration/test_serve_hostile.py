@@ -16,7 +16,6 @@ import urllib.parse
 import pytest
 
 from serve import Serving, drain
-from updates import CLOSE, TEXT, WebSocket
 
 LENGTH = "Content-Length: 5\r\n"
 CHUNKED = "Transfer-Encoding: chunked\r\n"
@@ -373,22 +372,6 @@ def tls_context():
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     return context
-
-
-@pytest.mark.parametrize("size", [100, 2_000, 6_000])
-def test_messages_of_the_push_protocol_come_through_tls_whole(tls_origin, size):
-    """A record of TLS that is longer than what is read at once."""
-
-    class Secure:
-        @staticmethod
-        def connect():
-            return tls_context().wrap_socket(tls_origin.connect())
-
-    with WebSocket(Secure) as push:
-        push.send({"messageType": "hello", "broadcasts": {}, "padding": size * "x"})
-        assert push.message()["status"] == 200
-        push.socket.sendall(push.frame(CLOSE, struct.pack("!H", 999)) + push.frame(TEXT, size * b"x"))
-        assert push.closed() == 1002
 
 
 def tls_ask(tls_origin, path):

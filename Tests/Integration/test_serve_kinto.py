@@ -362,9 +362,6 @@ def test_the_roots_have_what_jobs_read(pair):
     assert v2["http_api_version"] == "2.0" and v2["settings"] == {"readonly": True}
     assert v2["git"]["common"]["timestamp"] == newest // 1000 and len(v2["git"]["common"]["id"]) == 40
     assert v2["capabilities"]["attachments"] == mine["capabilities"]["attachments"]
-    for version in ("v1", "v2"):
-        status, answer, _ = pair.one(f"{pair.serving.url}/{version}", "/__broadcasts__")
-        assert (status, answer) == (200, {"code": 200, "broadcasts": {"remote-settings/monitor_changes": f'"{newest}"'}})
 
 
 def test_v2s_monitor_answers_any_since(pair):

@@ -144,12 +144,6 @@ import Testing
         }
     }
 
-    @Test func `Push servers are told the newest change`() throws {
-        #expect(
-            try body(try ask(try origin(), "/v1/__broadcasts__"))
-                == #"{"code":200,"broadcasts":{"remote-settings/monitor_changes":"\"20\""}}"#)
-    }
-
     @Test func `The monitor has the newest first, and filters`() throws {
         let path = "/v1/buckets/monitor/collections/changes/changeset?_expected=0"
         let monitor = try MonitorChangeset(

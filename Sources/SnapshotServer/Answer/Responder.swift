@@ -67,13 +67,6 @@ struct Responder: HTTPResponder {
             }
             return (.updates, Response(status: .ok, headers: headers))
         }
-        if target.isForPush {
-            // The connection's guard answers a WebSocket handshake.
-            let headers: HTTPFields = [
-                .upgrade: "websocket", .connection: "upgrade", .secWebSocketVersion: "13", .cacheControl: "no-store",
-            ]
-            return (.updates, Response(status: .upgradeRequired, headers: headers))
-        }
         if let answer = await api(state, request, target) { return answer }
         let page = await slowly(forPeople: true) {
             await pages.answer(
@@ -190,9 +183,6 @@ package struct RequestTarget {
 
     /// Whether it names the event stream of either version of the API.
     var isForEventStream: Bool { path == "/v1/updates" || path == "/v2/updates" }
-
-    /// Whether it names the endpoint of the push protocol.
-    var isForPush: Bool { path == "/push" }
 }
 
 extension Response {
