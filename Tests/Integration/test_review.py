@@ -332,7 +332,6 @@ def test_an_app_and_a_mirror_follow(reviewed, review):
         added = mirrored.add(review, NAME, SHOWN, url=f"{serving.url}/v2")
         assert added.code == rsdump.DONE and mirrored.refresh().code == rsdump.DONE
         is_as_published(mirrored, review, NAME, SHOWN)
-        urllib.request.urlopen(f"{serving.url}/v1/buckets/{PREVIEW}/collections").close()
 
 
 def export_to_git(url, wanted):
