@@ -10,9 +10,6 @@ let strict: [SwiftSetting] = [
 /// runtime never sees libarchive, libyaml or NIO.
 let tools: TargetDependencyCondition? = .when(traits: ["Tools"])
 
-/// What a server-side app may want of NIO, without the rest of the tool's dependencies.
-let push: TargetDependencyCondition? = .when(traits: ["Tools", "PushBroadcasts"])
-
 /// The library reaches the network by URLSession on Apple systems, elsewhere by libcurl, which an app needs only there.
 let apple: TargetDependencyCondition? = .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])
 let notApple: TargetDependencyCondition? = .when(platforms: [.linux, .android, .openbsd])
@@ -30,12 +27,10 @@ let package = Package(
         .library(name: "RemoteConfiguration", targets: ["RemoteConfiguration"]),
         .library(name: "RemoteSettingsTesting", targets: ["RemoteSettingsTesting"]),
         .library(name: "FirefoxDumps", targets: ["FirefoxDumps"]),
-        .library(name: "PushBroadcasts", targets: ["PushBroadcasts"]),
         .executable(name: "rsdump", targets: ["rsdump"]),
     ],
     traits: [
         .trait(name: "Tools", description: "The command-line tool rsdump and what only it needs."),
-        .trait(name: "PushBroadcasts", description: "The product PushBroadcasts, which needs NIO."),
         .default(enabledTraits: ["Tools"]),
     ],
     dependencies: [
@@ -153,18 +148,6 @@ let package = Package(
             ],
             swiftSettings: strict),
 
-        .target(
-            name: "PushBroadcasts",
-            dependencies: [
-                "Locks", "RemoteSettings", "RemoteSettingsHTTP", "RemoteSettingsModel", "UpdateEvents",
-                .product(name: "NIOCore", package: "swift-nio", condition: push),
-                .product(name: "NIOHTTP1", package: "swift-nio", condition: push),
-                .product(name: "NIOPosix", package: "swift-nio", condition: push),
-                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: push),
-                .product(name: "NIOWebSocket", package: "swift-nio", condition: push),
-            ],
-            swiftSettings: strict),
-
         .target(name: "EmbeddedFirefoxDumps"),
         .target(
             name: "FirefoxDumps", dependencies: ["EmbeddedFirefoxDumps", "RemoteSettings"], swiftSettings: strict),
@@ -244,7 +227,6 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
                 .product(name: "NIOPosix", package: "swift-nio", condition: tools),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: tools),
-                .product(name: "NIOWebSocket", package: "swift-nio", condition: tools),
             ],
             swiftSettings: strict),
         .target(
@@ -366,12 +348,9 @@ let package = Package(
         .target(
             name: "FuzzServerTargets",
             dependencies: [
-                "FuzzTargets", "PushBroadcasts", "RemoteSettings", "RemoteSettingsModel", "SnapshotServer",
+                "FuzzTargets", "RemoteSettingsModel", "SnapshotServer",
                 .product(name: "HTTPTypes", package: "swift-http-types", condition: tools),
-                .product(name: "NIOCore", package: "swift-nio", condition: tools),
-                .product(name: "NIOEmbedded", package: "swift-nio", condition: tools),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
-                .product(name: "NIOWebSocket", package: "swift-nio", condition: tools),
             ],
             path: "Tests/Fuzz/FuzzServerTargets", swiftSettings: strict),
         .executableTarget(
@@ -406,8 +385,8 @@ let package = Package(
         .testTarget(
             name: "TransportTests",
             dependencies: [
-                "Locks", "AsyncHTTPTransport", "CurlTransport", "FaultyServer", "PushBroadcasts", "RemoteSettings",
-                "RemoteSettingsHTTP", "RemoteSettingsModel", "UpdateEvents",
+                "Locks", "AsyncHTTPTransport", "CurlTransport", "FaultyServer", "RemoteSettingsHTTP",
+                "RemoteSettingsModel",
                 .product(name: "NIOCore", package: "swift-nio", condition: tools),
                 .product(name: "NIOPosix", package: "swift-nio", condition: tools),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: tools),
@@ -539,7 +518,7 @@ let package = Package(
             name: "config-example", dependencies: ["RemoteConfiguration"], path: "Examples/ConfigExample",
             swiftSettings: strict),
         .executableTarget(
-            name: "config-process", dependencies: ["RemoteConfiguration", "AsyncHTTPTransport", "PushBroadcasts"],
+            name: "config-process", dependencies: ["RemoteConfiguration", "AsyncHTTPTransport"],
             path: "Tests/ConfigProcess", swiftSettings: strict),
         .target(
             name: "EmbeddedSampleDumps", path: "Examples/SampleApp/EmbeddedSampleDumps"),

@@ -8,8 +8,6 @@ final class MadeResources: Sendable {
         /// The monitor's changeset with this number of the newest entries.
         case monitor(Int)
         case zip(CollectionID)
-        /// All records of a collection, as one list.
-        case records(CollectionID)
         case bundle(String)
     }
 

@@ -39,31 +39,25 @@ extension Origin {
         if parts.isEmpty { return .ready(.redirect("\(address.url)/\(version.rawValue)/", .root)) }
         if parts.count == 1 {
             if parts[0].isEmpty, let root = roots[version] { return .ready(.resource(root)) }
-            if parts[0] == "__broadcasts__" { return .ready(.resource(broadcasts)) }
             return .ready(health(parts[0]) ?? .problem(.notFound, .unknown))
         }
-        guard (3...6).contains(parts.count), parts[0] == "buckets", parts[2] == "collections" else {
-            return .ready(.problem(.notFound, .unknown))
-        }
-        guard parts.count == 5, parts[4] == "changeset" else {
-            guard version == .v1 else { return .ready(.problem(.notFound, .unknown)) }
-            return .making { [self] () throws(BundleError) in
-                try plainAnswer(parts.map(String.init), QueryParameters(query), now: now)
-            }
-        }
+        guard parts[0] == "buckets" else { return .ready(.problem(.notFound, .unknown)) }
+        guard parts.count == 5, parts[2] == "collections" else { return .ready(.problem(.noList, .unknown)) }
         let bucket = String(parts[1])
         let name = String(parts[3])
-        let request: ChangesetRequest
-        do throws(ChangesetRequest.Refusal) {
-            request = try ChangesetRequest(
-                QueryParameters(query), version, isMonitor: bucket == "monitor" && name == "changes")
-        } catch {
-            switch error {
-            case .nothingNewer: return .ready(.noContent(.changeset))
-            case .invalid(let problem): return .ready(.problem(problem, .changeset))
-            }
+        let isMonitor = bucket == "monitor" && name == "changes"
+        if version == .v1, isMonitor, parts[4] == "records" {
+            return .making { [self] in monitorList(QueryParameters(query), now: now) }
         }
-        if bucket == "monitor" && name == "changes" {
+        guard parts[4] == "changeset" else { return .ready(.problem(.noList, .unknown)) }
+        let request: ChangesetRequest
+        do throws(OriginProblem) {
+            request = try ChangesetRequest(QueryParameters(query), version)
+        } catch {
+            return .ready(.problem(error, .changeset))
+        }
+        if isMonitor {
+            if request.isSatisfied { return .ready(.noContent(.changeset)) }
             guard request.since != nil || request.limit != nil else { return .ready(monitorAnswer(request, now: now)) }
             return .making { [self] in monitorAnswer(request, now: now) }
         }
@@ -98,6 +92,31 @@ extension Origin {
         return .resource(
             monitorChangeset(
                 since: request.since, bucket: request.bucket, collection: request.collection, limit: request.limit))
+    }
+
+    /// The monitor as one of Kinto's lists. Mozilla's jobs read it, and so did Firefox before it read changesets.
+    ///
+    /// It is one page with the newest entry first, whatever `_limit`, `_sort` and `_fields` say. Its only filters are
+    /// `_since`, `bucket` and `collection`.
+    private func monitorList(_ query: QueryParameters, now: Timestamp) -> OriginAnswer {
+        do throws(OriginProblem) {
+            let (bucket, collection) = (try query.identifier("bucket"), try query.identifier("collection"))
+            let others = query.names.filter { !$0.isEmpty && !["bucket", "collection"].contains($0) }
+            if let other = others.first(where: { !$0.hasPrefix("_") || ["_before", "_to"].contains($0) }) {
+                throw .invalid(other, "unknown filter field")
+            }
+            let since = try query.timestamp("_since", .v1)
+            guard let since, Self.isTooOld(since, now: now) else {
+                return .resource(monitorList(since: since, bucket: bucket, collection: collection))
+            }
+            let kept = [("bucket", bucket), ("collection", collection)].compactMap { name, value in
+                value.map { "\(name)=\($0)" }
+            }
+            let url = "\(address.url)/v1/buckets/monitor/collections/changes/records"
+            return .redirect(kept.isEmpty ? url : "\(url)?\(kept.joined(separator: "&"))", .monitor)
+        } catch {
+            return .problem(error, .monitor)
+        }
     }
 
     /// Whether v1's monitor redirects to the full list, so that caches have fewer answers to keep.

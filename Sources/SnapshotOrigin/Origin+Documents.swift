@@ -26,6 +26,18 @@ extension Origin {
         return (try? made.get(.monitor(count), { resource(isKept: true) })) ?? resource(isKept: false)
     }
 
+    /// The monitor as one of Kinto's lists, with the parameters of
+    /// ``monitorChangeset(since:bucket:collection:limit:)``.
+    ///
+    /// Kinto's entity tags are timestamps, which clients read. A gzip form would need a tag of its own, so there is
+    /// none.
+    func monitorList(since: Timestamp?, bucket: String?, collection: String?) -> OriginResource {
+        OriginResource(
+            .monitor, type: "application/json", tag: "\(monitor.timestamp)", lastModified: monitor.timestamp,
+            freshness: .seconds(60),
+            content: .segments([monitor.list(since: since, bucket: bucket, collection: collection)]), isKept: false)
+    }
+
     /// The zip of a collection's attachments, if its metadata offers one (`attachment.bundle`).
     ///
     /// - Throws: `BundleError` if the bundle cannot be read.

@@ -23,13 +23,6 @@ package final class Origin: Sendable {
     let attachments: AttachmentIndex
     let chains: [String: OriginResource]
     let heartbeat: OriginResource
-    /// The version of the broadcast that announces changes: the newest change outside previews, in quotation marks.
-    package let broadcastVersion: String
-
-    /// The name of that broadcast.
-    package static let broadcastID = "remote-settings/monitor_changes"
-
-    let broadcasts: OriginResource
     let version: OriginResource
     let made = MadeResources()
 
@@ -67,17 +60,6 @@ package final class Origin: Sendable {
         self.chains = chains
         heartbeat = Self.document(
             .health, .object([.init(key: "snapshots", value: .bool(true))]), freshness: .none)
-        let newest = collections.filter { !$0.id.bucket.hasSuffix("-preview") }.map(\.timestamp).max()
-        broadcastVersion = "\"\(newest ?? Timestamp(milliseconds: 0))\""
-        // Mozilla's push server polls this document.
-        broadcasts = Self.document(
-            .monitor,
-            .members([
-                "code": .count(200),
-                "broadcasts": .members([
-                    Self.broadcastID: .string(broadcastVersion)
-                ]),
-            ]), freshness: .seconds(60))
         version = Self.document(
             .version,
             .object([

@@ -15,7 +15,7 @@ package enum OriginAnswer: Sendable {
 /// An answer, or the work that leads to it, once the origin has understood the path and the query.
 package enum PreparedAnswer: Sendable {
     case ready(OriginAnswer)
-    /// A delta, a list, a single record or an archive. The first request for one makes it, which may take long. A
+    /// A delta, a list or an archive. The first request for one makes it, which may take long. A
     /// server does this work where it holds up no other answer.
     case making(@Sendable () throws(BundleError) -> OriginAnswer)
 
@@ -36,7 +36,6 @@ package enum OriginRoute: String, Hashable, Sendable, CaseIterable {
     case monitor
     case changeset
     case delta
-    case records
     case chain
     case attachment
     case attachmentsZip = "attachments-zip"

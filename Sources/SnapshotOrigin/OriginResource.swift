@@ -43,14 +43,12 @@ package final class OriginResource: Sendable {
     ///
     /// If so, the responses made from it are worth keeping.
     package let isKept: Bool
-    /// The position in a list; `nil` if the resource is not a list.
-    package let list: ListPosition?
     private let gzipSource: GzipSource
     private let compressed = Lazily<[Bytes]?>()
 
     init(
         _ route: OriginRoute, type: String, tag: String, lastModified: Timestamp? = nil, freshness: Freshness,
-        content: OriginContent, gzip: GzipSource = .none, isKept: Bool = true, list: ListPosition? = nil
+        content: OriginContent, gzip: GzipSource = .none, isKept: Bool = true
     ) {
         self.route = route
         contentType = type
@@ -59,7 +57,6 @@ package final class OriginResource: Sendable {
         self.freshness = freshness
         self.content = content
         self.isKept = isKept
-        self.list = list
         gzipSource = gzip
     }
 
@@ -84,14 +81,6 @@ package final class OriginResource: Sendable {
             }
         }
     }
-}
-
-/// The position of a page in its list, for Kinto's headers `Total-Records`, `Total-Objects` and `Next-Page`.
-package struct ListPosition: Hashable, Sendable {
-    /// The number of objects on all pages.
-    package let total: Int
-    /// The URL of the next page; `nil` on the last one.
-    package let next: String?
 }
 
 /// The bytes of a resource.

@@ -12,28 +12,11 @@ struct QueryParameters {
         }
     }
 
-    var isEmpty: Bool { pairs.isEmpty }
-
     subscript(name: String) -> String? {
         pairs.last { $0.name == name || Self.decode($0.name) == name }.map { Self.decode($0.value) }
     }
 
-    /// Names and values, decoded. Each name occurs once, with its last value.
-    var all: [(name: String, value: String)] {
-        var places: [String: Int] = [:]
-        var found: [(name: String, value: String)] = []
-        for pair in pairs {
-            let name = Self.decode(pair.name)
-            let value = Self.decode(pair.value)
-            if let place = places[name] {
-                found[place].value = value
-            } else {
-                places[name] = found.count
-                found.append((name, value))
-            }
-        }
-        return found
-    }
+    var names: [String] { pairs.map { Self.decode($0.name) } }
 
     private static func decode(_ text: Substring) -> String { PercentEncoding.decode(text, plusIsSpace: true) }
 }

@@ -10,7 +10,7 @@ package final class Metrics: Sendable {
         var requests: [Key: Int] = [:]
         var bytes: [ServerRoute: Int] = [:]
         var refused: [Refusal: Int] = [:]
-        var streams: [UpdateProtocol: StreamCounters] = [:]
+        var streams = StreamCounters()
         var announced = 0
     }
 
@@ -59,22 +59,22 @@ package final class Metrics: Sendable {
 
     func announced() { counters.withLock { $0.announced += 1 } }
 
-    func streamOpened(_ kind: UpdateProtocol) {
+    func streamOpened() {
         counters.withLock {
-            $0.streams[kind, default: .init()].open += 1
-            $0.streams[kind, default: .init()].opened += 1
+            $0.streams.open += 1
+            $0.streams.opened += 1
         }
     }
 
-    func streamClosed(_ kind: UpdateProtocol) { counters.withLock { $0.streams[kind, default: .init()].open -= 1 } }
+    func streamClosed() { counters.withLock { $0.streams.open -= 1 } }
 
-    func streamPaused(_ kind: UpdateProtocol) { counters.withLock { $0.streams[kind, default: .init()].paused += 1 } }
+    func streamPaused() { counters.withLock { $0.streams.paused += 1 } }
 
-    func streamShed(_ kind: UpdateProtocol) { counters.withLock { $0.streams[kind, default: .init()].shed += 1 } }
+    func streamShed() { counters.withLock { $0.streams.shed += 1 } }
 
-    func updateSent(_ kind: UpdateProtocol) { counters.withLock { $0.streams[kind, default: .init()].sent += 1 } }
+    func updateSent() { counters.withLock { $0.streams.sent += 1 } }
 
-    func updateLeftOut(_ kind: UpdateProtocol) { counters.withLock { $0.streams[kind, default: .init()].leftOut += 1 } }
+    func updateLeftOut() { counters.withLock { $0.streams.leftOut += 1 } }
 
     func text(_ state: ServedState, untakenBytes: Int) -> String {
         let counters = counters.withLock { $0 }
@@ -105,29 +105,25 @@ package final class Metrics: Sendable {
         family(
             "rsdump_reloads_total", "counter", "Times that changed bundles were taken up.",
             [("", reloads.load(ordering: .relaxed))])
-        func streams(_ value: KeyPath<StreamCounters, Int>) -> [(labels: String, value: Int)] {
-            UpdateProtocol.allCases.map {
-                ("{protocol=\"\($0.rawValue)\"}", counters.streams[$0, default: .init()][keyPath: value])
-            }
-        }
+        let streams = counters.streams
         family("rsdump_updates_total", "counter", "Changes that were announced.", [("", counters.announced)])
-        family("rsdump_update_streams", "gauge", "Open connections that wait for updates.", streams(\.open))
+        family("rsdump_update_streams", "gauge", "Open connections that wait for updates.", [("", streams.open)])
         family(
             "rsdump_update_streams_opened_total", "counter", "Connections that waited for updates since the start.",
-            streams(\.opened))
+            [("", streams.opened)])
         family(
             "rsdump_update_streams_paused_total", "counter", "Clients that were asked to come back later.",
-            streams(\.paused))
+            [("", streams.paused)])
         family(
             "rsdump_update_streams_shed_total", "counter", "Connections that ended while their client took nothing.",
-            streams(\.shed))
+            [("", streams.shed)])
         family(
             "rsdump_update_events_sent_total", "counter", "Announcements that were sent, one for each connection.",
-            streams(\.sent))
+            [("", streams.sent)])
         family(
             "rsdump_update_events_left_out_total", "counter",
             "Announcements that were left out because the client was behind and is owed only the newest.",
-            streams(\.leftOut))
+            [("", streams.leftOut)])
         family(
             "rsdump_collections", "gauge", "Collections served.", [("", state.origin.collections.count)])
         family(

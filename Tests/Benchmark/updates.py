@@ -1,6 +1,6 @@
 """Connections that wait for updates at rsdump serve, on loopback: memory, time until all know of a change, others meanwhile.
 
-    updates.py [--streams N] [--changes N] [--push] [--return]
+    updates.py [--streams N] [--changes N] [--return]
 
 Each process of clients holds some thousands of connections, from addresses of its own in 127/8: one address has no ports for
 all. The clients run on the same cores as the server, so the times are upper bounds. The time of a change begins when the first
@@ -10,7 +10,6 @@ With --return the server is restarted and killed instead, and clients that do wh
 one after the last `retry:` that it was sent, without a random part of its own.
 """
 import argparse
-import base64
 import contextlib
 import heapq
 import multiprocessing
@@ -20,7 +19,6 @@ import resource
 import selectors
 import socket
 import statistics
-import struct
 import sys
 import threading
 import time
@@ -32,15 +30,9 @@ from serve import Serving
 
 PROCESSES = 2
 EVENTS = b"GET /v2/updates HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n"
-PUSH = (b"GET /push HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-        b"Sec-WebSocket-Key: " + base64.b64encode(b"0123456789abcdef") + b"\r\n\r\n")
-HELLO = b'{"messageType":"hello","broadcasts":{"remote-settings/monitor_changes":""}}'
-# Masked by zeros, which leaves it as it is.
-HELLO = b"\x81" + struct.pack("!B", 0x80 | len(HELLO)) + bytes(4) + HELLO
-PING, PONG = b"\x89\x00", b"\x8a\x80" + bytes(4)
 
 
-def hold(serving, number, count, is_push, pipe):
+def hold(serving, number, count, pipe):
     """Holds connections; for each timestamp that it is sent, answers when each connection was told of it."""
     selector = selectors.DefaultSelector()
     connections, opened = {}, time.monotonic()
@@ -49,32 +41,16 @@ def hold(serving, number, count, is_push, pipe):
         part = connection.recv(1 << 16)
         if not part:
             raise SystemExit("the server has ended a connection")
-        # A client that leaves two pings unanswered is disconnected; no message contains these bytes.
-        if is_push and PING in part:
-            connection.sendall(PONG)
         connections[connection] += part
 
     for index in range(count):
         connection = socket.socket()
         connection.bind((f"127.{1 + number}.{index // 200}.{1 + index % 200}", 0))
         connection.connect(serving)
-        connection.sendall(PUSH if is_push else EVENTS)
-        if is_push:
-            # At once: a hello must come within seconds. Nothing follows the head of the answer before it.
-            head = b""
-            while not head.endswith(b"\r\n\r\n"):
-                part = connection.recv(1 << 16)
-                head += part
-                if not part or not head.startswith(b"HTTP/1.1 101 "[:len(head)]):
-                    raise SystemExit(f"the server has refused connection {index}: {head[:200]}")
-            connection.sendall(HELLO)
+        connection.sendall(EVENTS)
         connections[connection] = bytearray()
         selector.register(connection, selectors.EVENT_READ)
-        # All of them take minutes to open on a slow server, which pings the first ones meanwhile.
-        if index % 100 == 0:
-            for key, _ in selector.select(0):
-                receive(key.fileobj)
-    needle, times = b"remote-settings" if is_push else b"event: update", []
+    needle, times = b"event: update", []
     waiting = {connection for connection, buffer in connections.items() if needle not in buffer}
     pipe_key = selector.register(pipe, selectors.EVENT_READ)
     while True:
@@ -167,7 +143,7 @@ def measure_return(streams, pipes_of):
         serving = stack.enter_context(Serving("--demo"))
         pipes = pipes_of(serving, come_back, stack)
         all_back(pipes, streams)
-        print(f"| event-stream, {streams} connections | busiest second | half; all are back after |\n| --- | --- | --- |")
+        print(f"| event stream, {streams} connections | busiest second | half; all are back after |\n| --- | --- | --- |")
         for name in ("restart", "crash"):
             # What ends a connection, and what follows it, takes its time.
             time.sleep(5)
@@ -200,19 +176,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--streams", type=int, default=10_000)
     parser.add_argument("--changes", type=int, default=5)
-    parser.add_argument("--push", action="store_true", help="by Mozilla's push protocol instead of event streams")
     parser.add_argument("--return", action="store_true", dest="returns", help="a restart and a crash instead of changes")
     arguments = parser.parse_args()
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
-    def pipes_of(serving, target, stack, *more):
+    def pipes_of(serving, target, stack):
         pipes = []
         for number in range(PROCESSES):
             ours, theirs = multiprocessing.Pipe()
             count = arguments.streams // PROCESSES + (number < arguments.streams % PROCESSES)
             process = multiprocessing.Process(
-                target=target, args=((serving.host, serving.port), number, count, *more, theirs), daemon=True)
+                target=target, args=((serving.host, serving.port), number, count, theirs), daemon=True)
             process.start()
             stack.callback(process.terminate)
             pipes.append(ours)
@@ -224,12 +199,11 @@ def main():
         for _ in range(50):
             serving.ask("/v2/")
         before = serving.memory()
-        pipes = pipes_of(serving, hold, stack, arguments.push)
+        pipes = pipes_of(serving, hold, stack)
         seconds = max(pipe.recv()[0] for pipe in pipes)
         time.sleep(2)
         kibibytes = (serving.memory() - before) * 1024 / arguments.streams
-        name = "push" if arguments.push else "event-stream"
-        found = serving.metric(f'rsdump_update_streams{{protocol="{name}"}}')
+        found = serving.metric("rsdump_update_streams ")
         assert found == arguments.streams, f"{found} connections wait, expected {arguments.streams}"
 
         stop, others = threading.Event(), []
@@ -238,7 +212,7 @@ def main():
         latencies = []
         for _ in range(arguments.changes):
             for pipe in pipes:
-                pipe.send(b'"messageType":"broadcast"' if arguments.push else b'"collections"')
+                pipe.send(b'"collections"')
             assert [pipe.recv() for pipe in pipes] == ["ready"] * PROCESSES
             asked = len(others)
             assert serving.ask("/demo/publish", method="POST").status == 200
@@ -249,7 +223,7 @@ def main():
                 time.sleep(0.01)
         stop.set()
         asking.join()
-        print(f"| | {name}, {arguments.streams} connections |\n| --- | --- |")
+        print(f"| | event stream, {arguments.streams} connections |\n| --- | --- |")
         print(f"| memory each, of the server | {kibibytes:.1f} KiB |")
         print(f"| all connected and told the present in | {seconds:.1f} s |")
         print(f"| a change has reached half; 99 %; all | {milliseconds(percentile(latencies, 0.5))}; "

@@ -8,8 +8,7 @@ A copy of Examples/OfflineExample in a temporary directory depends on this packa
     libcurl only from its first request on;
   - moved alone into an empty directory, and without network where that can be arranged, it prints its records.
 So do the tests of a copy of Examples/TestedApp with the product RemoteSettingsTesting: they pass without network, and leave no
-file. And with the trait PushBroadcasts, it depends on NIO and its TLS, and on no other package that only the tool needs.
-What is built is kept in .build-consumer, so that the next time is short.
+file. What is built is kept in .build-consumer, so that the next time is short.
 """
 import json
 import pathlib
@@ -21,13 +20,11 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRATCH = ROOT / ".build-consumer"
-PUSH_SCRATCH = ROOT / ".build-consumer/push"
 TOOL_PACKAGES = {
     "swift-nio", "swift-nio-ssl", "swift-nio-http2", "swift-nio-extras", "swift-nio-transport-services",
     "async-http-client", "swift-argument-parser", "hummingbird", "swift-service-lifecycle",
     "swift-subprocess",
 }
-PUSH_PACKAGES = {"swift-nio", "swift-nio-ssl"}
 TOOL_SYMBOL = re.compile(r"^(archive_\w+|yaml_\w+|\$s\d+(NIO|AsyncHTTPClient|ArgumentParser)\w*)$")
 
 
@@ -63,14 +60,6 @@ def dependencies(package, scratch):
     tree = json.loads(
         swift("package", "show-dependencies", "--format", "json", package=package, scratch=scratch))
     return set(identities(tree)) - {tree["identity"]}
-
-
-def push_problems(package):
-    manifest = package / "Package.swift"
-    manifest.write_text(manifest.read_text().replace("traits: []", 'traits: ["PushBroadcasts"]'))
-    found = dependencies(package, PUSH_SCRATCH) & TOOL_PACKAGES
-    if found != PUSH_PACKAGES:
-        yield f"the trait PushBroadcasts brings {', '.join(sorted(found))}, expected {', '.join(sorted(PUSH_PACKAGES))}"
 
 
 def dependency_problems(package):
@@ -149,7 +138,6 @@ def main():
         problems += linkage_problems(program)
         problems += run_alone(program, folder)
         problems += test_problems(folder)
-        problems += push_problems(package)
     for problem in problems:
         print(f"check consumer: {problem}")
     print(f"check consumer: {len(problems)} problems")

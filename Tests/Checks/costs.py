@@ -20,17 +20,16 @@ FEATURES = [
         "Tests/CatalogueTests", "Tests/RemoteSettingsTests/ReleaseTests", "Tests/RemoteSettingsTests/SubstitutionTests",
         "Tests/RemoteConfigurationTests/ReleaseTests", "Tests/PublishTests/ReleaseTests", "Tests/ReleaseProcess",
         I + "test_releases", I + "test_release_kill"]),
-    ("real time: event streams, push, `watch`, `--notify`", "apps and mirrors that follow within seconds", [
+    ("real time: event streams, `watch`, `--notify`", "apps and mirrors that follow within seconds", [
         "Sources/UpdateEvents", "Sources/UpdateSchedule", "Sources/RemoteSettings/Updates",
         "Sources/RemoteSettings/API/RemoteSettingsService+Updates", "Sources/RemoteSettings/API/UpdatePolicy",
-        "Sources/SnapshotServer/Updates", "Sources/DumpsWatch", "Sources/Notifications", "Sources/PushBroadcasts",
+        "Sources/SnapshotServer/Updates", "Sources/DumpsWatch", "Sources/Notifications",
         "Sources/RemoteSettingsHTTP/UpdateStream", "Sources/Dumps/Configuration/NotificationTarget",
         "Sources/InMemoryOrigin/ScriptedUpdates"], [
         "Tests/UpdateEventsTests", "Tests/UpdateScheduleTests", "Tests/DumpsWatchTests", "Tests/NotificationsTests",
         "Tests/RemoteSettingsTests/UpdateChannelTests", "Tests/RemoteSettingsTests/UpdateFaultTests",
-        "Tests/RemoteSettingsTests/MozillaPushTests", "Tests/SnapshotServerTests/UpdateTests",
-        "Tests/RemoteSettingsHTTPTests/UpdateStreamTests", "Tests/TransportTests/PushBroadcastTests",
-        "Tests/TransportTests/PushServer", "Tests/RemoteConfigurationTests/RealTimeTests",
+        "Tests/SnapshotServerTests/UpdateTests", "Tests/RemoteSettingsHTTPTests/UpdateStreamTests",
+        "Tests/RemoteConfigurationTests/RealTimeTests",
         I + "updates", I + "watching", I + "test_announcements", I + "test_notify", I + "test_http2_faults",
         I + "trusting", I + "test_real_time", I + "test_serve_updates", I + "test_updates_nchan", I + "test_watch", "Tests/Firefox"]),
     ("remote config", "apps with parameters, values and conditions", [

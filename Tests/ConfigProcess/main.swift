@@ -5,15 +5,13 @@
 //
 // Each round prints a line, `<value of "state"> <number of keys>`. With 0 rounds it reads once and does not fetch.
 //
-//     config-process STORAGE SERVER ROOT COLLECTION watch [PUSH]
+//     config-process STORAGE SERVER ROOT COLLECTION watch
 //
 // fetches once, waits over the library's own transport for what is published, activates it, and prints a line for each.
-// It ends with its standard input. PUSH is the URL of a server of Mozilla's push protocol, whose broadcasts it waits
-// for instead.
+// It ends with its standard input.
 
 import AsyncHTTPTransport
 import Foundation
-import PushBroadcasts
 import RemoteConfiguration
 
 #if canImport(Glibc)
@@ -24,8 +22,8 @@ import RemoteConfiguration
 
 let arguments = CommandLine.arguments
 let watches = arguments.dropFirst(5).first == "watch"
-guard arguments.count == 6 || watches && arguments.count == 7, let rounds = watches ? 1 : Int(arguments[5]) else {
-    print("usage: config-process STORAGE SERVER ROOT COLLECTION ROUNDS|watch [PUSH]")
+guard arguments.count == 6, let rounds = watches ? 1 : Int(arguments[5]) else {
+    print("usage: config-process STORAGE SERVER ROOT COLLECTION ROUNDS|watch")
     exit(2)
 }
 let transport = AsyncHTTPClientTransport()
@@ -36,9 +34,6 @@ func start() -> RemoteConfig {
     var config = RemoteSettingsConfig(
         server: .custom(url: CommandLine.arguments[2]), trustRoots: roots, transport: watches ? nil : transport)
     config.log = { _ in }
-    if CommandLine.arguments.count == 7 {
-        config.updates.channel = .source(NIOPushBroadcastSource(url: CommandLine.arguments[6]))
-    }
     return RemoteConfig(
         collection: CommandLine.arguments[4],
         service: RemoteSettingsService(storageDir: CommandLine.arguments[1], config: config),

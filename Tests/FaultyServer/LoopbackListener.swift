@@ -157,17 +157,6 @@ package final class Connection {
         }
     }
 
-    /// The next so many bytes; `nil` if the client has gone away.
-    package func next(_ count: Int) -> [UInt8]? {
-        while buffer.count < count {
-            let received = receive()
-            guard !received.isEmpty else { return nil }
-            buffer += received
-        }
-        defer { buffer.removeFirst(count) }
-        return Array(buffer[..<count])
-    }
-
     /// Waits until the client goes away.
     package func hang() { while !receive().isEmpty {} }
 

@@ -5,9 +5,6 @@ It verifies by the root that it has built in for a server's address, and takes n
 signed; what is signed under its root for local servers it takes, with its check on. Mozilla's own data with signatures is in
 no package: the dumps that Firefox ships have none.
 """
-import re
-import time
-
 import pytest
 import samples
 
@@ -15,7 +12,6 @@ import local_root
 import rsdump
 from dumps import Dumps
 from marionette import Firefox
-from nginx import free_port
 from rs_server.client import Server
 from serve import Serving
 
@@ -187,89 +183,3 @@ def test_it_verifies_what_was_published_from_sources(tmp_path):
         outcome = firefox.run(sync, second.timestamp)
         assert "value" in outcome, outcome
         assert {r["id"]: r for r in outcome["value"]} == {r["id"]: r for r in second.records}
-
-
-def polls(serving, timestamp):
-    """Firefox's questions for the monitor that name this state."""
-    pattern = rf"GET /v1/buckets/monitor/collections/changes/changeset\?\S*_expected={timestamp}\b"
-    return len(re.findall(pattern, serving.log()))
-
-
-def wait_for(serving, condition):
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert serving.process.poll() is None and time.monotonic() < deadline, serving.log()
-        time.sleep(0.1)
-
-
-# Its remote protocol switches the connection off; a start without it has it on, and subscribes after 20 idle seconds, in this
-# way.
-CONNECT = "Services.prefs.setBoolPref('dom.push.connection.enabled', true);"
-SUBSCRIBE = MODULE + CONNECT + "RemoteSettings.init(); return true;"
-
-
-def test_it_is_told_of_a_change_and_polls_nothing_before(tmp_path):
-    """With this server as its push server: what was published arrives, and nobody asked Firefox to look."""
-    source, publish = published(tmp_path)
-    first = publish()
-    with Serving("--dumps", tmp_path / "dumps", "--watch", "--log-requests") as serving, \
-            Firefox(tmp_path / "firefox/profile", services__settings__server=f"{serving.url}/v1",
-                    dom__push__serverURL=f"ws://127.0.0.1:{serving.port}/push",
-                    dom__push__testing__allowInsecureServerURL=True) as firefox:
-        outcome = firefox.run(
-            MODULE + "const client = RemoteSettings('published'); await client.maybeSync(args[0]); return true;",
-            first.timestamp)
-        assert outcome == {"value": True} == firefox.run(SUBSCRIBE)
-        # What it hears when it subscribes differs from what it has seen of the monitor, which is nothing.
-        now = serving.changeset("monitor/changes").json()["timestamp"]
-        wait_for(serving, lambda: polls(serving, now))
-        assert "GET /push 101" in serving.log()
-        before = len(re.findall("monitor/collections/changes", serving.log()))
-        source.write_text("records:\n- {id: a, text: changed}\n- {id: c}\n")
-        second = publish()
-        wait_for(serving, lambda: polls(serving, second.timestamp))
-        # The poll that the announcement led to was the first since then.
-        assert len(re.findall("monitor/collections/changes", serving.log())) == before + 1
-        assert serving.metric('rsdump_update_events_sent_total{protocol="push"}') == 1
-        expected = {r["id"]: r for r in second.records}
-        wait_for(serving, lambda: {r["id"]: r for r in firefox.run(
-            MODULE + "return await RemoteSettings('published').get({syncIfEmpty: false, verifySignature: true});")
-            .get("value", [])} == expected)
-
-
-def test_it_is_told_after_reconnects_in_its_first_session_and_after_a_restart(tmp_path):
-    """In a profile's first session Firefox subscribes once: after a reconnect it greets without any broadcast."""
-    source, publish = published(tmp_path)
-    publish()
-    port = free_port()
-    sessions = dict(
-        services__settings__server=f"http://127.0.0.1:{port}/v1", dom__push__serverURL=f"ws://127.0.0.1:{port}/push",
-        dom__push__testing__allowInsecureServerURL=True, dom__push__retryBaseInterval=500)
-
-    def serving():
-        return Serving("--dumps", tmp_path / "dumps", "--watch", "--log-requests", "--port", port)
-
-    def change(text):
-        source.write_text(f"records:\n- {{id: a, text: {text}}}\n")
-        return publish().timestamp
-
-    with Firefox(tmp_path / "firefox/profile", **sessions) as firefox:
-        with serving() as server:
-            # It connects some seconds after its start, before it subscribes: that is how it will greet in this session.
-            assert firefox.run(CONNECT + "return true;") == {"value": True}
-            wait_for(server, lambda: "GET /push 101" in server.log())
-            assert firefox.run(SUBSCRIBE) == {"value": True}
-            now = server.changeset("monitor/changes").json()["timestamp"]
-            wait_for(server, lambda: polls(server, now))
-            server.process.kill()
-        missed = change("missed")
-        with serving() as server:
-            wait_for(server, lambda: polls(server, missed))
-            new = change("new")
-            wait_for(server, lambda: polls(server, new))
-        firefox.quit()
-    with serving() as server, Firefox(tmp_path / "firefox/profile", **sessions) as firefox:
-        assert firefox.run(CONNECT + "return true;") == {"value": True}
-        wait_for(server, lambda: "GET /push 101" in server.log())
-        last = change("last")
-        wait_for(server, lambda: polls(server, last))

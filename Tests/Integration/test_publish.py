@@ -277,9 +277,10 @@ def test_kinto_http_and_the_library_read_what_was_published(team, tmp_path):
         client = kinto_http.Client(server_url=f"{serving.url}/v1")
         monitor = client.get_changeset("monitor", "changes", bust_cache=True)
         assert {each["collection"] for each in monitor["changes"]} == {"settings", "app-config", "icons", "catalogue"}
-        records = {r["id"]: r for r in client.get_records(bucket="main", collection="settings")}
+        settings = client.get_changeset("main", "settings", bust_cache=True)
+        records = {r["id"]: r for r in settings["changes"]}
         assert records["greeting"]["value"] == "Grüße, 世界" and records["greeting"]["weight"] == 1.5
-        icon = client.get_records(bucket="main", collection="icons")[0]["attachment"]
+        icon = client.get_changeset("main", "icons", bust_cache=True)["changes"][0]["attachment"]
         assert serving.ask(f"/attachments/{icon['location']}").body == b"<svg/>"
         served = ["--storage", tmp_path / "app", "--server", f"{serving.url}/v1", "--trust-root", team.root]
         synced = rsdump.run("sync", "main/app-config", "main/settings", *served)

@@ -96,9 +96,9 @@ class Proxy:
 class App:
     """The app that waits for what is published."""
 
-    def __init__(self, origin, url, push):
+    def __init__(self, origin, url):
         self.process = subprocess.Popen(
-            [APP, origin.path / "app", url, origin.root, "app-config", "watch", *push], stdin=subprocess.PIPE,
+            [APP, origin.path / "app", url, origin.root, "app-config", "watch"], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=rsdump.environment())
         self.lines = queue.Queue()
         threading.Thread(target=self.read, daemon=True).start()
@@ -127,8 +127,8 @@ class App:
 
 
 @contextlib.contextmanager
-def app(origin, url, *push):
-    running = App(origin, url, push)
+def app(origin, url):
+    running = App(origin, url)
     try:
         yield running
     finally:
@@ -153,23 +153,6 @@ def test_what_is_published_arrives_in_a_waiting_app(origin):
             time.sleep(2)
             proxy.is_stalled = False
             waiting.says("late")
-
-
-def test_what_is_published_arrives_by_mozillas_push_protocol(origin):
-    with Serving("--dumps", origin.dumps, "--watch") as server:
-        proxy = Proxy(server.port)
-        push = f"ws://127.0.0.1:{proxy.port}/push"
-        # Its requests take another way, so that all that passes the proxy is the push protocol.
-        with app(origin, f"{server.url}/v2", push) as waiting, contextlib.closing(proxy):
-            waiting.says("first")
-            origin.publish("second")
-            waiting.says("second")
-            assert server.metric('rsdump_update_streams{protocol="push"}') == 1
-            assert server.metric('rsdump_update_streams{protocol="event-stream"}') == 0
-            # What was published while there was no connection is announced by the answer to the next greeting.
-            proxy.cut(reset=True)
-            origin.publish("third")
-            waiting.says("third")
 
 
 def test_a_restart_of_the_server_loses_nothing(origin):

@@ -79,25 +79,6 @@ def test_kinto_http_reads_every_collection_and_attachment(real_origin, real, rea
     assert files == sum(len(json.loads(b.entries["manifest.json"])["files"]) for b in map(refreshed_real.bundle, real_names))
 
 
-def test_kinto_http_reads_records_and_metadata_as_from_kinto(real_origin, real, real_names):
-    ours = kinto_http.Client(server_url=f"{real_origin.url}/v1")
-    theirs = kinto_http.Client(server_url=real.url)
-    for name in real_names:
-        bucket, collection = name.split("/")
-        place = {"bucket": bucket, "collection": collection}
-        mine, other = ours.get_records(**place), theirs.get_records(**place)
-        expected = [{k: v for k, v in r.items() if k != "attachment" or v} for r in other]
-        assert by_id(mine) == by_id(expected), name
-        assert ours.get_records_timestamp(**place) == theirs.get_records_timestamp(**place)
-        metadata = ours.get_collection(id=collection, bucket=bucket)["data"]
-        assert without_places(metadata) == without_places(
-            {"bucket": bucket, **theirs.get_collection(id=collection, bucket=bucket)["data"]})
-        if mine:
-            assert ours.get_record(id=mine[0]["id"], **place)["data"] == mine[0]
-    with pytest.raises(kinto_http.KintoException):
-        ours.get_records(bucket="main", collection="none")
-
-
 @pytest.mark.parametrize("version", ["v1", "v2"])
 def test_a_mirror_of_a_mirror_has_the_same_content(real_origin, refreshed_real, real, real_names, empty, version):
     added = empty.add(real, *real_names, url=f"{real_origin.url}/{version}")

@@ -17,7 +17,6 @@ import pytest
 
 from publishing import LargeFiles
 from serve import Serving, drain
-from updates import CLOSE, TEXT, WebSocket
 
 LENGTH = "Content-Length: 5\r\n"
 CHUNKED = "Transfer-Encoding: chunked\r\n"
@@ -474,22 +473,6 @@ def tls_context():
     return context
 
 
-@pytest.mark.parametrize("size", [100, 2_000, 6_000])
-def test_messages_of_the_push_protocol_come_through_tls_whole(tls_origin, size):
-    """A record of TLS that is longer than what is read at once."""
-
-    class Secure:
-        @staticmethod
-        def connect():
-            return tls_context().wrap_socket(tls_origin.connect())
-
-    with WebSocket(Secure) as push:
-        push.send({"messageType": "hello", "broadcasts": {}, "padding": size * "x"})
-        assert push.message()["status"] == 200
-        push.socket.sendall(push.frame(CLOSE, struct.pack("!H", 999)) + push.frame(TEXT, size * b"x"))
-        assert push.closed() == 1002
-
-
 def tls_ask(tls_origin, path):
     with tls_context().wrap_socket(tls_origin.connect()) as connection:
         connection.sendall(request("Connection: close\r\n", target=path))
@@ -697,7 +680,8 @@ def test_a_bundle_that_is_shortened_in_place_ends_no_server(dumps, length):
     with Serving("--dumps", dumps.path, "--watch") as serving:
         good = serving.ask(target).body
         icons = serving.changeset("main/icons").body
-        records = serving.ask("/v1/buckets/main/collections/large/records").body
+        delta = f"{target}&_limit=1000000"
+        newest = serving.ask(delta).body
         page = serving.ask("/collections/main/large").status
         assert page == 200
         stop = threading.Event()
@@ -706,7 +690,7 @@ def test_a_bundle_that_is_shortened_in_place_ends_no_server(dumps, length):
         def reading():
             while not stop.is_set():
                 try:
-                    for path, right in ((target, good), ("/v1/buckets/main/collections/large/records", records)):
+                    for path, right in ((target, good), (delta, newest)):
                         answer = serving.ask(path)
                         answers.append(answer.status)
                         if answer.status == 200 and answer.body != right:

@@ -1,10 +1,8 @@
-"""The update channel: clients that wait are told of each change, by an event stream or by Mozilla's push protocol."""
+"""The update channel: clients that wait are told of each change by an event stream."""
 import concurrent.futures
 import contextlib
 import json
 import os
-import re
-import struct
 import subprocess
 import time
 
@@ -12,7 +10,7 @@ import pytest
 
 import rsdump
 from serve import Serving
-from updates import BINARY, CLOSE, MONITOR, PING, PONG, EventStream, WebSocket
+from updates import EventStream
 
 STREAMS = int(os.environ.get("UPDATE_STREAMS", "400"))
 
@@ -59,11 +57,9 @@ def wait_for(condition):
         time.sleep(0.05)
 
 
-def open_streams(serving, protocol="event-stream"):
-    return serving.metric(f'rsdump_update_streams{{protocol="{protocol}"}}')
+def open_streams(serving):
+    return serving.metric("rsdump_update_streams ")
 
-
-# Event streams.
 
 @pytest.mark.parametrize("root", ["/v1", "/v2"])
 def test_a_stream_begins_with_the_present_and_tells_of_changes(demo, root):
@@ -140,20 +136,18 @@ def test_other_methods(demo):
     for method in ["POST", "PUT", "DELETE", "OPTIONS"]:
         answer = demo.ask("/v2/updates", method=method)
         assert answer.status == 405 and answer.headers["allow"] == "GET, HEAD"
-    for path in ["/updates", "/v3/updates", "/v1/updates/", "/v1/updates/x"]:
+    for path in ["/updates", "/v3/updates", "/v1/updates/", "/v1/updates/x", "/push", "/v1/__broadcasts__"]:
         assert demo.ask(path).status == 404
 
 
 def test_a_refresh_reaches_a_stream_of_a_watched_directory(dumps, sample):
-    with Serving("--dumps", dumps.path, "--watch") as serving, EventStream(serving) as stream, WebSocket(serving) as push:
+    with Serving("--dumps", dumps.path, "--watch") as serving, EventStream(serving) as stream:
         events = stream.events()
-        before = next(events)[1]["timestamp"]
-        assert push.hello(known={MONITOR: ""})["broadcasts"] == {MONITOR: f'"{before}"'}
+        next(events)
         sample.patch_record("main/settings", "sync-interval", {"value": 13})
         assert dumps.refresh().code == rsdump.DONE
         new = dumps.bundle("main/settings").timestamp
         assert next(events)[1] == {"timestamp": new, "collections": ["main/settings"]}
-        assert push.message() == {"messageType": "broadcast", "broadcasts": {MONITOR: f'"{new}"'}}
         # A refresh that changes nothing announces nothing: the next event is that of the next change.
         assert dumps.refresh().code == rsdump.DONE
         sample.patch_record("main/regions", "nowhere", {"name": "Elsewhere"})
@@ -179,8 +173,6 @@ def test_a_graceful_end_asks_to_come_back_and_ends_at_once():
         events = [stream.events() for stream in streams]
         for each in events:
             assert next(each)[0] == "update"
-        push = stack.enter_context(WebSocket(serving))
-        push.hello()
         began = time.monotonic()
         serving.process.terminate()
         for stream, each in zip(streams, events):
@@ -188,186 +180,8 @@ def test_a_graceful_end_asks_to_come_back_and_ends_at_once():
             assert name == "pause" and 3 <= data["retry_after"] <= 7
             assert stream.retry == data["retry_after"] * 1000
             assert next(each, None) is None and not stream.is_open
-        assert push.closed() == 1001
         assert serving.process.wait(60) == 0
         assert time.monotonic() - began < 30
-
-
-# Mozilla's push protocol.
-
-def test_a_client_of_the_push_protocol_is_told_of_changes(demo):
-    with WebSocket(demo, headers="Sec-WebSocket-Protocol: push-notification\r\n") as push:
-        assert push.status == 101 and push.headers["sec-websocket-protocol"] == "push-notification"
-        now = f'"{timestamp(demo)}"'
-        hello = push.hello(known={MONITOR: '"0"', "a/b": "x"})
-        assert re.fullmatch("[0-9a-f]{32}", hello.pop("uaid"))
-        assert hello == {"messageType": "hello", "status": 200, "use_webpush": True,
-                         "broadcasts": {MONITOR: now, "errors": {"a/b": "Broadcast not found"}}}
-        new = publish(demo)
-        assert push.message() == {"messageType": "broadcast", "broadcasts": {MONITOR: f'"{new}"'}}
-        push.send(b"{}")
-        assert push.receive()[1] == b"{}"
-        push.socket.sendall(push.frame(PING, b"abc"))
-        assert push.receive() == (PONG, b"abc")
-        push.socket.sendall(push.frame(CLOSE, struct.pack("!H", 1000)))
-        assert push.closed() == 1000
-
-
-def test_a_subscription_after_the_hello(demo):
-    with WebSocket(demo) as push:
-        assert "sec-websocket-protocol" not in push.headers
-        assert push.hello(known={"x": ""})["broadcasts"] == {"errors": {"x": "Broadcast not found"}}
-        new = publish(demo)
-        # Not subscribed: the answer to this is the next message.
-        push.send({"messageType": "broadcast_subscribe", "broadcasts": {MONITOR: ""}})
-        assert push.message()["broadcasts"] == {MONITOR: f'"{new}"'}
-        # What it has already is not answered.
-        push.send({"messageType": "broadcast_subscribe", "broadcasts": {MONITOR: f'"{new}"'}})
-        push.send({"messageType": "broadcast_subscribe", "broadcasts": {"x": ""}})
-        assert push.message() == {"messageType": "broadcast", "broadcasts": {"errors": {"x": "Broadcast not found"}}}
-        new = publish(demo)
-        assert push.message()["broadcasts"] == {MONITOR: f'"{new}"'}
-
-
-def test_a_hello_without_broadcasts_subscribes_to_the_one(demo):
-    """As Firefox greets in the first session of a profile: after a reconnect it does not subscribe again."""
-    for hello in ({"broadcasts": {}}, {"broadcasts": None}, {}):
-        with WebSocket(demo) as push:
-            push.send({"messageType": "hello", "use_webpush": True, **hello})
-            assert push.message()["broadcasts"] == {MONITOR: f'"{timestamp(demo)}"'}
-            new = publish(demo)
-            assert push.message()["broadcasts"] == {MONITOR: f'"{new}"'}
-            # A subscription to what it knows already changes nothing.
-            push.send({"messageType": "broadcast_subscribe", "broadcasts": {MONITOR: f'"{new}"'}})
-            new = publish(demo)
-            assert push.message()["broadcasts"] == {MONITOR: f'"{new}"'}
-
-
-def test_registrations_for_web_push_are_refused_and_the_connection_goes_on(demo):
-    with WebSocket(demo) as push:
-        push.hello()
-        push.send({"messageType": "register", "channelID": "d9b74644-4f97-46aa-b8fa-9393985cd6cd", "key": "x" * 100})
-        answer = push.message()
-        assert answer["messageType"] == "register" and answer["status"] == 500
-        assert answer["channelID"] == "d9b74644-4f97-46aa-b8fa-9393985cd6cd" and not answer["pushEndpoint"]
-        push.send({"messageType": "unregister", "channelID": "d9b74644-4f97-46aa-b8fa-9393985cd6cd"})
-        assert push.message()["status"] == 200
-        push.send({"messageType": "ack", "updates": []})
-        push.send(b"{}")
-        assert push.receive()[1] == b"{}"
-
-
-def test_a_message_in_fragments(demo):
-    with WebSocket(demo) as push:
-        push.socket.sendall(push.frame(1, b'{"messageType":', is_final=False) + push.frame(PING, b"") +
-                            push.frame(0, b'"hello"}'))
-        assert push.receive() == (PONG, b"")
-        assert push.message()["status"] == 200
-    # A fragment may be empty (RFC 6455, section 5.4).
-    with WebSocket(demo) as push:
-        push.socket.sendall(push.frame(1, b"", is_final=False) + push.frame(0, b"", is_final=False) + push.frame(0, HELLO))
-        assert push.message()["status"] == 200
-
-
-@pytest.mark.parametrize("code", [1000, 1001, 1003, 1007, 1011, 1014, 3000, 4774, 4999, None])
-def test_a_close_frame_is_answered_by_its_code(demo, code):
-    with WebSocket(demo) as push:
-        push.hello()
-        push.socket.sendall(push.frame(CLOSE, b"" if code is None else struct.pack("!H", code) + "Grüße".encode()))
-        assert push.closed() == (code or 1000)
-
-
-@pytest.mark.parametrize("size", [5_000, 300_000])
-def test_a_close_code_arrives_though_frames_are_in_flight(demo, size):
-    with WebSocket(demo) as push:
-        push.hello()
-        push.socket.sendall(push.frame(CLOSE, struct.pack("!H", 999)))
-        for _ in range(size // 1000):
-            push.socket.sendall(push.frame(1, b"x" * 1000))
-        assert push.closed() == 1002
-
-
-HELLO = b'{"messageType":"hello"}'
-# What is sent after the handshake, and the code that the server closes with.
-HOSTILE = {
-    "another message first": (WebSocket.frame(1, b'{"messageType":"register","channelID":"x"}'), 1002),
-    "a ping message first": (WebSocket.frame(1, b"{}"), 1002),
-    "two hellos": (WebSocket.frame(1, HELLO) * 2, 1002),
-    "no JSON": (WebSocket.frame(1, b"hello"), 1003),
-    "deep JSON": (WebSocket.frame(1, b"[" * 5000), 1003),
-    "no object": (WebSocket.frame(1, b"[]"), 1003),
-    "no text": (WebSocket.frame(1, b""), 1003),
-    "a list of broadcasts": (WebSocket.frame(1, b'{"messageType":"hello","broadcasts":["x"]}'), 1003),
-    "a version that is a number": (WebSocket.frame(1, b'{"messageType":"hello","broadcasts":{"x":1}}'), 1003),
-    "a thousand broadcasts": (
-        WebSocket.frame(1, json.dumps({"messageType": "hello", "broadcasts": {f"{i}": "" for i in range(1000)}}).encode()[:8000]),
-        1003),
-    "bytes that are no UTF-8": (WebSocket.frame(1, b'{"messageType":"\xff"}'), 1007),
-    "a binary message": (WebSocket.frame(BINARY, HELLO), 1003),
-    "a frame without a mask": (WebSocket.frame(1, HELLO, is_masked=False), 1002),
-    "a reserved bit": (WebSocket.frame(1, HELLO, reserved=4), 1002),
-    "a reserved opcode": (WebSocket.frame(3, HELLO), 1002),
-    "a reserved control opcode": (WebSocket.frame(11, b""), 1002),
-    "a fragmented ping": (WebSocket.frame(PING, b"", is_final=False), 1002),
-    "a long ping": (WebSocket.frame(PING, b"x" * 200), 1002),
-    "a continuation of nothing": (WebSocket.frame(0, b"x"), 1002),
-    "a message within a message": (WebSocket.frame(1, b"{", is_final=False) + WebSocket.frame(1, b"}"), 1002),
-    "empty fragments": (WebSocket.frame(1, b"", is_final=False) + WebSocket.frame(0, b"", is_final=False) * 20, 1002),
-    "a close frame with one byte": (WebSocket.frame(CLOSE, b"\x03"), 1002),
-    **{f"a close frame with the code {code}": (WebSocket.frame(CLOSE, struct.pack("!H", code)), 1002)
-       for code in (0, 999, 1004, 1005, 1006, 1015, 2999, 5000, 65535)},
-    "a close frame whose reason is no UTF-8": (WebSocket.frame(CLOSE, struct.pack("!H", 1000) + b"\xc3("), 1007),
-    "endless fragments": (WebSocket.frame(1, b"x", is_final=False) + WebSocket.frame(0, b"x", is_final=False) * 30, 1002),
-    "a long frame": (b"\x81\xfe\xff\xff", 1009),
-    "a very long frame": (b"\x81\xff" + struct.pack("!Q", 1 << 40), 1009),
-    "a frame of 2^63 bytes": (b"\x81\xff" + struct.pack("!Q", 1 << 63), 1009),
-    "a frame of 2^64 - 1 bytes": (b"\x81\xff" + b"\xff" * 8, 1009),
-    "long fragments": (WebSocket.frame(1, b"x" * 6000, is_final=False) + WebSocket.frame(0, b"x" * 6000), 1009),
-    "a flood of pings": (WebSocket.frame(PING, b"") * 100, 1008),
-    "two ping messages": (WebSocket.frame(1, HELLO) + WebSocket.frame(1, b"{}") * 2, 1011),
-}
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_what_the_protocol_forbids_ends_the_connection(demo, name):
-    data, code = HOSTILE[name]
-    with WebSocket(demo) as push:
-        push.socket.sendall(data)
-        assert push.closed() == code
-
-
-def test_a_hello_that_never_comes(demo):
-    """5 seconds, or the place is somebody else's; and half a frame is no hello."""
-    with WebSocket(demo) as silent, WebSocket(demo) as slow:
-        slow.socket.sendall(slow.frame(1, HELLO)[:-1])
-        assert silent.closed() == 1011
-        assert slow.closed() == 1011
-
-
-HANDSHAKES = {
-    "no upgrade": {"Upgrade": None},
-    "another protocol": {"Upgrade": "h2c"},
-    "no connection": {"Connection": "keep-alive"},
-    "an old version": {"Sec-WebSocket-Version": "8"},
-    "no version": {"Sec-WebSocket-Version": None},
-    "no key": {"Sec-WebSocket-Key": None},
-    "a short key": {"Sec-WebSocket-Key": "AAAA"},
-}
-
-
-@pytest.mark.parametrize("name", HANDSHAKES)
-def test_a_handshake_that_is_none_is_told_what_is_spoken(demo, name):
-    headers = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
-               "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==", **HANDSHAKES[name]}
-    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items() if value is not None)
-    answer = demo.send(f"GET /push HTTP/1.1\r\nHost: x\r\n{lines}\r\n".encode(), half_close=True)
-    assert answer.startswith(b"HTTP/1.1 426 ") and b"sec-websocket-version: 13" in answer.lower()
-
-
-def test_the_push_protocol_is_spoken_nowhere_else(demo):
-    for path in ["/v1/", "/push/", "/pushy", "/v1/updates"]:
-        with WebSocket(demo, path) as push:
-            assert push.status != 101
 
 
 def test_whoever_finds_no_room_is_told_when_to_come_back():
@@ -380,12 +194,6 @@ def test_whoever_finds_no_room_is_told_when_to_come_back():
         with EventStream(serving) as late:
             name, data, _ = next(late.events())
             assert name == "pause" and 60 <= data["retry_after"] <= 120
-        answers = []
-        for _ in range(8):
-            with WebSocket(serving) as push:
-                assert push.status == 503
-                answers.append(int(push.headers["retry-after"]))
-        assert all(60 <= seconds <= 120 for seconds in answers) and len(set(answers)) > 1
         assert serving.ask("/v1/").status == 200
 
 
@@ -398,7 +206,7 @@ def test_a_stream_that_waits_gets_heartbeats(waiting):
 
 def test_a_reader_that_does_not_read_is_shed(waiting):
     serving, _, slow = waiting
-    wait_for(lambda: serving.metric('rsdump_update_streams_shed_total{protocol="event-stream"}') == 1)
+    wait_for(lambda: serving.metric("rsdump_update_streams_shed_total") == 1)
     assert serving.metric('rsdump_refused_total{reason="slow-reader"}') == 1
     assert "slow-reader" in serving.log()
     received = b""

@@ -1,13 +1,8 @@
-"""Clients of the update channel: an event stream, read by WHATWG's rules, and WebSocket's frames, polite or not."""
-import base64
-import hashlib
+"""A client of the update channel: an event stream, read by WHATWG's rules."""
 import json
-import os
 import socket
-import struct
 
 TIMEOUT = 60
-MONITOR = "remote-settings/monitor_changes"
 
 
 class EventStream:
@@ -103,79 +98,3 @@ class EventStream:
                 identity = value
             elif field == "retry" and value.isdigit():
                 self.retry = int(value)
-
-
-TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
-
-
-class WebSocket:
-    """A client of RFC 6455 that can also break its rules."""
-
-    def __init__(self, serving, path="/push", headers="", key=None, **kwargs):
-        self.socket = serving.connect(**kwargs)
-        key = base64.b64encode(os.urandom(16)).decode() if key is None else key
-        self.socket.sendall(
-            f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n"
-            f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n{headers}\r\n".encode())
-        self.file = self.socket.makefile("rb")
-        self.status = int(self.file.readline().split()[1])
-        self.headers = {}
-        while line := self.file.readline().strip():
-            name, value = line.decode().split(":", 1)
-            self.headers[name.lower()] = value.strip()
-        if self.status == 101:
-            accept = hashlib.sha1((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()
-            assert self.headers["sec-websocket-accept"] == base64.b64encode(accept).decode()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.file.close()
-        self.socket.close()
-
-    @staticmethod
-    def frame(opcode, data, is_final=True, is_masked=True, reserved=0):
-        mask = os.urandom(4) if is_masked else b""
-        length = struct.pack("!B", len(data)) if len(data) < 126 else \
-            struct.pack("!BH", 126, len(data)) if len(data) < 65536 else struct.pack("!BQ", 127, len(data))
-        first = (0x80 if is_final else 0) | reserved << 4 | opcode
-        length = bytes([length[0] | (0x80 if is_masked else 0)]) + length[1:]
-        payload = bytes(b ^ mask[i % 4] for i, b in enumerate(data)) if is_masked else data
-        return bytes([first]) + length + mask + payload
-
-    def send(self, message, **kwargs):
-        data = message if isinstance(message, bytes) else json.dumps(message).encode()
-        self.socket.sendall(self.frame(TEXT, data, **kwargs))
-
-    def receive(self):
-        """(opcode, data); `None` at the end of the connection."""
-        try:
-            head = self.file.read(2)
-            if len(head) < 2:
-                return None
-            assert not head[1] & 0x80, "a server's frame is not masked"
-            length = head[1]
-            if length == 126:
-                length, = struct.unpack("!H", self.file.read(2))
-            return head[0] & 0x0F, self.file.read(length)
-        except ConnectionResetError:
-            return None
-
-    def message(self):
-        opcode, data = self.receive()
-        assert opcode == TEXT, (opcode, data)
-        return json.loads(data)
-
-    def closed(self):
-        """The code that the server closes with, after what else it sends; `None` where it sends none."""
-        while (frame := self.receive()) is not None:
-            if frame[0] == CLOSE:
-                code, = struct.unpack("!H", frame[1][:2])
-                assert self.receive() is None
-                return code
-        return None
-
-    def hello(self, **broadcasts):
-        self.send({"messageType": "hello", "use_webpush": True, "broadcasts": broadcasts.get("known", {})})
-        return self.message()

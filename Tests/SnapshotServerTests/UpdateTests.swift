@@ -21,7 +21,7 @@ import UpdateEvents
         }
 
         func stream(isChunked: Bool = false) throws -> EmbeddedChannel {
-            let stream = EventStreamHandler(hub, hub.enter(.eventStream, network: 1), isChunked: isChunked)
+            let stream = EventStreamHandler(hub, hub.enter(network: 1), isChunked: isChunked)
             let channel = EmbeddedChannel(handler: stream, loop: loop)
             try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
             stream.begin()
@@ -31,9 +31,7 @@ import UpdateEvents
         func announce(_ timestamp: UInt64, _ names: String...) throws {
             let changed = try names.map { try CollectionID($0) }
             hub.announce { number in
-                Announcement(
-                    number: number, timestamp: Timestamp(milliseconds: timestamp), changed: changed,
-                    version: "\"\(timestamp)\"")
+                Announcement(number: number, timestamp: Timestamp(milliseconds: timestamp), changed: changed)
             }
             loop.advanceTime(by: .milliseconds(50))
         }
@@ -148,8 +146,7 @@ import UpdateEvents
         // None is told before the loop runs, so the announcements in the middle are never sent.
         for timestamp in 2...9 as ClosedRange<UInt64> {
             bench.hub.announce {
-                Announcement(
-                    number: $0, timestamp: Timestamp(milliseconds: timestamp), changed: [], version: "\(timestamp)")
+                Announcement(number: $0, timestamp: Timestamp(milliseconds: timestamp), changed: [])
             }
         }
         bench.loop.advanceTime(by: .milliseconds(50))
@@ -162,13 +159,13 @@ import UpdateEvents
 
     @Test func `There are places for so many of one address and in all`() throws {
         let bench = Bench { ($0.updateStreams, $0.updateStreamsPerAddress) = (5, 3) }
-        let places = (0..<4).map { _ in bench.hub.enter(.eventStream, network: 1) }
+        let places = (0..<4).map { _ in bench.hub.enter(network: 1) }
         #expect(places.map { $0 != nil } == [true, true, true, false])
-        #expect(bench.hub.enter(.push, network: 2) != nil)
-        #expect(bench.hub.enter(.push, network: 2) != nil)
-        #expect(bench.hub.enter(.push, network: 3) == nil)
+        #expect(bench.hub.enter(network: 2) != nil)
+        #expect(bench.hub.enter(network: 2) != nil)
+        #expect(bench.hub.enter(network: 3) == nil)
         if let place = places[0] { bench.hub.leave(place) }
-        #expect(bench.hub.enter(.push, network: 3) != nil)
+        #expect(bench.hub.enter(network: 3) != nil)
         // A client that finds no place is asked to come back, and the stream ends.
         let refused = try bench.stream()
         guard case .pause(.retryAfter(let seconds))? = try bench.events(refused).first else {
@@ -186,8 +183,8 @@ import UpdateEvents
         first.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
         bench.loop.run()
         #expect(!first.isActive)
-        let place = try #require(bench.hub.enter(.eventStream, network: 1))
-        #expect(bench.hub.enter(.eventStream, network: 1) == nil)
+        let place = try #require(bench.hub.enter(network: 1))
+        #expect(bench.hub.enter(network: 1) == nil)
         bench.hub.leave(place)
     }
 
@@ -227,57 +224,7 @@ import UpdateEvents
 
     @Test func `Where very many collections have changed, none is named`() throws {
         let ids = try (0..<300).map { try CollectionID("main/c\($0)") }
-        let announcement = Announcement(
-            number: 2, timestamp: Timestamp(milliseconds: 7), changed: ids, version: "\"7\"")
+        let announcement = Announcement(number: 2, timestamp: Timestamp(milliseconds: 7), changed: ids)
         #expect(announcement.change.plain == announcement.present.plain)
-    }
-}
-
-/// The push protocol's messages.
-@Suite struct PushMessageTests {
-    private let monitor = "remote-settings/monitor_changes"
-
-    private func message(_ text: String) -> PushMessage? { try? PushMessage(Bytes(utf8: text)) }
-
-    @Test func `A hello names what the client knows`() {
-        let text = #"{"messageType":"hello","use_webpush":true,"uaid":"x","broadcasts":{"\#(monitor)":"\"5\""}}"#
-        #expect(message(text) == .hello([PushBroadcast(id: monitor, version: "\"5\"")]))
-        #expect(message(#"{"messageType":"hello","broadcasts":null,"channelIDs":[]}"#) == .hello([]))
-    }
-
-    @Test(arguments: [
-        "", "[]", "null", "1", "{", #"{"messageType":5}"#, #"{"messageType":"HELLO"}"#, #"{"a":1}"#,
-        #"{"messageType":"hello","broadcasts":[]}"#, #"{"messageType":"hello","broadcasts":{"a":1}}"#,
-        #"{"messageType":"register"}"#, #"{"messageType":"register","channelID":7}"#,
-        #"{"messageType":"hello","messageType":"hello"}"#, #"{"messageType":"hello"} x"#,
-        String(repeating: "[", count: 4000),
-    ])
-    func `What is no message is refused`(text: String) {
-        #expect(message(text) == nil)
-    }
-
-    @Test func `More broadcasts or longer names than the limits are refused`() {
-        func hello(_ count: Int, nameBytes: Int) -> String {
-            let name = String(repeating: "x", count: nameBytes - 2)
-            let members = (10..<10 + count).map { "\"\(name)\($0)\":\"\"" }
-            return #"{"messageType":"hello","broadcasts":{"# + members.joined(separator: ",") + "}}"
-        }
-        #expect(message(hello(32, nameBytes: 100)) != nil)
-        #expect(message(hello(33, nameBytes: 100)) == nil)
-        #expect(message(hello(1, nameBytes: 256)) != nil)
-        #expect(message(hello(1, nameBytes: 257)) == nil)
-    }
-
-    @Test func `Replies name what differs and what there is not`() {
-        let known = [PushBroadcast(id: monitor, version: "\"5\""), PushBroadcast(id: "a/b", version: "")]
-        func text(_ bytes: [UInt8]?) -> String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
-        #expect(
-            text(PushReply.hello(uaid: "00", known, version: "\"6\""))
-                == #"{"messageType":"hello","status":200,"uaid":"00","use_webpush":true,"broadcasts":{"#
-                + #""\#(monitor)":"\"6\"","errors":{"a/b":"Broadcast not found"}}}"#)
-        #expect(PushReply.subscribed([known[0]], version: "\"5\"") == nil)
-        #expect(
-            text(PushReply.subscribed([known[0]], version: "\"6\""))
-                == #"{"messageType":"broadcast","broadcasts":{"\#(monitor)":"\"6\""}}"#)
     }
 }

@@ -1,7 +1,6 @@
 // What the Swift blocks of the articles find around them in an app. They are compiled, and never run.
 
 import Foundation
-@_exported import PushBroadcasts
 @_exported import RemoteConfiguration
 @_exported import RemoteSettings
 package import RemoteSettingsModel

@@ -15,7 +15,7 @@ public struct UpdatePolicy: Sendable {
         case automatic
         /// An event stream at another URL, such as one of nginx with nchan.
         case eventStream(url: String)
-        /// Something else, such as Mozilla's push service.
+        /// Something else, which the app reads itself.
         case source(any UpdateSource)
         /// No connection is made. ``RemoteSettingsService/handlePushMessage(_:)`` still works.
         case off
@@ -39,7 +39,7 @@ public struct UpdatePolicy: Sendable {
     public static let off = UpdatePolicy(channel: .off)
 }
 
-/// A way to learn that a server has something new. It hides the differences between event streams and push services.
+/// A way to learn that a server has something new.
 public protocol UpdateSource: Sendable {
     /// Opens one connection. It is called again, after a pause, when the connection has ended. Uses the network.
     ///

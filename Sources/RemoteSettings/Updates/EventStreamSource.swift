@@ -38,7 +38,7 @@ struct EventStreamSource: UpdateSource {
 }
 
 extension UpdateSourceError {
-    package init(_ error: HTTPError) {
+    fileprivate init(_ error: HTTPError) {
         let kind: Kind =
             switch error.reason {
             case .backoff(_, let seconds): .notBefore(seconds: seconds)

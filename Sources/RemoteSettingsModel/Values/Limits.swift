@@ -190,10 +190,6 @@ public struct ServerLimits: Sendable, Hashable {
     public var updateStreamsPerAddress = 9_216
     /// Seconds between two heartbeats on a connection that waits for updates.
     public var updateHeartbeatSeconds = 15
-    /// A message from a client of the push protocol, in bytes.
-    public var pushMessageBytes = 8 << 10
-    /// Seconds from the handshake of the push protocol until the client's first message must be complete.
-    public var pushHelloSeconds = 5
     /// Clients per second that come back after the server has ended. Each client that waits for updates is told how
     /// long to stay away, so that no more than this number return at once. The wait is at least 3 seconds and at most
     /// 10 minutes.

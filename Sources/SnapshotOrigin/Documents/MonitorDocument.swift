@@ -1,13 +1,11 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The monitor's changeset: every collection with the time of its last change, newest first.
+/// The monitor: every collection with the time of its last change, newest first.
 struct MonitorDocument: Sendable {
     struct Entry: Sendable {
         let id: CollectionID
         let timestamp: Timestamp
-        /// The entry's id.
-        let uuid: String
         /// The entry's JSON.
         let json: String
     }
@@ -20,36 +18,38 @@ struct MonitorDocument: Sendable {
         entries = collections.sorted { ($1.timestamp, $0.id) < ($0.timestamp, $1.id) }.map { id, timestamp in
             var quoted: [UInt8] = []
             JSONString.append(host, .ascii, to: &quoted)
-            let uuid = Self.uuid(id)
             let json =
-                #"{"id":"\#(uuid)","last_modified":\#(timestamp),"bucket":"\#(id.bucket)","#
+                #"{"id":"\#(Self.uuid(id))","last_modified":\#(timestamp),"bucket":"\#(id.bucket)","#
                 + #""collection":"\#(id.name)","host":\#(String(decoding: quoted, as: UTF8.self))}"#
-            return Entry(id: id, timestamp: timestamp, uuid: uuid, json: json)
+            return Entry(id: id, timestamp: timestamp, json: json)
         }
         timestamp = entries.first?.timestamp ?? Timestamp(milliseconds: 0)
     }
 
+    /// The monitor's changeset.
+    ///
     /// - Parameters:
     ///   - since: lists only collections that changed after this time.
     ///   - bucket: lists only collections of this bucket. `collection` restricts the name in the same way.
     ///   - limit: the most entries; the newest are kept.
     func body(since: Timestamp?, bucket: String?, collection: String?, limit: Int? = nil) -> Bytes {
+        Bytes(
+            utf8: #"{"metadata":{},"timestamp":\#(timestamp),"changes":["#
+                + json(since: since, bucket: bucket, collection: collection, limit: limit) + "]}")
+    }
+
+    /// The monitor as one of Kinto's lists, with the parameters of ``body(since:bucket:collection:limit:)``.
+    func list(since: Timestamp?, bucket: String?, collection: String?) -> Bytes {
+        Bytes(utf8: #"{"data":["# + json(since: since, bucket: bucket, collection: collection, limit: nil) + "]}")
+    }
+
+    private func json(since: Timestamp?, bucket: String?, collection: String?, limit: Int?) -> String {
         let chosen = entries.lazy.filter { entry in
             since.map { entry.timestamp > $0 } ?? true && bucket ?? entry.id.bucket == entry.id.bucket
                 && collection ?? entry.id.name == entry.id.name
         }
-        return Bytes(
-            utf8: #"{"metadata":{},"timestamp":\#(timestamp),"changes":["#
-                + chosen.prefix(limit ?? entries.count).map(\.json).joined(separator: ",") + "]}")
+        return chosen.prefix(limit ?? entries.count).map(\.json).joined(separator: ",")
     }
-
-    /// The entries as objects of a list.
-    var listed: [ListedObject] {
-        entries.map { ListedObject(id: $0.uuid, lastModified: $0.timestamp, json: Bytes(utf8: $0.json)) }
-    }
-
-    /// The members of an entry.
-    static let fields: Set<String> = ["id", "last_modified", "bucket", "collection", "host", "deleted"]
 
     /// An id that depends only on the collection, in the form of a version 8 UUID (RFC 9562 §5.8).
     private static func uuid(_ id: CollectionID) -> String {

@@ -10,30 +10,32 @@ package struct OriginProblem: Error, Hashable {
     /// The kind of error in words.
     package let error: String
     package let message: String
-    /// What the error is about; `nil` if the message says everything.
-    private let details: Details?
+    /// The query parameter that is wrong, and why; `nil` if the message says everything.
+    private let parameter: Parameter?
 
-    private enum Details: Hashable {
-        /// The query parameter that is wrong, and why.
-        case parameter(name: String, description: String)
-        /// The id of the object that does not exist, and the kind of object that was looked for.
-        case missing(id: String, kind: String)
+    private struct Parameter: Hashable {
+        let name: String
+        let description: String
     }
 
     package init(_ code: Int, errno: Int, _ error: String, _ message: String) {
-        self.init(code, errno: errno, error, message, details: nil)
+        self.init(code, errno: errno, error, message, parameter: nil)
     }
 
-    private init(_ code: Int, errno: Int, _ error: String, _ message: String, details: Details?) {
+    private init(_ code: Int, errno: Int, _ error: String, _ message: String, parameter: Parameter?) {
         self.code = code
         self.errno = errno
         self.error = error
         self.message = message
-        self.details = details
+        self.parameter = parameter
     }
 
     package static let notFound = OriginProblem(
         404, errno: 111, "Not Found", "The resource you are looking for could not be found.")
+    /// The answer where Kinto has lists and single objects.
+    static let noList = OriginProblem(
+        404, errno: 111, "Not Found",
+        "This origin has no lists; read buckets/BUCKET/collections/COLLECTION/changeset?_expected=0.")
     package static let methodNotAllowed = OriginProblem(
         405, errno: 115, "Method Not Allowed", "This origin is read-only: GET and HEAD are answered.")
     package static let failed = OriginProblem(
@@ -49,18 +51,7 @@ package struct OriginProblem: Error, Hashable {
     static func invalid(_ parameter: String, _ description: String) -> OriginProblem {
         OriginProblem(
             400, errno: 107, "Invalid parameters", "\(parameter) in querystring: \(description)",
-            details: .parameter(name: parameter, description: description))
-    }
-
-    /// The answer if no object has this id.
-    ///
-    /// - Parameters:
-    ///   - kind: `collection` or `record`.
-    ///   - isAsked: whether the request was for the object itself, and not for something in it.
-    static func missing(_ kind: String, _ id: String, isAsked: Bool) -> OriginProblem {
-        OriginProblem(
-            404, errno: isAsked ? 110 : 111, "Not Found", "There is no \(kind) of this id.",
-            details: .missing(id: id, kind: kind))
+            parameter: Parameter(name: parameter, description: description))
     }
 
     static func omitted(_ reason: OmissionReason) -> OriginProblem {
@@ -76,16 +67,12 @@ package struct OriginProblem: Error, Hashable {
             .init(key: "error", value: .string(error)),
             .init(key: "message", value: .string(message)),
         ]
-        switch details {
-        case .parameter(let name, let description)?:
+        if let parameter {
             let detail = JSONValue.members([
-                "location": .string("querystring"), "name": .string(name), "description": .string(description),
+                "location": .string("querystring"), "name": .string(parameter.name),
+                "description": .string(parameter.description),
             ])
             members.append(.init(key: "details", value: .array([detail])))
-        case .missing(let id, let kind)?:
-            let detail = JSONValue.members(["id": .string(id), "resource_name": .string(kind)])
-            members.append(.init(key: "details", value: detail))
-        case nil: break
         }
         return Bytes(JSONText.compact(.object(members)))
     }

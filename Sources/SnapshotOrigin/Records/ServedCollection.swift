@@ -22,8 +22,6 @@ package final class ServedCollection: Sendable {
     private let recordTable = Lazily<RecordTable>()
     private let manifestFiles = Lazily<[Manifest.File]>()
     private let full = Lazily<OriginResource>()
-    private let newestFirst = Lazily<[ListedObject]>()
-    private let deleted = Lazily<[ListedObject]>()
     private let deltas = Mutex<[DeltaKey: OriginResource]>([:])
 
     private struct DeltaKey: Hashable {
@@ -118,61 +116,28 @@ package final class ServedCollection: Sendable {
     /// - Returns: `nil` if the state of `since` is not known.
     /// - Throws: `BundleError` if a bundle cannot be read.
     func changeset(since: Timestamp?, limit: Int) throws(BundleError) -> OriginResource? {
-        let changes = if let since { try changes(since: since, .v1) } else { try newestRecordsFirst() }
+        let all = try records()
+        let changes =
+            if let since { try changes(since: since, .v1) } else { (0..<all.count).map { ServedChange(all[$0]) } }
         guard let changes else { return nil }
         let newest = changes.sorted { $0.lastModified ?? timestamp > $1.lastModified ?? timestamp }.prefix(limit)
         let tag = "\(timestamp)-\(fingerprint)-\(since.map { "\($0)" } ?? "")-\(newest.count)"
         return resource(.delta, [head] + Bytes.list(newest.map(\.json)) + [tail], tag: tag, isKept: false)
     }
 
-    /// All records, the last changed first. As in Kinto, records without a time of change come before all others.
-    func newestRecordsFirst() throws(BundleError) -> [ListedObject] {
-        try newestFirst.get { () throws(BundleError) in
-            let records = try records()
-            let objects = (0..<records.count).map { ListedObject(records[$0]) }
-            return objects.sorted { left, right in
-                guard let leftTime = left.lastModified, let rightTime = right.lastModified else {
-                    return left.lastModified == nil && right.lastModified != nil
-                }
-                return leftTime > rightTime
-            }
-        }
-    }
-
-    /// The known deleted records: those of older states that no later state has.
-    ///
-    /// The time of each is that of the first state without it.
-    func tombstones() throws(BundleError) -> [ListedObject] {
-        try deleted.get { () throws(BundleError) in
-            var known = Set<String>()
-            var found: [ListedObject] = []
-            var later = (records: try records(), timestamp: timestamp)
-            let present = later.records
-            for state in history {
-                let records = try state.payload().records
-                for case .deleted(let record) in later.records.differences(from: records)
-                where present.record(id: record.id) == nil && known.insert(record.id).inserted {
-                    found.append(.tombstone(record.id, at: later.timestamp))
-                }
-                later = (records, state.head.timestamp)
-            }
-            return found
-        }
-    }
-
     /// The elements of a changeset's `changes`; `nil` if the older state is not known.
     ///
     /// New and changed records come first, then tombstones. On v2 a tombstone states no time. Records are compared by
     /// their canonical bytes, never by `last_modified`: what a record says about its own age need not be true.
-    private func changes(since: Timestamp, _ version: APIVersion) throws(BundleError) -> [ListedObject]? {
+    private func changes(since: Timestamp, _ version: APIVersion) throws(BundleError) -> [ServedChange]? {
         if since == timestamp { return [] }
         guard let old = history.first(where: { $0.head.timestamp == since }) else { return nil }
-        var (changed, deleted): ([ListedObject], [ListedObject]) = ([], [])
+        var (changed, deleted): ([ServedChange], [ServedChange]) = ([], [])
         for difference in try records().differences(from: try old.payload().records) {
             switch difference {
-            case .created(let record), .updated(_, let record): changed.append(ListedObject(record))
+            case .created(let record), .updated(_, let record): changed.append(ServedChange(record))
             case .deleted(let record):
-                deleted.append(.tombstone(record.id, at: version == .v1 ? timestamp : nil))
+                deleted.append(ServedChange(deletionOf: record.id, at: version == .v1 ? timestamp : nil))
             }
         }
         return changed + deleted
@@ -197,5 +162,30 @@ package final class ServedCollection: Sendable {
         OriginResource(
             route, type: "application/json", tag: tag, lastModified: metadata.lastModified ?? timestamp,
             freshness: .seconds(60), content: .segments(segments), gzip: isKept ? .compressing : .none, isKept: isKept)
+    }
+}
+
+/// One element of a changeset's `changes`.
+private struct ServedChange {
+    /// The time of the change; `nil` if the element does not state it.
+    let lastModified: Timestamp?
+    let json: Bytes
+
+    init(_ record: Record) {
+        (lastModified, json) = (record.lastModified, record.json)
+    }
+
+    /// The tombstone of a deleted record.
+    init(deletionOf id: String, at time: Timestamp?) {
+        let member = time.map { ",\"last_modified\":\($0)" } ?? ""
+        (lastModified, json) = (time, Bytes(utf8: "{\"deleted\":true,\"id\":\"\(id)\"\(member)}"))
+    }
+}
+
+extension Bytes {
+    /// The elements of a JSON array, without its brackets.
+    fileprivate static func list(_ elements: [Bytes]) -> [Bytes] {
+        let comma = Bytes(utf8: ",")
+        return Array(elements.map { [$0] }.joined(separator: [comma]))
     }
 }

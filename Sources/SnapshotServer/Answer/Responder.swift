@@ -83,13 +83,6 @@ struct Responder: HTTPResponder {
             }
             return .ready((.updates, Response(status: .ok, headers: headers)))
         }
-        if target.isForPush {
-            // The connection's guard answers a WebSocket handshake.
-            let headers: HTTPFields = [
-                .upgrade: "websocket", .connection: "upgrade", .secWebSocketVersion: "13", .cacheControl: "no-store",
-            ]
-            return .ready((.updates, Response(status: .upgradeRequired, headers: headers)))
-        }
         let client = Recipient(channel: context.channel, untaken: untaken, turns: turns, limits: limits)
         let prepared: PreparedAnswer
         do {
@@ -206,9 +199,6 @@ package struct RequestTarget {
 
     /// Whether it names the event stream of either version of the API.
     var isForEventStream: Bool { path == "/v1/updates" || path == "/v2/updates" }
-
-    /// Whether it names the endpoint of the push protocol.
-    var isForPush: Bool { path == "/push" }
 }
 
 extension Response {

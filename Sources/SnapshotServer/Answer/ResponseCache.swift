@@ -112,10 +112,6 @@ extension OriginResource {
         headers[.eTag] = isGzip ? "\"\(tag)-gzip\"" : "\"\(tag)\""
         headers.append(contentsOf: HTTPFields.api(freshness))
         if let lastModified { headers[.lastModified] = HTTPDate.text(lastModified) }
-        if let list {
-            for name in [.totalRecords, .totalObjects] as [HTTPField.Name] { headers[name] = "\(list.total)" }
-            headers[.nextPage] = list.next
-        }
         if hasGzip { headers[.vary] = "Accept-Encoding" }
         if allowsRanges {
             headers[.acceptRanges] = "bytes"
@@ -126,21 +122,13 @@ extension OriginResource {
     }
 }
 
-extension HTTPField.Name {
-    // All three names are valid tokens, so the fallbacks are never used.
-    fileprivate static let totalRecords = HTTPField.Name("Total-Records") ?? .contentLength
-    fileprivate static let totalObjects = HTTPField.Name("Total-Objects") ?? .contentLength
-    fileprivate static let nextPage = HTTPField.Name("Next-Page") ?? .location
-}
-
 extension HTTPFields {
     /// The headers of every answer of the API: scripts of other sites may read it, and browsers must not guess its
     /// type.
     static func api(_ freshness: OriginResource.Freshness) -> HTTPFields {
         [
             .accessControlAllowOrigin: "*",
-            .accessControlExposeHeaders:
-                "Backoff, Retry-After, Alert, Content-Length, ETag, Last-Modified, Next-Page, Total-Records, Total-Objects",
+            .accessControlExposeHeaders: "Backoff, Retry-After, Alert, Content-Length, ETag, Last-Modified",
             .xContentTypeOptions: "nosniff", .cacheControl: freshness.cacheControl,
         ]
     }

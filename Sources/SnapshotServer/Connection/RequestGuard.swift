@@ -3,7 +3,6 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import NIOSSL
-import NIOWebSocket
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
@@ -15,8 +14,8 @@ import RemoteSettingsModel
 /// A request that breaks a rule or a limit is refused, and so is a client that is too slow. A refusal is counted and
 /// reported, it is answered with a status if that is possible, and the connection ends.
 ///
-/// The guard itself answers a request for updates. Another handler then takes over the connection, and the guard still
-/// checks that the client takes what it is sent.
+/// The guard itself answers a request for an event stream. Another handler then takes over the connection, and the
+/// guard still checks that the client takes what it is sent.
 final class RequestGuard: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -206,7 +205,6 @@ extension RequestGuard {
             connection?.isAtWork()
             deadline?.lift()
             if head.method == .GET, RequestTarget(head.uri).isForEventStream { return beginEventStream(head, context) }
-            if head.isPushHandshake, updates.present != nil { return shakeHands(head, context) }
             decide(isForHTTP: true)
             var request = head
             // The guard decides whether the connection goes on.
@@ -312,10 +310,10 @@ extension RequestGuard {
     }
 }
 
-// Requests that leave HTTP.
+// Requests for an event stream.
 extension RequestGuard {
     private func beginEventStream(_ request: HTTPRequestHead, _ context: ChannelHandlerContext) {
-        let place = updates.enter(.eventStream, network: ConnectionTable.network(context.remoteAddress))
+        let place = updates.enter(network: ConnectionTable.network(context.remoteAddress))
         if place == nil { count(.tooManyStreams, "too many connections that wait for updates") }
         let isChunked = request.version.minor > 0
         let stream = EventStreamHandler(updates, place, isChunked: isChunked)
@@ -325,55 +323,23 @@ extension RequestGuard {
         // The version must be the client's: for 1.1 the encoder would send chunks to a client of HTTP/1.0.
         let head = HTTPResponseHead(version: request.version, status: .ok, headers: headers)
         context.write(wrapOutboundOut(.head(head)), promise: nil)
-        takeOver(request, status: 200, [stream], context)
+        takeOver(request, stream, context)
         stream.begin()
     }
 
-    /// Grants the push protocol over WebSocket.
-    private func shakeHands(_ request: HTTPRequestHead, _ context: ChannelHandlerContext) {
-        guard let place = updates.enter(.push, network: ConnectionTable.network(context.remoteAddress)) else {
-            count(.tooManyStreams, "too many connections that wait for updates")
-            return answerRefusal(.serviceUnavailable, retryAfter: updates.secondsUntilRetry())
-        }
-        let offered = request.headers[canonicalForm: "sec-websocket-protocol"]
-        let upgrader = NIOWebSocketServerUpgrader(
-            shouldUpgrade: { channel, _ in
-                var headers = NIOHTTP1.HTTPHeaders()
-                if offered.contains("push-notification") {
-                    headers.add(name: "Sec-WebSocket-Protocol", value: "push-notification")
-                }
-                return channel.eventLoop.makeSucceededFuture(headers)
-            }, upgradePipelineHandler: { channel, _ in channel.eventLoop.makeSucceededVoidFuture() })
-        upgrader.buildUpgradeResponse(
-            channel: context.channel, upgradeRequest: request, initialResponseHeaders: [:]
-        ).assumeIsolated().whenComplete { [self] result in
-            guard let context = self.context, !isEnding, case .success(var headers) = result else {
-                updates.leave(place)
-                return end()
-            }
-            headers.add(contentsOf: [("Server", "rsdump"), ("Date", HTTPDate.text(now()))])
-            let head = HTTPResponseHead(version: .http1_1, status: .switchingProtocols, headers: headers)
-            context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
-            let push = PushHandler(updates, place)
-            takeOver(request, status: 101, push.handlers(), context)
-            push.begin()
-        }
-    }
-
-    /// Replaces the handlers for HTTP by others, which speak with the client from now on.
-    ///
-    /// - Parameter status: the status of the answer, whose head has been written.
+    /// Replaces the handlers for HTTP by a stream, which speaks with the client from now on. The head of the answer has
+    /// been written.
     private func takeOver(
-        _ request: HTTPRequestHead, status: Int, _ handlers: [any ChannelHandler], _ context: ChannelHandlerContext
+        _ request: HTTPRequestHead, _ stream: EventStreamHandler, _ context: ChannelHandlerContext
     ) {
-        metrics.answered(.updates, status: status, bytes: 0)
-        if logsRequests { logger.info("\(request.method.rawValue) \(request.uri) \(status) 0") }
+        metrics.answered(.updates, status: 200, bytes: 0)
+        if logsRequests { logger.info("\(request.method.rawValue) \(request.uri) 200 0") }
         isTakenOver = true
         waiting.removeAll()
         if let connection { table.waitsForUpdates(connection) }
         let pipeline = context.pipeline.syncOperations
         guard let encoder = try? pipeline.handler(type: HTTPResponseEncoder.self),
-            (try? pipeline.addHandlers(handlers, position: .before(encoder))) != nil
+            (try? pipeline.addHandler(stream, position: .before(encoder))) != nil
         else { return end() }
         setOptions(context.channel)
         if !isDecided {
@@ -398,8 +364,7 @@ extension RequestGuard {
     /// network has swallowed what was sent.
     private func setOptions(_ channel: any Channel) {
         let options = channel.syncOptions
-        // From now on the handler asks for each read. TLS asks for the rest of a record itself, unless it believes that
-        // reads happen automatically.
+        // Nothing more is read from the client.
         try? options?.setOption(.autoRead, value: false)
         let high = EventStreamHandler.bufferBytes
         try? options?.setOption(.writeBufferWaterMark, value: .init(low: high / 4, high: high))
@@ -443,12 +408,10 @@ extension RequestGuard {
         takeNext()
     }
 
-    /// - Parameter seconds: after how many seconds the client may come back; `nil` if waiting does not help.
-    private func answerRefusal(_ status: HTTPResponseStatus, retryAfter seconds: Int? = nil) {
-        var headers: NIOHTTP1.HTTPHeaders = [
+    private func answerRefusal(_ status: HTTPResponseStatus) {
+        let headers: NIOHTTP1.HTTPHeaders = [
             "Server": "rsdump", "Content-Length": "0", "Date": HTTPDate.text(now()), "Connection": "close",
         ]
-        if let seconds { headers.add(name: "Retry-After", value: "\(seconds)") }
         metrics.answered(.refused, status: Int(status.code), bytes: 0)
         context?.write(wrapOutboundOut(.head(.init(version: .http1_1, status: status, headers: headers))), promise: nil)
         context?.write(wrapOutboundOut(.end(nil)), promise: nil)

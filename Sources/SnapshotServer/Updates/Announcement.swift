@@ -24,10 +24,6 @@ package struct Announcement: Sendable {
     package let change: Event
     /// The timestamp alone, for newcomers and for clients that missed an announcement.
     package let present: Event
-    /// The version of the monitor's broadcast, with its quotation marks.
-    package let version: String
-    /// The message that announces this version to clients of the push protocol.
-    package let broadcast: ByteBuffer
 
     /// The most collections that an event names. If more have changed, the event names none: any collection may have
     /// changed.
@@ -36,8 +32,7 @@ package struct Announcement: Sendable {
     /// - Parameters:
     ///   - timestamp: the monitor's timestamp.
     ///   - changed: the collections that changed; `nil` if any may have.
-    ///   - version: the version of the monitor's broadcast, with its quotation marks.
-    package init(number: Int, timestamp: Timestamp, changed: [CollectionID]?, version: String) {
+    package init(number: Int, timestamp: Timestamp, changed: [CollectionID]?) {
         self.number = number
         let id = "\(timestamp)"
         present = Event(UpdateEvent.update(timestamp: timestamp, collections: nil).text(id: id))
@@ -46,8 +41,6 @@ package struct Announcement: Sendable {
         } else {
             change = present
         }
-        self.version = version
-        broadcast = ByteBuffer(bytes: PushReply.broadcast(version: version))
     }
 
     /// The announcement of what an origin now serves.
@@ -62,7 +55,6 @@ package struct Announcement: Sendable {
             if found.isEmpty { return nil }
             changed = found
         }
-        self.init(
-            number: number, timestamp: new.monitorTimestamp, changed: changed, version: new.broadcastVersion)
+        self.init(number: number, timestamp: new.monitorTimestamp, changed: changed)
     }
 }

@@ -8,7 +8,7 @@ import UpdateEvents
 /// A client that does not take what it is sent is skipped. It is told of the newest state when it takes something
 /// again. If it stays behind for ``ServerLimits/stallSeconds``, the guard behind this handler ends the connection. So a
 /// stream holds at most ``bufferBytes`` for its client.
-package final class EventStreamHandler: ChannelInboundHandler, UpdateSubscriber {
+package final class EventStreamHandler: ChannelInboundHandler {
     package typealias InboundIn = ByteBuffer
     package typealias OutboundOut = ByteBuffer
 
@@ -20,7 +20,10 @@ package final class EventStreamHandler: ChannelInboundHandler, UpdateSubscriber 
 
     private let hub: UpdateHub
     private let isChunked: Bool
-    private var subscription: UpdateSubscription
+    private var place: UpdateHub.Place?
+    /// Those of the event loop that are told; `nil` unless this one is among them.
+    private var streams: LoopStreams?
+    private var slot = 0
     private var context: ChannelHandlerContext?
     /// The number of the announcement that was sent last; 0 for none.
     private var sent = 0
@@ -34,7 +37,7 @@ package final class EventStreamHandler: ChannelInboundHandler, UpdateSubscriber 
     ///   - isChunked: whether the answer's head says `Transfer-Encoding: chunked`.
     package init(_ hub: UpdateHub, _ place: UpdateHub.Place?, isChunked: Bool) {
         self.hub = hub
-        subscription = UpdateSubscription(hub, place)
+        self.place = place
         self.isChunked = isChunked
     }
 
@@ -50,20 +53,23 @@ package final class EventStreamHandler: ChannelInboundHandler, UpdateSubscriber 
         // that thousands do not come within one second. There is no empty line, because some readers would take the
         // text for an event without data.
         send(.init("retry: \(Int.random(in: 3000...8000))\n"))
-        guard let context, subscription.hasPlace else { return pause(seconds: hub.secondsUntilRetry()) }
-        subscription.begin(self, on: context.eventLoop)
+        guard let context, place != nil else { return pause(seconds: hub.secondsUntilRetry()) }
+        let streams = hub.streams(on: context.eventLoop)
+        slot = streams.add(self)
+        self.streams = streams
         if let present = hub.present { announce(present) }
     }
 
     package func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
     package func handlerRemoved(context: ChannelHandlerContext) {
-        subscription.close(self)
+        leave()
         self.context = nil
     }
 
     package func channelInactive(context: ChannelHandlerContext) {
-        subscription.close(self, isShed: isBlocked)
+        if place != nil, isBlocked { hub.metrics.streamShed() }
+        leave()
         context.fireChannelInactive()
     }
 
@@ -85,10 +91,11 @@ package final class EventStreamHandler: ChannelInboundHandler, UpdateSubscriber 
         }
     }
 
-    package func announce(_ announcement: Announcement) {
+    /// Sends an announcement, or remembers that the client is behind.
+    func announce(_ announcement: Announcement) {
         guard let context, !isEnding, announcement.number > sent else { return }
         guard context.channel.isWritable else {
-            if isBehind { hub.metrics.updateLeftOut(.eventStream) }
+            if isBehind { hub.metrics.updateLeftOut() }
             isBehind = true
             return
         }
@@ -96,10 +103,11 @@ package final class EventStreamHandler: ChannelInboundHandler, UpdateSubscriber 
         let isNext = sent > 0 && announcement.number == sent + 1
         sent = announcement.number
         send(isNext ? announcement.change : announcement.present)
-        hub.metrics.updateSent(.eventStream)
+        hub.metrics.updateSent()
     }
 
-    package func beat() {
+    /// Called every ``ServerLimits/updateHeartbeatSeconds``.
+    func beat() {
         // A client that takes nothing already has enough to take.
         if context?.channel.isWritable == true, !isEnding { send(Self.heartbeat) }
     }
@@ -111,7 +119,7 @@ package final class EventStreamHandler: ChannelInboundHandler, UpdateSubscriber 
     /// Asks the client to come back later, and ends the stream. A browser obeys `retry`, other clients the event.
     private func pause(seconds: Int) {
         guard !isEnding else { return }
-        hub.metrics.streamPaused(.eventStream)
+        hub.metrics.streamPaused()
         send(.init("retry: \(seconds)000\n" + UpdateEvent.pause(.retryAfter(seconds: seconds)).text()))
         end()
     }
@@ -119,9 +127,22 @@ package final class EventStreamHandler: ChannelInboundHandler, UpdateSubscriber 
     private func end() {
         guard !isEnding, let context else { return }
         isEnding = true
-        subscription.end(self)
+        endTelling()
         let written = context.eventLoop.makePromise(of: Void.self)
         written.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
         context.writeAndFlush(wrapOutboundOut(isChunked ? Self.lastChunk : ByteBuffer()), promise: written)
+    }
+
+    /// Nothing more is told. The connection keeps its place until it is closed.
+    private func endTelling() {
+        streams?.remove(self, from: slot)
+        streams = nil
+    }
+
+    /// The connection is closed.
+    private func leave() {
+        endTelling()
+        if let place { hub.leave(place) }
+        place = nil
     }
 }

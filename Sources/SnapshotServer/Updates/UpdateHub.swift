@@ -4,20 +4,6 @@ import SnapshotOrigin
 import Locks
 import UpdateEvents
 
-/// A connection that is told of updates. Its members are used on its event loop only.
-package protocol UpdateSubscriber: AnyObject {
-    /// Sends an announcement, or remembers that the client is behind.
-    func announce(_ announcement: Announcement)
-    /// Called every ``ServerLimits/updateHeartbeatSeconds``.
-    func beat()
-}
-
-/// The protocol by which a client is told of updates. It is also a label of the metrics.
-package enum UpdateProtocol: String, CaseIterable, Sendable {
-    case eventStream = "event-stream"
-    case push
-}
-
 /// All connections that wait for updates, and what they are told.
 ///
 /// An announcement costs one message to each event loop. The loop then tells its connections in batches, so that
@@ -26,7 +12,6 @@ package final class UpdateHub: Sendable {
     /// The right to one connection that waits for updates. ``UpdateHub/leave(_:)`` gives it back.
     package struct Place: Sendable {
         fileprivate let network: UInt64
-        let kind: UpdateProtocol
     }
 
     private struct State {
@@ -34,7 +19,7 @@ package final class UpdateHub: Sendable {
         var number = 0
         var open = 0
         var openByNetwork: [UInt64: Int] = [:]
-        var loops: [ObjectIdentifier: NIOLoopBound<LoopSubscribers>] = [:]
+        var loops: [ObjectIdentifier: NIOLoopBound<LoopStreams>] = [:]
         /// How many connections there were when the server was asked to end.
         var openAtEnd: Int?
     }
@@ -58,7 +43,7 @@ package final class UpdateHub: Sendable {
 
     /// - Parameter make: makes the announcement with this number; returns `nil` if there is nothing to announce.
     package func announce(_ make: (_ number: Int) -> Announcement?) {
-        let (announcement, loops) = state.withLock { state -> (Announcement?, [NIOLoopBound<LoopSubscribers>]) in
+        let (announcement, loops) = state.withLock { state -> (Announcement?, [NIOLoopBound<LoopStreams>]) in
             guard let announcement = make(state.number + 1) else { return (nil, []) }
             state.number += 1
             state.present = announcement
@@ -71,7 +56,7 @@ package final class UpdateHub: Sendable {
 
     /// - Parameter network: the client's network, as ``ConnectionTable/network(_:)`` returns it.
     /// - Returns: `nil` if there are too many connections already, from this network or in all.
-    package func enter(_ kind: UpdateProtocol, network: UInt64) -> Place? {
+    package func enter(network: UInt64) -> Place? {
         let isAdmitted = state.withLock { state in
             let count = state.openByNetwork[network, default: 0]
             guard state.open < limits.updateStreams, count < limits.updateStreamsPerAddress else { return false }
@@ -80,8 +65,8 @@ package final class UpdateHub: Sendable {
             return true
         }
         guard isAdmitted else { return nil }
-        metrics.streamOpened(kind)
-        return Place(network: network, kind: kind)
+        metrics.streamOpened()
+        return Place(network: network)
     }
 
     package func leave(_ place: Place) {
@@ -90,7 +75,7 @@ package final class UpdateHub: Sendable {
             let left = state.openByNetwork[place.network, default: 1] - 1
             state.openByNetwork[place.network] = left > 0 ? left : nil
         }
-        metrics.streamClosed(place.kind)
+        metrics.streamClosed()
     }
 
     /// Waits until no connection waits for updates, or until the time is over.
@@ -101,12 +86,12 @@ package final class UpdateHub: Sendable {
         }
     }
 
-    /// The subscribers of an event loop. Called on this loop.
-    package func subscribers(on eventLoop: any EventLoop) -> LoopSubscribers {
+    /// The streams of an event loop. Called on this loop.
+    func streams(on eventLoop: any EventLoop) -> LoopStreams {
         let loop = state.withLock { state in
             if let known = state.loops[ObjectIdentifier(eventLoop)] { return known }
             let made = NIOLoopBound(
-                LoopSubscribers(eventLoop, heartbeatSeconds: limits.updateHeartbeatSeconds), eventLoop: eventLoop)
+                LoopStreams(eventLoop, heartbeatSeconds: limits.updateHeartbeatSeconds), eventLoop: eventLoop)
             state.loops[ObjectIdentifier(eventLoop)] = made
             return made
         }
@@ -127,20 +112,6 @@ package final class UpdateHub: Sendable {
         return Int.random(in: first..<first + limits.updateReturnSeconds(connections: open))
     }
 
-    /// How long a push connection goes on after the server was asked to end.
-    ///
-    /// Its client cannot be told when to come back. The time is at most half of what the server has for its shutdown.
-    func delayUntilEnd() -> TimeAmount {
-        let open = state.withLock { state in
-            let open = state.openAtEnd ?? state.open
-            state.openAtEnd = open
-            return open
-        }
-        // `open` is limited by the number of connections, so the product cannot overflow.
-        let spread = open * 1000 / max(1, limits.updateReturnsPerSecond)
-        return .milliseconds(Int64.random(in: 0...Int64(max(0, min(spread, limits.shutdownSeconds * 500)))))
-    }
-
     /// The seconds after which a client may come back to a server that has too many connections.
     func secondsUntilRetry() -> Int { Int.random(in: 60...120) }
 }
@@ -156,60 +127,20 @@ extension ServerLimits {
     }
 }
 
-/// One connection's share in the hub: its place, and its entry among those that are told. Used on its event loop only.
-struct UpdateSubscription {
-    private let hub: UpdateHub
-    private var place: UpdateHub.Place?
-    private var subscribers: LoopSubscribers?
-    private var slot = 0
-
-    /// - Parameter place: `nil` if none was left.
-    init(_ hub: UpdateHub, _ place: UpdateHub.Place?) {
-        self.hub = hub
-        self.place = place
-    }
-
-    var hasPlace: Bool { place != nil }
-
-    /// Lets `subscriber` be told from now on.
-    mutating func begin(_ subscriber: any UpdateSubscriber, on eventLoop: any EventLoop) {
-        let subscribers = hub.subscribers(on: eventLoop)
-        slot = subscribers.add(subscriber)
-        self.subscribers = subscribers
-    }
-
-    /// Tells `subscriber` nothing more. The connection keeps its place until it is closed.
-    mutating func end(_ subscriber: any UpdateSubscriber) {
-        subscribers?.remove(subscriber, from: slot)
-        subscribers = nil
-    }
-
-    /// Gives the place back, because the connection is closed.
-    ///
-    /// - Parameter isShed: whether the client took nothing of what it was sent.
-    mutating func close(_ subscriber: any UpdateSubscriber, isShed: Bool = false) {
-        end(subscriber)
-        guard let place else { return }
-        if isShed { hub.metrics.streamShed(place.kind) }
-        hub.leave(place)
-        self.place = nil
-    }
-}
-
 /// The connections of one event loop that wait for updates. Used on this loop only.
-package final class LoopSubscribers {
+final class LoopStreams {
     /// How many connections are told before other work of the event loop has its turn.
     private static let batch = 128
 
     private let eventLoop: any EventLoop
     /// The connections, by the second of the heartbeat's period in which they came. So heartbeats are spread over the
     /// period.
-    private var slots: [[ObjectIdentifier: any UpdateSubscriber]]
+    private var slots: [[ObjectIdentifier: EventStreamHandler]]
     private var count = 0
     private var second = 0
     private var clock: Scheduled<Void>?
     /// The connections that have not been told of ``announcing`` yet.
-    private var untold: [any UpdateSubscriber] = []
+    private var untold: [EventStreamHandler] = []
     private var announcing: Announcement?
     /// The newest announcement that came while others were being told. Those between are left out.
     private var next: Announcement?
@@ -220,15 +151,15 @@ package final class LoopSubscribers {
     }
 
     /// - Returns: the slot that ``remove(_:from:)`` needs.
-    package func add(_ subscriber: any UpdateSubscriber) -> Int {
-        slots[second][ObjectIdentifier(subscriber)] = subscriber
+    func add(_ stream: EventStreamHandler) -> Int {
+        slots[second][ObjectIdentifier(stream)] = stream
         count += 1
         if clock == nil { startClock() }
         return second
     }
 
-    package func remove(_ subscriber: any UpdateSubscriber, from slot: Int) {
-        guard slots[slot].removeValue(forKey: ObjectIdentifier(subscriber)) != nil else { return }
+    func remove(_ stream: EventStreamHandler, from slot: Int) {
+        guard slots[slot].removeValue(forKey: ObjectIdentifier(stream)) != nil else { return }
         count -= 1
         guard count == 0 else { return }
         clock?.cancel()
@@ -252,8 +183,8 @@ package final class LoopSubscribers {
     private func tellBatch() {
         guard let announcement = announcing else { return }
         for _ in 0..<Self.batch {
-            guard let subscriber = untold.popLast() else { break }
-            subscriber.announce(announcement)
+            guard let stream = untold.popLast() else { break }
+            stream.announce(announcement)
         }
         if untold.isEmpty {
             untold = []
@@ -274,6 +205,6 @@ package final class LoopSubscribers {
     private func secondHasPassed() {
         startClock()
         second = (second + 1) % slots.count
-        for subscriber in slots[second].values { subscriber.beat() }
+        for stream in slots[second].values { stream.beat() }
     }
 }

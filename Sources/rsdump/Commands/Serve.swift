@@ -30,9 +30,7 @@ struct Serve: AsyncParsableCommand {
             At /, a browser shows the contents of the bundles: records with a search, attachments, and changes since \
             an older state.
 
-            Clients can wait for changes: GET /v1/updates and /v2/updates are event streams (server-sent events), and \
-            /push speaks the broadcasts of Mozilla's push protocol, so that a Firefox with this push server is told at \
-            once.
+            Clients can wait for changes: GET /v1/updates and /v2/updates are event streams (server-sent events).
 
             Beside the API: /metrics (Prometheus), /__heartbeat__, /__lbheartbeat__, /__version__.
 

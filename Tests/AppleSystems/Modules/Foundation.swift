@@ -58,7 +58,6 @@
 @_exported import protocol FoundationNetworking.URLSessionDataDelegate
 @_exported import class FoundationNetworking.URLSessionDataTask
 @_exported import class FoundationNetworking.URLSessionTask
-@_exported import class FoundationNetworking.URLSessionWebSocketTask
 
 extension URLResourceValues {
     /// foundation: urlresourcevalues/isexcludedfrombackup

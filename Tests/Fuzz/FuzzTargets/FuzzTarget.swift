@@ -62,8 +62,7 @@ package struct FuzzTarget: Sendable {
 
     /// All targets, the fastest first.
     package static let all: [FuzzTarget] = [
-        .url, .events, .push, .compressed, .lock, .manifest, .monitor, .filter, .pattern, .cache, .json, .changeset,
-        .delta,
+        .url, .events, .compressed, .lock, .manifest, .monitor, .filter, .pattern, .cache, .json, .changeset, .delta,
         .payload, .catalogue, .parameters, .configState, .propertyList, .bundle, .contents, .serverZIP, .origin,
         .configuration,
         .staging, .notes, .page, .archive, .importing, .template, .defaults, .sources, .expansion, .keys, .returned,

@@ -55,10 +55,10 @@ extension FuzzTarget {
         "/v1/", "/v2/", "/v1", "buckets/main/collections/fuzz/changeset",
         "buckets/monitor/collections/changes/changeset",
         "/attachments/", "/attachments/bundles/main--fuzz.zip", "/chains/", "__heartbeat__", "__version__",
-        "__broadcasts__", "/records", "/records/a", "?_expected=", "&_since=", "\"", "%22", "%2F", "%00", "%", "+", "&",
-        "=",
-        "&bucket=main", "&collection=fuzz", "/collections/main/fuzz", "/changes", "?from=5", "&to=7", "?q=", "&page=",
-        "&show=all",
+        "buckets/monitor/collections/changes/records", "/records/a", "?_expected=", "&_since=", "\"", "%22", "%2F",
+        "%00", "%", "+", "&", "=", "&bucket=main", "&collection=fuzz", "/collections/main/fuzz", "/changes", "?from=5",
+        "&to=7", "?q=",
+        "&page=", "&show=all",
         "/collections/main/config/parameters", "?key=k", "&key=", "&country=DE", "&version=", "&locale=de", "&channel=",
         "&os=", "&percent=", "50", "100", "&installation=", "&signals=", "age=4", "%0A", "/attachment", "/download",
         "/icon.svg", "..", "%2e%2e", "é", "%C3%A9", "<script>", "%3Cscript%3E", "'",
@@ -69,9 +69,10 @@ extension FuzzTarget {
         "/v1/buckets/main/collections/fuzz/changeset?_expected=7&_since=%225%22",
         "/v2/buckets/main/collections/fuzz/changeset?_expected=7&_since=5",
         "/v1/buckets/monitor/collections/changes/changeset?_expected=1&_since=6&bucket=main&collection=fuzz",
-        "/v1/buckets/main/collections/fuzz", "/v1/buckets/main/collections/fuzz/records",
-        "/v1/buckets/main/collections/fuzz/records/a", "/attachments/main/f.txt", "/attachments/bundles/main--fuzz.zip",
-        "/chains/x", "/__heartbeat__", "/v1/__version__", "/v1/__broadcasts__", "/collections/main/fuzz?q=b&page=2",
+        "/v1/buckets/monitor/collections/changes/records?_since=%226%22&bucket=main&_sort=id",
+        "/v1/buckets/main/collections/fuzz/records",
+        "/attachments/main/f.txt", "/attachments/bundles/main--fuzz.zip",
+        "/chains/x", "/__heartbeat__", "/v1/__version__", "/collections/main/fuzz?q=b&page=2",
         "/collections/main/fuzz?show=all", "/collections/main/fuzz/records/a",
         "/collections/main/fuzz/records/a/attachment",
         "/collections/main/config/parameters", "/collections/main/config/parameters?key=k&country=DE&percent=99.5",
@@ -104,7 +105,7 @@ extension FuzzTarget {
                 } catch let error as ChangesetError {
                     throw Finding("a changeset that a client refuses: \(error): \(bytes.text)")
                 }
-            } else if resource.route == .monitor, !path.hasSuffix("__broadcasts__") {
+            } else if resource.route == .monitor, !path.hasSuffix("/records") {
                 try require(
                     (try? MonitorChangeset(parsing: bytes, limits: Limits())) != nil, "no monitor: \(bytes.text)")
             } else if resource.contentType.hasPrefix("application/json") {
