@@ -393,8 +393,8 @@ import Testing
     /// Whoever pins both roots of a succession, as he should during one, is not fooled by a key that was replaced: by
     /// no order of the pins, and by no selection and order of the signatures. The cross-certificate is public, so that
     /// the thief has a chain to each root.
-    @Test func aReplacedKeyStaysReplacedUnderTwoPinnedRoots() throws {
-        let place = try published()
+    @Test func aReplacedKeyStaysReplacedUnderTwoPinnedRoots() async throws {
+        let place = try await published()
         let older = KeyDirectory("\(place.root)/older")
         let oldRoot = try older.create(.init(), now: now)
         let cross = try older.crossSign(
@@ -404,14 +404,14 @@ import Testing
         let lock = try place.dumps.lockFile(limits: Limits())
         let bundle = place.dumps.bundlePath(Catalogue.collection)
         let honest = try #require(try FileStore.read(bundle, limit: 1 << 20))
-        try put(Catalogue.highestNumber, into: place, at: days(2))
+        try await put(Catalogue.highestNumber, into: place, at: days(2))
         let forged = try SignedStates(bundle)
         // The origin knows nothing of the thief's catalogue, and renews the key that leaked.
         try FileStore.replace(bundle, with: honest)
         try place.dumps.writeLock(lock)
         try place.keys.renew(named: nil, days: 90, environment: [:], now: days(3))
         try place.write("records: {a: {v: 3}}")
-        try place.run(at: days(3))
+        try await place.run(at: days(3))
         let healed = try SignedStates(bundle)
         #expect(forged.signatures.count == 2 && healed.signatures.count == 2)
         var cases = 0
