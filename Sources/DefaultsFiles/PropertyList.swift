@@ -126,7 +126,8 @@ enum PropertyList {
                 let container = try decoder.container(keyedBy: Key.self)
                 value = .mapping(
                     try container.allKeys.sorted { $0.stringValue < $1.stringValue }.map { key in
-                        .init(key: key.stringValue, line: nil, value: try container.decode(Node.self, forKey: key).value)
+                        .init(
+                            key: key.stringValue, line: nil, value: try container.decode(Node.self, forKey: key).value)
                     })
             }
         }

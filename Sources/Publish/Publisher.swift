@@ -392,7 +392,7 @@ package struct Publisher: Sendable {
         return try Result { () throws(CatalogueError) in
             try VerifiedCatalogue(snapshot, roots: policy.roots, limits: limits)
         }
-            .mapError(PublishError.release).get()
+        .mapError(PublishError.release).get()
     }
 
     /// Checks that clients take the catalogue for confirmed until the next run is due. It is due when half of

@@ -62,6 +62,8 @@ struct TimeZoneTests {
         let folder = try FileStore.makeTemporaryDirectory("zones")
         defer { try? FileStore.removeTree(folder) }
         #expect(throws: SystemTimeZone.Problem.unknown) { try SystemTimeZone(named: "UTC", folder: folder) }
-        #expect(throws: SystemTimeZone.Problem.noTimeZones) { try SystemTimeZone(named: "UTC", folder: folder + "/none") }
+        #expect(throws: SystemTimeZone.Problem.noTimeZones) {
+            try SystemTimeZone(named: "UTC", folder: folder + "/none")
+        }
     }
 }

@@ -3,8 +3,8 @@ import RemoteSettingsModel
 
 /// The bytes in memory that belong to one client's answer each, and that this client has not taken yet.
 ///
-/// One network may hold as many of them as are free. So one alone gets half of them, two get a third each, and so on, and
-/// a newcomer gets its share.
+/// One network may hold as many of them as are free. So one alone gets half of them, two get a third each, and so on,
+/// and a newcomer gets its share.
 final class UntakenBytes: Sendable {
     /// Some of the bytes. They count until this object is released.
     final class Part: Sendable {
