@@ -103,7 +103,7 @@ let package = Package(
             dependencies: ["RemoteSettingsModel", "LibC", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict),
 
-        .target(name: "DefaultsFiles", dependencies: ["Locks", "RemoteSettingsModel"], swiftSettings: strict),
+        .target(name: "DefaultsFiles", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
         .target(
             name: "JSONSchema", dependencies: ["RemoteSettingsModel", "TargetFilter"], swiftSettings: strict),
         .target(

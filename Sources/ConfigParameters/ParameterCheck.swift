@@ -109,7 +109,7 @@ extension ParameterSet {
         }
         let expected = Self.kind(of: Bytes(JSONText.compact(inAppDefault)))
         let others = typed.filter { $0.1 != expected && !$0.0.isText(of: inAppDefault) }
-        if !others.isEmpty {
+        if inAppDefaults.hasTypes, !others.isEmpty {
             find(
                 .otherTypeThanInAppDefault(kinds: others.map(\.1), inAppDefault: expected), in: others.map(\.0))
         }
@@ -120,8 +120,13 @@ extension ParameterSet {
 /// The values that an app has before it reads the collection.
 package struct InAppDefaults: Sendable {
     package let values: [String: JSONValue]
+    /// Whether the values have types of their own. Android's `<defaultsMap>` has texts only, which the app converts.
+    package let hasTypes: Bool
 
-    package init(values: [String: JSONValue]) { self.values = values }
+    package init(values: [String: JSONValue], hasTypes: Bool) {
+        self.values = values
+        self.hasTypes = hasTypes
+    }
 }
 
 extension ParameterRecord {

@@ -1,31 +1,49 @@
 import RemoteSettingsModel
 
-/// In-app defaults from a file: a property list (XML or binary) or JSON. No I/O.
+/// In-app defaults from a file: a property list (XML or binary), JSON, or Android's `<defaultsMap>`. No I/O.
 package struct DefaultsDocument: Sendable {
     package struct Member: Sendable {
         package let key: String
-        /// The key's line; `nil` in a property list.
+        /// The key's line; `nil` in a binary property list, which has no lines.
         package let line: Int?
         package let value: DefaultsValue
     }
 
-    /// The members; those of JSON in the file's order, those of a property list sorted. Keys are unique.
+    /// The members in the file's order. Keys are unique.
     package let members: [Member]
+    /// Whether the values have types of their own. Android's `<defaultsMap>` has only texts, which the app converts.
+    package let hasTypes: Bool
 
-    /// Reads either format. The first bytes decide which.
+    /// Reads any of the formats. The first bytes decide which.
     ///
     /// - Throws: ``DefaultsFault``.
     package init(_ bytes: Bytes, limits: Limits = Limits()) throws(DefaultsFault) {
-        members =
-            PropertyList.isPropertyList(bytes)
-            ? try PropertyList.members(bytes, limits: limits) : try Self.json(bytes, limits: limits)
+        if Self.isPropertyListOrMarkup(bytes) {
+            (members, hasTypes) = try Self.read(bytes, limits: limits)
+        } else {
+            (members, hasTypes) = (try Self.json(bytes, limits: limits), true)
+        }
     }
 
     /// Reads a property list, XML or binary, and no other format.
     ///
     /// - Throws: ``DefaultsFault``.
     package init(propertyList bytes: Bytes, limits: Limits = Limits()) throws(DefaultsFault) {
-        members = try PropertyList.members(bytes, limits: limits)
+        (members, hasTypes) = try Self.read(bytes, limits: limits)
+        guard hasTypes else { throw DefaultsFault(line: 1, problem: "it is a <defaultsMap>") }
+    }
+
+    private static func isPropertyListOrMarkup(_ bytes: Bytes) -> Bool {
+        bytes.starts(with: BinaryPropertyList.magic)
+            || bytes.array.first { ![0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF].contains($0) } == UInt8(ascii: "<")
+    }
+
+    private static func read(_ bytes: Bytes, limits: Limits) throws(DefaultsFault) -> ([Member], Bool) {
+        if bytes.starts(with: BinaryPropertyList.magic) {
+            return (try BinaryPropertyList(bytes.array, limits: limits).members(), true)
+        }
+        var markup = try DefaultsMarkup(bytes, limits: limits)
+        return try markup.document()
     }
 
     private static func json(_ bytes: Bytes, limits: Limits) throws(DefaultsFault) -> [Member] {
@@ -75,6 +93,12 @@ package enum DefaultsValue: Sendable {
             for member in members { values.append(.init(key: member.key, value: try member.value.json(replaced))) }
             return .object(values)
         }
+    }
+
+    /// A number as it is written in the file; `nil` if JSON has no such number.
+    static func number(_ text: String, limits: Limits) -> DefaultsValue? {
+        guard case .number(let number)? = try? JSONValue(parsing: Bytes(utf8: text), limits: limits) else { return nil }
+        return .json(.number(number))
     }
 }
 

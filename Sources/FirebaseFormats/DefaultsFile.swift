@@ -4,8 +4,8 @@ import ConfigParameters
 import DefaultsFiles
 import RemoteSettingsModel
 
-/// A file of in-app defaults, converted to the short form of remote config. The file is a property list
-/// or JSON. No I/O.
+/// A file of in-app defaults, converted to the short form of remote config. The file is a property list, JSON, or
+/// Android's XML (`<defaultsMap>`). No I/O.
 package struct DefaultsFile: Sendable {
     /// The source file, as YAML.
     package let source: Bytes
@@ -53,7 +53,7 @@ package struct DefaultsFile: Sendable {
         }
         source = try text.checked(file, limits)
         inAppDefaults = InAppDefaults(
-            values: Dictionary(members.map { ($0.key, $0.value) }) { _, last in last })
+            values: Dictionary(members.map { ($0.key, $0.value) }) { _, last in last }, hasTypes: document.hasTypes)
     }
 
     /// A value that only property lists have.

@@ -98,6 +98,10 @@ def test_check_compares_with_the_app(parameters, tmp_path):
         outcome = check(name, content)
         assert outcome.code == rsdump.DONE and outcome.says(*expected), outcome.out
         assert outcome.out.count("warning: ") == 2 and "unused" not in outcome.out
+    # Android's defaults are texts, which the app converts.
+    entries = "".join(f"<entry><key>{key}</key><value>1</value></entry>" for key in ("banner_text", "price", "limit"))
+    outcome = check("d.xml", f"<defaultsMap>{entries}</defaultsMap>".encode())
+    assert outcome.code == rsdump.DONE and outcome.out.count("warning: ") == 1 and outcome.says(expected[1])
     whole = check("d.json", json.dumps(defaults | {"limit": 1, "menu": {}}).encode())
     assert whole.code == rsdump.DONE and whole.says("4 parameters, nothing to complain about")
     for content in (b"", b"[]", b"<plist>", b"bplist00", plistlib.dumps(defaults)[:-20]):

@@ -319,12 +319,28 @@ def test_defaults_as_json_and_plist(values, tmp_path):
     assert {key: type(value) for key, value in found.items()} == {key: type(value) for key, value in given.items()}
 
 
+def test_defaults_as_xml(values, tmp_path):
+    sample, dumps, given = values
+    outcome = export("xml", dumps, tmp_path / "d.xml", *FIELDS)
+    assert outcome.code == rsdump.USAGE and outcome.says("record list", "a list"), str(outcome)
+    assert not (tmp_path / "d.xml").exists()
+    for name in ("list", "object"):
+        sample.delete_record("main/values", name)
+    assert dumps.refresh().code == rsdump.DONE
+    root = ElementTree.parse(exported("xml", dumps, tmp_path / "d.xml", *FIELDS)).getroot()
+    assert root.tag == "defaultsMap"
+    found = {entry.find("key").text: entry.find("value").text or "" for entry in root}
+    assert found == {
+        key: value if isinstance(value, str) else json.dumps(value) for key, value in given.items()
+        if not isinstance(value, (list, dict))}
+
+
 @pytest.mark.parametrize("record, layout, word", [
     ({"id": "bad", "key": "bad", "value": None}, "plist", "null"),
     ({"id": "bad", "key": "bad", "value": [None]}, "plist", "null"),
     ({"id": "bad", "key": "bad", "value": "\u0001"}, "plist", "XML"),
     ({"id": "bad", "key": "bad", "value": 2 ** 63}, "plist", "64 bits"),
-    ({"id": "bad", "key": "\u0001", "value": "a"}, "plist", "XML"),
+    ({"id": "bad", "key": "\u0001", "value": "a"}, "xml", "XML"),
     ({"id": "bad", "key": 7, "value": "a"}, "json", "text"),
     ({"id": "bad", "value": "a"}, "json", "key"),
     ({"id": "bad", "key": "bad"}, "json", "value"),

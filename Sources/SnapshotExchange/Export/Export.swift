@@ -77,7 +77,7 @@ package struct Export: Sendable {
             (report.files, report.bytes) = try ArchiveExport.write(
                 bundles, of: directory, to: output, layout == .tarXz ? .xz : .zstd, replaces: existing == .replace,
                 limits: limits)
-        case .plist, .json: try writeDefaults(bundles, to: output, into: &report)
+        case .plist, .json, .xml: try writeDefaults(bundles, to: output, into: &report)
         }
         for head in bundles.map(\.head) where head.omitted > 0 {
             let count = Counted.text(head.omitted, "attachment")
@@ -157,6 +157,7 @@ package enum ExportLayout: String, CaseIterable, Sendable {
     case tarXz = "tar.xz"
     case plist
     case json
+    case xml
 
     /// The layout in one line of help.
     package var summary: String {
@@ -168,6 +169,7 @@ package enum ExportLayout: String, CaseIterable, Sendable {
         case .tarXz: "the same, compressed with xz"
         case .plist: "one collection's fields as defaults for an app: an XML property list"
         case .json: "the same as one JSON object"
+        case .xml: "the same as Remote Config's <defaultsMap>, in which every value is text"
         }
     }
 
@@ -175,5 +177,5 @@ package enum ExportLayout: String, CaseIterable, Sendable {
     package var isUpdatable: Bool { self == .firefox || self == .applicationServices }
 
     /// Whether it is a file of one collection's fields, from which an app loads default values.
-    package var isDefaults: Bool { [.plist, .json].contains(self) }
+    package var isDefaults: Bool { [.plist, .json, .xml].contains(self) }
 }

@@ -141,7 +141,7 @@ struct ConfigCheck: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The app's own defaults to compare with: a property list or JSON.",
+            "The app's own defaults to compare with: an XML property list, JSON, or Android's defaults XML.",
             valueName: "file"))
     var defaults: String?
 
@@ -240,10 +240,10 @@ struct ConfigDefaults: AsyncParsableCommand {
 
     /// The forms in which defaults can be written.
     enum Form: String, CaseIterable, ExpressibleByArgument {
-        case plist, json, swift
+        case plist, json, xml, swift
     }
 
-    @Option(name: .customLong("to"), help: "plist, json or swift.")
+    @Option(name: .customLong("to"), help: "plist, json, xml or swift.")
     var form: Form
 
     @Option(
@@ -260,6 +260,7 @@ struct ConfigDefaults: AsyncParsableCommand {
         case .swift: text = Array(ParameterAccessors(parameters, name: name).text.utf8)
         case .plist: text = try ParameterDefaults(parameters, name: name).text(.plist)
         case .json: text = try ParameterDefaults(parameters, name: name).text(.json)
+        case .xml: text = try ParameterDefaults(parameters, name: name).text(.xml)
         }
         if let output {
             try FileStore.writeOutput(output, Bytes(text))

@@ -63,10 +63,10 @@ struct ExportCommand: AsyncParsableCommand {
     @Option(name: .shortAndLong, help: ArgumentHelp("The directory or file to write.", valueName: "path"))
     var output: String
 
-    @Option(help: ArgumentHelp("For plist and json: the records' field with the key.", valueName: "field"))
+    @Option(help: ArgumentHelp("For plist, json and xml: the records' field with the key.", valueName: "field"))
     var key: String?
 
-    @Option(help: ArgumentHelp("For plist and json: the records' field with the value.", valueName: "field"))
+    @Option(help: ArgumentHelp("For plist, json and xml: the records' field with the value.", valueName: "field"))
     var value: String?
 
     @Flag(help: "Replace what is at --output.")
@@ -117,7 +117,7 @@ struct ExportCommand: AsyncParsableCommand {
                     throw ValidationError("--to \(layout.rawValue) needs one BUCKET/COLLECTION, --key and --value")
                 }
             } else if key != nil || value != nil {
-                throw ValidationError("--key and --value are for plist and json, not for \(layout.rawValue)")
+                throw ValidationError("--key and --value are for plist, json and xml, not for \(layout.rawValue)")
             }
         }
     }

@@ -36,7 +36,7 @@ private let markupWords = [
     "<plist version=\"1.0\">",
     "</plist>", "<dict>", "</dict>", "<dict/>", "<key>", "</key>", "<string>", "</string>", "<integer>", "</integer>",
     "<real>", "</real>", "<true/>", "<false/>", "<array>", "</array>", "<array/>", "<data>", "</data>", "<date>",
-    "2026-01-01T00:00:00Z", "</date>",
+    "2026-01-01T00:00:00Z", "</date>", "<defaultsMap>", "</defaultsMap>", "<entry>", "</entry>", "<value>", "</value>",
     "<!--", "-->", "<![CDATA[", "]]>", "&amp;", "&#x1F600;", "&#0;", "&#xD800;", "&#", "&lt;", "<!ENTITY a \"b\">", "[",
     "nan", "inf", "0x10", "/>", "</",
 ]
@@ -262,6 +262,7 @@ extension FuzzTarget {
                 <key>r</key><real>2.5</real><key>yes</key><true/><key>list</key><array><string/><false/></array>
                 <key>map</key><dict><key>k</key><dict/></dict></dict></plist>
                 """,
+                "<defaultsMap><entry><key>a</key><value>1 &amp; 2</value></entry><entry><key>b</key><value/></entry></defaultsMap>",
                 "<!-- c --><plist><dict><key>a</key><string><![CDATA[<x>]]></string></dict></plist>",
                 #"{"a":"x","b":1,"c":[1,null,{"d":true}],"e":null,"f":{"g":"no"}}"#,
             ].map { Array($0.utf8) }

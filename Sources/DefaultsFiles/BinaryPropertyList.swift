@@ -1,0 +1,175 @@
+import RemoteSettingsModel
+
+/// Reads a binary property list. It has objects that refer to each other by number, a table of their offsets, and a
+/// trailer of 32 bytes that says where the table is.
+///
+/// References of a damaged list may form a circle or multiply, so depth and number of values are limited.
+struct BinaryPropertyList {
+    static let magic = Array("bplist00".utf8)
+
+    private let bytes: [UInt8]
+    private let limits: Limits
+    private let tableStart: Int
+    private let offsetSize: Int
+    private let referenceSize: Int
+    private let objects: Int
+    private let top: Int
+
+    init(_ bytes: [UInt8], limits: Limits) throws(DefaultsFault) {
+        self.bytes = bytes
+        self.limits = limits
+        let trailer = bytes.count - 32
+        func number(_ offset: Int) -> Int? { Self.number(bytes, at: trailer + offset, 8).flatMap { Int(exactly: $0) } }
+        // The shortest list has "bplist00", one object, its offset, and the trailer.
+        guard bytes.count >= 42, (1...8).contains(bytes[trailer + 6]), (1...8).contains(bytes[trailer + 7]),
+            let objects = number(8), let top = number(16), let start = number(24), start >= 8, start <= trailer,
+            objects <= (trailer - start) / Int(bytes[trailer + 6])
+        else { throw DefaultsFault(problem: "it is a damaged binary property list") }
+        (offsetSize, referenceSize) = (Int(bytes[trailer + 6]), Int(bytes[trailer + 7]))
+        (self.objects, self.top, tableStart) = (objects, top, start)
+    }
+
+    func members() throws(DefaultsFault) -> [DefaultsDocument.Member] {
+        var left = limits.jsonValues
+        guard case .mapping(let members) = try value(top, depth: 0, &left) else {
+            throw DefaultsFault(problem: "the property list has no dictionary")
+        }
+        return members
+    }
+
+    private func value(_ object: Int, depth: Int, _ left: inout Int) throws(DefaultsFault) -> DefaultsValue {
+        guard depth <= limits.jsonDepth else { throw .tooDeep(limits) }
+        guard left > 0 else { throw .tooMany(limits) }
+        left -= 1
+        guard object < objects,
+            let start = Self.number(bytes, at: tableStart + object * offsetSize, offsetSize)
+                .flatMap({ Int(exactly: $0) }), start < tableStart
+        else { throw DefaultsFault(problem: "a reference leads to no object") }
+        let (kind, low) = (bytes[start] >> 4, Int(bytes[start] & 0xF))
+        switch kind {
+        case 0x0:
+            switch low {
+            case 0x8: return .json(.bool(false))
+            case 0x9: return .json(.bool(true))
+            default: throw noForm(bytes[start])
+            }
+        case 0x1: return try integer(start, low)
+        case 0x2: return try real(start, low)
+        case 0x3:
+            guard low == 3, let bits = Self.number(bytes, at: start + 1, 8) else { throw noForm(bytes[start]) }
+            // The date is in seconds since 2001-01-01.
+            let milliseconds = ((Double(bitPattern: bits) + 978_307_200) * 1000).rounded()
+            guard let time = UInt64(exactly: milliseconds) else {
+                throw DefaultsFault(problem: "a date is before 1970, or is none")
+            }
+            return .date(Timestamp(milliseconds: time))
+        case 0x4: return .data(Bytes(Array(bytes[try range(start, low, of: 1)])))
+        case 0x5, 0x6: return .json(.string(try text(start, low, isWide: kind == 0x6)))
+        case 0xA:
+            let range = try range(start, low, of: referenceSize)
+            var elements: [DefaultsValue] = []
+            for place in stride(from: range.lowerBound, to: range.upperBound, by: referenceSize) {
+                elements.append(try value(reference(place), depth: depth + 1, &left))
+            }
+            return .list(elements)
+        case 0xD:
+            let range = try range(start, low, of: referenceSize, 2)
+            let half = range.count / 2
+            var members: [DefaultsDocument.Member] = []
+            var keys: Set<String> = []
+            for place in stride(from: range.lowerBound, to: range.lowerBound + half, by: referenceSize) {
+                guard case .json(.string(let key)) = try value(reference(place), depth: depth + 1, &left) else {
+                    throw DefaultsFault(problem: "a key is no text")
+                }
+                guard keys.insert(key).inserted else {
+                    throw DefaultsFault(problem: "the key \(String(reflecting: String(key.prefix(60)))) appears twice")
+                }
+                let value = try value(reference(place + half), depth: depth + 1, &left)
+                members.append(.init(key: key, line: nil, value: value))
+            }
+            // The order of a hash table has no meaning.
+            return .mapping(members.sorted { $0.key < $1.key })
+        default: throw noForm(bytes[start])
+        }
+    }
+
+    private func noForm(_ marker: UInt8) -> DefaultsFault {
+        DefaultsFault(
+            problem: "there is an object of the kind 0x\(String(marker, radix: 16)), which has no form in JSON")
+    }
+
+    private func integer(_ start: Int, _ low: Int) throws(DefaultsFault) -> DefaultsValue {
+        guard low <= 4, let number = Self.number(bytes, at: start + 1, min(1 << low, 8)) else {
+            throw noForm(bytes[start])
+        }
+        // Numbers of eight bytes are signed, shorter ones are not. Sixteen bytes are for numbers that do not fit into
+        // eight.
+        if low < 3 { return .json(.number(JSONNumber(number))) }
+        if low == 3 { return .json(.number(JSONNumber(Int64(bitPattern: number)))) }
+        guard number == 0, let lower = Self.number(bytes, at: start + 9, 8) else {
+            throw DefaultsFault(problem: "a number is larger than 64 bits")
+        }
+        return .json(.number(JSONNumber(lower)))
+    }
+
+    private func real(_ start: Int, _ low: Int) throws(DefaultsFault) -> DefaultsValue {
+        guard low == 2 || low == 3, let bits = Self.number(bytes, at: start + 1, 1 << low) else {
+            throw noForm(bytes[start])
+        }
+        let real = low == 3 ? Double(bitPattern: bits) : Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits)))
+        guard let number = DefaultsValue.number("\(real)", limits: limits) else {
+            throw DefaultsFault(problem: "\(real) is no number that JSON has")
+        }
+        return number
+    }
+
+    private func text(_ start: Int, _ low: Int, isWide: Bool) throws(DefaultsFault) -> String {
+        let content = bytes[try range(start, low, of: isWide ? 2 : 1)]
+        let text: String?
+        if isWide {
+            let units = stride(from: content.startIndex, to: content.endIndex, by: 2).map {
+                UInt16(content[$0]) << 8 | UInt16(content[$0 + 1])
+            }
+            text = String(validating: units, as: UTF16.self)
+        } else {
+            text = String(validating: content, as: Unicode.ASCII.self)
+        }
+        guard let text else { throw DefaultsFault(problem: "a text is not in its encoding") }
+        return text
+    }
+
+    /// Finds the content of an object that has a length.
+    ///
+    /// - Parameters:
+    ///   - size: the bytes of a unit.
+    ///   - units: how many units each counted element has.
+    private func range(
+        _ start: Int, _ low: Int, of size: Int, _ units: Int = 1
+    ) throws(DefaultsFault) -> Range<Int> {
+        var (first, count) = (start + 1, low)
+        if low == 0xF {
+            let marker = bytes[start + 1]
+            guard marker >> 4 == 1, marker & 0xF <= 3,
+                let long = Self.number(bytes, at: start + 2, 1 << Int(marker & 0xF)).flatMap({ Int(exactly: $0) })
+            else { throw DefaultsFault(problem: "an object has no length") }
+            (first, count) = (start + 2 + 1 << Int(marker & 0xF), long)
+        }
+        guard first <= tableStart, count <= (tableStart - first) / (size * units) else {
+            throw DefaultsFault(problem: "an object is larger than the list")
+        }
+        return first..<first + count * size * units
+    }
+
+    private func reference(_ place: Int) throws(DefaultsFault) -> Int {
+        guard let number = Self.number(bytes, at: place, referenceSize).flatMap({ Int(exactly: $0) }) else {
+            throw DefaultsFault(problem: "a reference leads to no object")
+        }
+        return number
+    }
+
+    /// A big-endian number of 1 to 8 bytes; `nil` if it is not within the list.
+    private static func number(_ bytes: [UInt8], at offset: Int, _ size: Int) -> UInt64? {
+        guard offset >= 0, offset <= bytes.count - size else { return nil }
+        return bytes[offset..<offset + size].reduce(0) { $0 << 8 | UInt64($1) }
+    }
+}
