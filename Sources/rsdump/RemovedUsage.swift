@@ -10,8 +10,6 @@ enum RemovedUsage {
             "the table in the article \"Object stores and CDNs\" says what an edge must do",
         "export --bucket-url":
             "the table in the article \"Object stores and CDNs\" says what an edge must do",
-        "export --to xml": "use --to plist or --to json",
-        "config defaults --to xml": "use --to plist, --to json or --to swift",
         "export --updates":
             "serve the mirror with Examples/nginx/mirror.conf, which has the update channel",
         "export --updates-redis":
