@@ -112,8 +112,7 @@ let package = Package(
         .target(
             name: "SnapshotDiff",
             dependencies: [
-                "RemoteSettingsModel", "SnapshotBundle", "FileStorage", "Dumps", "SnapshotHistory", "TargetFilter",
-                "ConfigParameters",
+                "RemoteSettingsModel", "SnapshotBundle", "FileStorage", "Dumps", "SnapshotHistory",
             ],
             swiftSettings: strict),
 
@@ -192,8 +191,7 @@ let package = Package(
         .target(
             name: "SnapshotPage",
             dependencies: [
-                "Catalogue", "RemoteSettingsModel", "SnapshotBundle", "SnapshotDiff", "TargetFilter",
-                "ConfigParameters",
+                "Catalogue", "RemoteSettingsModel", "SnapshotBundle", "SnapshotDiff", "ConfigParameters",
             ],
             swiftSettings: strict),
         .target(

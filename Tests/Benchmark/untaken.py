@@ -94,7 +94,7 @@ def main():
     parser.add_argument("--clients", type=int, default=5_000)
     parser.add_argument("--addresses", type=int, default=250)
     parser.add_argument(
-        "--targets", nargs="+", choices=("root", "stored", "deflated", "changeset", "list"),
+        "--targets", nargs="+", choices=("root", "stored", "deflated", "changeset"),
         default=("root", "stored", "deflated", "changeset"))
     arguments = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)

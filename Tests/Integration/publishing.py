@@ -60,5 +60,5 @@ class LargeFiles:
         self.targets = {name: f"/attachments/{location}" for name, location in locations.items()} | {
             "changeset": "/v1/buckets/main/collections/many/changeset?_expected=0",
             # Made for each client that asks.
-            "list": "/v1/buckets/main/collections/many/records?_sort=id",
+            "page": "/collections/main/many?show=all",
         }

@@ -236,13 +236,17 @@ def test_the_library_syncs_under_either_root(team, tmp_path):
 
 
 def test_an_app_packages_what_was_published(team, tmp_path):
-    """The lock names the server of dumps.yaml: an app that syncs with it has the values at its first launch, offline."""
+    """The states of a signed release are served at the first launch, offline, whatever server the app asks: the catalogue
+    belongs to its publisher. Without a release the lock's server decides, which is that of dumps.yaml."""
     address = "https://settings.example.org/v1"
 
     def first_launch(name):
         return rsdump.run("get", "main/app-config", "--storage", tmp_path / name, "--packaged", team.dumps.path,
                           "--server", address, "--trust-root", team.root)
-    assert '"value":24' not in first_launch("before").out
+    assert '"value":24' in first_launch("before").out
+    (team.path / "dumps/releases/catalogue.zip").rename(team.path / "catalogue.zip")
+    assert '"value":24' not in first_launch("alone").out
+    (team.path / "catalogue.zip").rename(team.path / "dumps/releases/catalogue.zip")
     configuration = team.path / "dumps/dumps.yaml"
     configuration.write_text(configuration.read_text().replace("http://127.0.0.1:8888/v1", address))
     lock = json.loads((team.path / "dumps/dumps.lock.json").read_text())["collections"]["main/app-config"]

@@ -360,13 +360,13 @@ def large_origin(large):
         assert serving.process.poll() is None
 
 
-def take_nothing(serving, target, count, addresses, stack):
+def take_nothing(serving, target, count, addresses, stack, headers=""):
     """So many clients that ask, and whose system alone has taken something when this returns."""
     before = serving.metric("rsdump_requests_total")
     connections = []
     for number in range(count):
         connection = stack.enter_context(serving.connect(f"127.4.0.{1 + number % addresses}"))
-        connection.sendall(request("", target=target))
+        connection.sendall(request(headers, target=target))
         connections.append(connection)
     wait_for(serving, lambda: serving.metric("rsdump_requests_total") >= before + count)
     for connection in connections:
@@ -414,19 +414,19 @@ def test_clients_that_take_nothing_of_a_large_file_cost_little(large, large_orig
     assert large_origin.metric("rsdump_untaken_bytes ") == 0
 
 
-def test_lists_that_nobody_takes_have_a_bound(large, large_origin):
-    """A list is made for the client that asks, and is in memory until it has taken it."""
-    target = large.targets["list"]
-    whole = large_origin.ask(target).body
+def test_pages_that_nobody_takes_have_a_bound(large, large_origin):
+    """A page is made for the client that asks, and is in memory until it has taken it."""
+    target = large.targets["page"]
+    whole = large_origin.ask(target, Accept="text/html").body
     with contextlib.ExitStack() as stack:
-        takers = take_nothing(large_origin, target, 60, 2, stack)
+        takers = take_nothing(large_origin, target, 60, 2, stack, "Accept: text/html\r\n")
         found = [statuses(taker.recv(1 << 10, socket.MSG_PEEK))[0] for taker in takers]
         assert set(found) == {200, 503}
         assert large_origin.metric("rsdump_untaken_bytes ") < 32 << 20
         refused = takers[found.index(503)].recv(1 << 12)
         assert b"\r\nRetry-After: 1\r\n" in refused and b"Too many answers have not been taken yet" in refused
-        # Another address gets its list, and the same one gets what needs no memory of its own.
-        assert large_origin.ask(target).body == whole
+        # Another address gets its page, and the same one gets what needs no memory of its own.
+        assert large_origin.ask(target, Accept="text/html").body == whole
         changeset = stack.enter_context(large_origin.connect("127.4.0.1"))
         changeset.sendall(request("Connection: close\r\n", target=large.targets["changeset"]))
         assert statuses(drain(changeset)) == [200]

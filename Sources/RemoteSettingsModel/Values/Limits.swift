@@ -181,7 +181,7 @@ public struct ServerLimits: Sendable, Hashable {
     /// The bytes in memory that belong to one client's answer each and that this client has not taken yet, for all
     /// clients together. One IPv4 address or IPv6 network of 64 bits may have as many of them as nobody has. Beyond
     /// that, pieces are of 8 KiB, which do not count, and what must be in memory until its end is answered with 503: a
-    /// page, a list, and a large file that is inflated.
+    /// page, and a large file that is inflated.
     public var untakenBytes = 32 << 20
     /// Connections at once that wait for updates, from all clients. They are part of ``connections``, and at most three
     /// quarters of them. If there is no room for a client, it is asked to come back later.
