@@ -172,6 +172,7 @@ public var SHUT_WR: Int32 { 1 }
 public var SHUT_RDWR: Int32 { 2 }
 public var IPPROTO_TCP: Int32 { 6 }  // netinet/in.h
 public var TCP_NODELAY: Int32 { 1 }  // tcp(4)
+public var TCP_NOTSENT_LOWAT: Int32 { 0x201 }  // netinet/tcp.h
 public var RLIMIT_NOFILE: Int32 { 8 }  // getrlimit(2)
 public var RUSAGE_SELF: Int32 { 0 }  // getrusage(2)
 public var _SC_NPROCESSORS_ONLN: Int32 { 58 }  // sysconf(3)
