@@ -7,16 +7,6 @@ import SnapshotFetch
     import Locks
 #endif
 
-/// A directory that only this user may enter, and that is removed with its last holder.
-private final class TemporaryDirectory: Sendable {
-    let path: String
-
-    /// If no directory can be made, nothing is stored, and the errors of writing name this path.
-    init() { path = (try? FileStore.makeTemporaryDirectory("remote-settings")) ?? "/dev/null/no-temporary-directory" }
-
-    deinit { try? FileStore.removeTree(path) }
-}
-
 /// Which version of a cache file was read.
 typealias CacheIdentity = FileIdentity
 
@@ -43,7 +33,7 @@ struct StorageDirectory: Sendable {
 
     /// - Parameter path: a directory's path; or `:memory:` for a private, temporary one that ends with the service.
     init(path: String) {
-        temporary = path == ":memory:" ? TemporaryDirectory() : nil
+        temporary = path == ":memory:" ? TemporaryDirectory("remote-settings") : nil
         self.path = temporary?.path ?? path
     }
 
@@ -73,6 +63,8 @@ struct StorageDirectory: Sendable {
     /// On Apple systems it is left out of device backups, because its content can be fetched again. It can be read from
     /// the device's first unlock on.
     func prepare() throws(FileError) {
+        // A temporary directory is there from the start. If it was removed, the process is about to end.
+        guard temporary == nil else { return }
         let isThere = try FileStore.isDirectory(path)
         if !isThere { try FileStore.makeDirectories(path) }
         #if canImport(Darwin)
