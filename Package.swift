@@ -39,10 +39,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
-        .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
-        .package(url: "https://github.com/apple/swift-nio-http2.git", from: "1.46.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1", traits: []),
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
@@ -276,17 +274,6 @@ let package = Package(
             dependencies: ["RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "FileStorage", "SigningKeys"],
             path: "Examples/DemoOrigin", swiftSettings: strict),
         .target(
-            name: "AsyncHTTPTransport",
-            dependencies: [
-                "RemoteSettingsModel", "RemoteSettingsHTTP", "LibC",
-                .product(name: "AsyncHTTPClient", package: "async-http-client", condition: tools),
-                .product(name: "NIOCore", package: "swift-nio", condition: tools),
-                .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
-                .product(name: "NIOHTTP2", package: "swift-nio-http2", condition: tools),
-                .product(name: "NIOPosix", package: "swift-nio", condition: tools),
-            ],
-            swiftSettings: strict),
-        .target(
             name: "Notifications",
             dependencies: [
                 "RemoteSettingsModel", "RemoteSettingsHTTP", "UpdateEvents", "UpdateSchedule", "FileStorage", "Dumps",
@@ -301,8 +288,7 @@ let package = Package(
             name: "rsdump",
             dependencies: [
                 "Catalogue", "Locks", "CMappedFaults", "RemoteSettingsModel", "RemoteSettingsHTTP",
-                "AsyncHTTPTransport",
-                "ContentSignature",
+                "CurlTransport", "ContentSignature",
                 "SnapshotBundle", "Dumps", "DumpsRefresh", "SnapshotServer", "SnapshotExchange", "SnapshotDiff",
                 "SnapshotHistory", "SnapshotOrigin", "StaticMirror", "DemoOrigin", "RemoteSettings",
                 "FileStorage", "LibC", "SigningKeys", "AuthoredText", "CollectionSources", "FirebaseFormats", "Publish",
@@ -318,7 +304,7 @@ let package = Package(
             name: "rsbench",
             dependencies: [
                 "Locks", "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "CZlib", "Deflate",
-                "RemoteSettings", "AsyncHTTPTransport", "RemoteConfiguration", "InMemoryOrigin", "Dumps",
+                "RemoteSettings", "CurlTransport", "RemoteConfiguration", "InMemoryOrigin", "Dumps",
                 "DumpsRefresh", "RemoteSettingsHTTP", "FileStorage", .product(name: "Crypto", package: "swift-crypto"),
             ],
             path: "Tests/Benchmark/rsbench", swiftSettings: strict),
@@ -383,7 +369,7 @@ let package = Package(
         .testTarget(
             name: "TransportTests",
             dependencies: [
-                "Locks", "AsyncHTTPTransport", "CurlTransport", "FaultyServer", "RemoteSettingsHTTP",
+                "Locks", "CurlTransport", "FaultyServer", "RemoteSettingsHTTP",
                 "RemoteSettingsModel",
                 .product(name: "NIOCore", package: "swift-nio", condition: tools),
                 .product(name: "NIOPosix", package: "swift-nio", condition: tools),
@@ -516,7 +502,7 @@ let package = Package(
             name: "config-example", dependencies: ["RemoteConfiguration"], path: "Examples/ConfigExample",
             swiftSettings: strict),
         .executableTarget(
-            name: "config-process", dependencies: ["RemoteConfiguration", "AsyncHTTPTransport"],
+            name: "config-process", dependencies: ["RemoteConfiguration"],
             path: "Tests/ConfigProcess", swiftSettings: strict),
         .target(
             name: "EmbeddedSampleDumps", path: "Examples/SampleApp/EmbeddedSampleDumps"),
@@ -540,10 +526,10 @@ let package = Package(
             ],
             swiftSettings: strict),
         .executableTarget(
-            name: "storage-process", dependencies: ["RemoteSettings", "AsyncHTTPTransport"],
+            name: "storage-process", dependencies: ["RemoteSettings"],
             path: "Tests/StorageProcess", swiftSettings: strict),
         .executableTarget(
-            name: "release-process", dependencies: ["RemoteSettings", "RemoteSettingsHTTP", "AsyncHTTPTransport"],
+            name: "release-process", dependencies: ["RemoteSettings", "RemoteSettingsHTTP"],
             path: "Tests/ReleaseProcess", swiftSettings: strict),
         .executableTarget(
             name: "blocking-process", dependencies: ["Locks", "RemoteSettingsBlocking", "InMemoryOrigin"],

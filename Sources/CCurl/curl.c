@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define FUNCTIONS(F)                                                                                                  \
     F(curl_global_init)                                                                                               \
@@ -43,7 +44,7 @@ static void load(void) {
     for (size_t number = 0; loaded == NULL && number < sizeof names / sizeof *names; number++)
         loaded = dlopen(names[number], RTLD_NOW | RTLD_LOCAL);
     if (loaded == NULL) {
-        problem = "libcurl.so.4 cannot be loaded; install it (on Debian the package libcurl4), or set another transport";
+        problem = "libcurl.so.4 cannot be loaded; install it (on Debian the package libcurl4)";
         return;
     }
 #define FIND(name)                                                                                                    \
@@ -53,6 +54,12 @@ static void load(void) {
         return;                                                                                                       \
     }
     FUNCTIONS(FIND)
+    /* At exit OpenSSL frees its memory, also while the thread of a transport still uses it, which ends the process with a
+       signal. OPENSSL_INIT_NO_ATEXIT, by its number. */
+    int (*init_crypto)(uint64_t, const void *) =
+        (int (*)(uint64_t, const void *))dlsym(loaded, "OPENSSL_init_crypto");
+    if (init_crypto != NULL)
+        init_crypto(0x00080000, NULL);
     if (library.curl_global_init_(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         problem = "libcurl cannot be set up";
 }

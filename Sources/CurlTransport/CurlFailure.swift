@@ -26,9 +26,9 @@ struct CurlFailure {
             .unreachable(text)
         case CURLE_OPERATION_TIMEDOUT:
             .timeout(.connect, seconds: headSeconds)
-        case CURLE_PARTIAL_FILE:
+        case CURLE_PARTIAL_FILE where inBody:
             .truncated(expected: announced, received: received)
-        case CURLE_GOT_NOTHING:
+        case CURLE_OK, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE:
             .connection("closed before the answer was there")
         // A connection that breaks during the handshake says nothing about the server's certificate.
         case CURLE_SSL_CONNECT_ERROR where systemError != 0:

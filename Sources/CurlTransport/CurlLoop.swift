@@ -8,7 +8,7 @@ import Locks
 final class CurlLoop: Sendable {
     /// The thread's next orders, in the order in which it carries them out.
     private struct Orders {
-        var started: [(id: UInt64, request: HTTPRequest, answer: AnswerBuffer)] = []
+        var started: [(id: UInt64, request: HTTPRequest, body: [UInt8]?, answer: AnswerBuffer)] = []
         var resumed: [UInt64] = []
         var dropped: [UInt64] = []
 
@@ -41,6 +41,11 @@ final class CurlLoop: Sendable {
         }
     }
 
+    /// libcurl 7.88 sometimes forgets that it has more to do. After anything has happened, it is therefore made to look
+    /// again soon, and then less and less often.
+    private static let shortestWait = Duration.milliseconds(10)
+    private static let longestWait = Duration.seconds(60)
+
     private let connectionsPerHost: Int
     private let certificateAuthorities: String?
     private let state = Mutex(State())
@@ -53,7 +58,9 @@ final class CurlLoop: Sendable {
     // MARK: From any thread
 
     /// - Returns: the transfer's number, by which ``drop(_:)`` ends it.
-    func start(_ request: HTTPRequest, _ answer: AnswerBuffer) throws(HTTPError) -> UInt64 {
+    func start(
+        _ request: HTTPRequest, posting body: [UInt8]?, _ answer: AnswerBuffer
+    ) throws(HTTPError) -> UInt64 {
         if let problem = unsafe rs_curl_load() {
             throw HTTPError(request.url, .unreachable(unsafe String(cString: problem)))
         }
@@ -63,7 +70,7 @@ final class CurlLoop: Sendable {
                 unsafe state.multi = multi
             }
             state.count += 1
-            state.orders.started.append((state.count, request, answer))
+            state.orders.started.append((state.count, request, body, answer))
             state.wake()
             return state.count
         }
@@ -123,16 +130,20 @@ final class CurlLoop: Sendable {
 
     private func run(_ multi: UnsafeMutableRawPointer) {
         var transfers: [UInt64: CurlTransfer] = [:]
+        var patience = Self.shortestWait
         while true {
             unsafe obey(&transfers, multi)
             var running: Int32 = 0
             unsafe rs_curl_multi_perform(multi, &running)
             unsafe endFinished(&transfers, multi)
             let now = ContinuousClock.now
-            for (id, transfer) in transfers where transfer.isLate(at: now) { transfers[id] = nil }
+            for (id, transfer) in transfers where transfer.isLate(at: now) { end(id, of: &transfers) }
             if transfers.isEmpty, isDone() { break }
-            let next = transfers.values.compactMap(\.deadline).min()
-            unsafe rs_curl_multi_poll(multi, Self.milliseconds(until: next, from: now))
+            let left = transfers.values.compactMap(\.deadline).min().map { $0 - now } ?? patience
+            // libcurl shortens the wait to its own time-outs.
+            unsafe rs_curl_multi_poll(multi, Int32((max(.zero, min(left, patience)) / .milliseconds(1)).rounded(.up)))
+            // If nothing has happened, the next wait is longer.
+            patience = ContinuousClock.now - now < patience ? Self.shortestWait : min(patience * 2, Self.longestWait)
         }
         unsafe rs_curl_multi_cleanup(multi)
     }
@@ -142,21 +153,30 @@ final class CurlLoop: Sendable {
             defer { state.orders = Orders() }
             return state.orders
         }
-        for (id, request, answer) in orders.started {
+        for (id, request, body, answer) in orders.started {
             transfers[id] = unsafe CurlTransfer(
-                request, answer, certificateAuthorities: certificateAuthorities, multi: multi)
+                request, posting: body, answer, certificateAuthorities: certificateAuthorities, multi: multi)
         }
         for id in orders.resumed { transfers[id]?.resume() }
-        for id in orders.dropped { transfers[id] = nil }
+        for id in orders.dropped { end(id, of: &transfers) }
     }
 
     private func endFinished(_ transfers: inout [UInt64: CurlTransfer], _ multi: UnsafeMutableRawPointer) {
         var result = CURLE_OK
         while let handle = unsafe rs_curl_multi_next_done(multi, &result) {
-            guard let id = transfers.first(where: { unsafe $0.value.handle == handle })?.key else { continue }
-            transfers[id]?.end(result)
-            transfers[id] = nil
+            guard let (id, transfer) = transfers.first(where: { unsafe $0.value.handle == handle }) else { continue }
+            if transfer.isOver(after: result) { end(id, of: &transfers) }
         }
+    }
+
+    /// Ends a transfer, and makes libcurl look at its connection again for the others.
+    ///
+    /// If the buffer of one transfer is full, an HTTP/2 connection of libcurl 7.88 keeps what it has read for others.
+    /// When that transfer ends, these are not told. They would wait until the server sends something more, which it
+    /// never does after a GOAWAY.
+    private func end(_ id: UInt64, of transfers: inout [UInt64: CurlTransfer]) {
+        guard let port = transfers.removeValue(forKey: id)?.localPort, port > 0 else { return }
+        transfers.values.first { $0.isReading && $0.localPort == port }?.readAgain()
     }
 
     /// Whether the thread can end. It accepts no orders after that.
@@ -166,15 +186,5 @@ final class CurlLoop: Sendable {
             unsafe state.multi = nil
             return true
         }
-    }
-
-    /// libcurl shortens the wait to its own time-outs.
-    private static func milliseconds(
-        until deadline: ContinuousClock.Instant?, from now: ContinuousClock.Instant
-    ) -> Int32 {
-        let longest: Int32 = 60_000
-        guard let deadline else { return longest }
-        let left = (deadline - now) / .milliseconds(1)
-        return left < Double(longest) ? max(0, Int32(left.rounded(.up))) : longest
     }
 }

@@ -5,7 +5,7 @@ import RemoteSettingsHTTP
 @safe
 final class CurlTransfer {
     /// The number of unread bytes at which reading from the connection pauses. libcurl's own buffer adds to it.
-    static let mostBuffered = 256 << 10
+    static let mostBuffered = 1 << 20
     private static let wireBuffer = 64 << 10
 
     /// `nil` if libcurl has no memory; the answer has failed then.
@@ -15,19 +15,23 @@ final class CurlTransfer {
 
     private let multi: UnsafeMutableRawPointer
     private let request: HTTPRequest
+    /// The bytes to send by `POST`; `nil` for `GET`.
+    private let body: [UInt8]?
     private let answer: AnswerBuffer
     private var head = HeadLines()
     private var received = 0
     private var isPaused = false
+    private var isRepetition = false
     private var fields: UnsafeMutablePointer<curl_slist>?
     // libcurl writes to it until the handle is gone.
     private let message: UnsafeMutablePointer<CChar>
 
     init(
-        _ request: HTTPRequest, _ answer: AnswerBuffer, certificateAuthorities: String?,
+        _ request: HTTPRequest, posting body: [UInt8]?, _ answer: AnswerBuffer, certificateAuthorities: String?,
         multi: UnsafeMutableRawPointer
     ) {
         self.request = request
+        self.body = body
         self.answer = answer
         unsafe self.multi = unsafe multi
         unsafe message = .allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -58,8 +62,10 @@ final class CurlTransfer {
         set(CURLOPT_NOSIGNAL, 1)
         unsafe rs_curl_set_quick_exit(handle)
         unsafe rs_curl_set_http_only(handle)
-        // Over one HTTP/2 connection, the bodies of several transfers could not be held back one by one.
-        set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+        let isSecure = request.url.scheme == .https
+        set(CURLOPT_HTTP_VERSION, Int(isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))
+        // A request waits for the first connection, which shows whether it can carry many.
+        set(CURLOPT_PIPEWAIT, isSecure ? 1 : 0)
         set(CURLOPT_HTTP09_ALLOWED, 0)
         set(CURLOPT_FOLLOWLOCATION, 0)
         set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
@@ -71,10 +77,21 @@ final class CurlTransfer {
         if let certificateAuthorities { set(CURLOPT_CAINFO, certificateAuthorities) }
         set(CURLOPT_PATH_AS_IS, 1)
         set(CURLOPT_URL, request.url.description)
-        // This suppresses libcurl's own `Accept`. A field of the request replaces it.
-        unsafe fields = rs_curl_slist_append(nil, "Accept:")
+        // These suppress libcurl's own fields. Those of the request replace them.
+        var lines = ["Accept:"]
+        if let body {
+            lines += ["Content-Type:", "Expect:"]
+            set(CURLOPT_POST, 1)
+            set(CURLOPT_POSTFIELDSIZE, body.count)
+            unsafe body.withUnsafeBytes { bytes in
+                let copied = unsafe UnsafeMutableRawPointer(mutating: bytes.baseAddress)
+                unsafe rs_curl_set_pointer(handle, CURLOPT_COPYPOSTFIELDS, copied)
+            }
+        }
         for field in request.headers.fields {
-            let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
+            lines.append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
+        }
+        for line in lines {
             if let longer = unsafe rs_curl_slist_append(fields, line) { unsafe fields = unsafe longer }
         }
         unsafe rs_curl_set_pointer(handle, CURLOPT_HTTPHEADER, fields)
@@ -102,7 +119,7 @@ final class CurlTransfer {
         guard !answer.hasHead else { return true }
         guard let isComplete = unsafe head.add(line) else { return false }
         if isComplete {
-            answer.begin(.init(status: head.status, headers: head.headers))
+            answer.begin(.init(status: head.status, headers: head.headers, isMultiplexed: head.isMultiplexed))
             deadline = .now + request.idleTimeout
         }
         return true
@@ -127,14 +144,58 @@ final class CurlTransfer {
         unsafe rs_curl_easy_pause(handle, CURLPAUSE_CONT)
     }
 
+    /// The local port of the connection; 0 if there is none yet.
+    var localPort: Int {
+        var port = 0
+        if let handle = unsafe handle { unsafe rs_curl_get_long(handle, CURLINFO_LOCAL_PORT, &port) }
+        return port
+    }
+
+    var isReading: Bool { !isPaused }
+
+    /// Makes libcurl read from the connection, even if the system says that there is nothing to read.
+    func readAgain() {
+        unsafe rs_curl_easy_pause(handle, CURLPAUSE_RECV)
+        unsafe rs_curl_easy_pause(handle, CURLPAUSE_CONT)
+    }
+
     // MARK: The end
 
-    func end(_ result: CURLcode) {
+    /// Passes the end on, or sends the request once more if the server has not processed it.
+    func isOver(after result: CURLcode) -> Bool {
         if result == CURLE_OK, answer.hasHead {
             answer.finish()
+        } else if isUnprocessed(result) {
+            isRepetition = true
+            unsafe repeatRequest(handle)
+            return false
         } else {
             answer.fail(HTTPError(request.url, reason(of: result)))
         }
+        return true
+    }
+
+    /// Whether a connection has ended that other requests had used, and left this request without a byte of an answer.
+    ///
+    /// libcurl itself repeats a request that a GOAWAY has left out, but it takes some of them for failures.
+    private func isUnprocessed(_ result: CURLcode) -> Bool {
+        guard body == nil, !isRepetition, head.bytes == 0 else { return false }
+        switch result {
+        case CURLE_HTTP2, CURLE_SEND_ERROR: return true
+        case CURLE_OK, CURLE_PARTIAL_FILE, CURLE_RECV_ERROR:
+            var connections = 0
+            unsafe rs_curl_get_long(handle, CURLINFO_NUM_CONNECTS, &connections)
+            return connections == 0
+        default: return false
+        }
+    }
+
+    private func repeatRequest(_ handle: UnsafeMutableRawPointer?) {
+        guard let handle = unsafe handle else { return }
+        unsafe rs_curl_multi_remove_handle(multi, handle)
+        unsafe message[0] = 0
+        unsafe rs_curl_set_long(handle, CURLOPT_FRESH_CONNECT, 1)
+        unsafe rs_curl_multi_add_handle(multi, handle)
     }
 
     /// Whether the request has timed out and failed, or could not be started.
@@ -150,7 +211,7 @@ final class CurlTransfer {
     }
 
     private func reason(of result: CURLcode) -> HTTPError.Reason {
-        if head.isTooLong { return .notHTTP("its head is longer than \(HeadLines.mostBytes) bytes") }
+        if let problem = head.problem { return .notHTTP(problem) }
         var number = 0
         unsafe rs_curl_get_long(handle, CURLINFO_OS_ERRNO, &number)
         let written = unsafe String(cString: message)
@@ -169,23 +230,32 @@ struct HeadLines {
 
     private(set) var status = 0
     private(set) var headers = HTTPHeaders()
-    private var bytes = 0
+    private(set) var isMultiplexed = false
+    private(set) var bytes = 0
+    /// Why the head was refused.
+    private(set) var problem: String?
 
-    var isTooLong: Bool { bytes > Self.mostBytes }
     var contentLength: Int? { headers["Content-Length"].flatMap { Int($0) } }
 
-    /// - Returns: whether the head is complete; `nil` if it is too long.
+    /// - Returns: whether the head is complete; `nil` if it is refused.
     mutating func add(_ line: some Collection<UInt8>) -> Bool? {
         bytes += line.count
-        guard !isTooLong else { return nil }
+        guard bytes <= Self.mostBytes else { return refuse("its head is longer than \(Self.mostBytes) bytes") }
         let text = String(decoding: line.prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }, as: UTF8.self)
         if text.hasPrefix("HTTP/"), let code = text.split(separator: " ").dropFirst().first {
             // An interim answer (RFC 9110 §15.2) came before this one.
-            status = Int(code) ?? 0
             headers = HTTPHeaders()
+            isMultiplexed = text.hasPrefix("HTTP/2 ")
+            status = Int(code) ?? 0
+            guard status >= 100 else { return refuse("expected a status of three digits, found \(code)") }
         } else if let colon = text.firstIndex(of: ":") {
             headers.add(String(text[..<colon]), String(text[text.index(after: colon)...]))
         }
         return text.isEmpty && status >= 200
+    }
+
+    private mutating func refuse(_ why: String) -> Bool? {
+        problem = why
+        return nil
     }
 }

@@ -8,10 +8,13 @@ package final class AnswerBuffer: Sendable {
     package struct Head: Sendable {
         package let status: Int
         package let headers: HTTPHeaders
+        /// Whether the connection carries many requests at once (HTTP/2).
+        package let isMultiplexed: Bool
 
-        package init(status: Int, headers: HTTPHeaders) {
+        package init(status: Int, headers: HTTPHeaders, isMultiplexed: Bool = false) {
             self.status = status
             self.headers = headers
+            self.isMultiplexed = isMultiplexed
         }
     }
 

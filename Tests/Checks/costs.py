@@ -56,8 +56,8 @@ FEATURES = [
     ("Apple systems: a transport, locks, a check without a Mac", "apps on iOS and macOS", [
         "Sources/URLSessionTransport", "Sources/Locks"], [
         "Tests/URLSessionTransportTests", "Tests/AppleSystems", "Tests/Checks/apple"]),
-    ("libcurl as a transport", "apps on Linux that link no NIO", ["Sources/CurlTransport", "Sources/CCurl"], [
-        "Tests/TransportTests/Curl"]),
+    ("libcurl as a transport", "the tool, apps on Linux", ["Sources/CurlTransport", "Sources/CCurl"], [
+        "Tests/TransportTests", I + "test_http2_refresh"]),
     ("the filter language", "every reader of records with filters", ["Sources/TargetFilter"], ["Tests/TargetFilterTests"]),
     ("`serve`: the protocol, history, HTTP limits", "tests, sites without network, mirrors", [
         "Sources/SnapshotOrigin", "Sources/SnapshotServer", "Sources/CMappedFaults", "Sources/CLZ4", "Examples/DemoOrigin"], [
@@ -85,9 +85,9 @@ FEATURES = [
     ("bundles and the lock file", "everything", ["Sources/SnapshotBundle", "Sources/Deflate", "Sources/CZlib"], [
         "Tests/SnapshotBundleTests", "Tests/DeflateTests"]),
     ("verification: chains and signatures", "everything", ["Sources/ContentSignature"], ["Tests/ContentSignatureTests"]),
-    ("the protocol, and the tool's transport", "everything", [
-        "Sources/RemoteSettingsHTTP", "Sources/SnapshotFetch", "Sources/AsyncHTTPTransport"], [
-        "Tests/RemoteSettingsHTTPTests", "Tests/TransportTests", "Tests/FaultyServer"]),
+    ("the protocol", "everything", [
+        "Sources/RemoteSettingsHTTP", "Sources/SnapshotFetch"], [
+        "Tests/RemoteSettingsHTTPTests", "Tests/FaultyServer"]),
     ("records, canonical JSON, files, threads", "everything", [
         "Sources/RemoteSettingsModel", "Sources/FileStorage", "Sources/LibC", "Sources/WorkThreads", "Sources/CThreads"], [
         "Tests/RemoteSettingsModelTests", "Tests/FileStorageTests"]),

@@ -10,7 +10,6 @@
 // fetches once, waits over the library's own transport for what is published, activates it, and prints a line for each.
 // It ends with its standard input.
 
-import AsyncHTTPTransport
 import Foundation
 import RemoteConfiguration
 
@@ -26,13 +25,12 @@ guard arguments.count == 6, let rounds = watches ? 1 : Int(arguments[5]) else {
     print("usage: config-process STORAGE SERVER ROOT COLLECTION ROUNDS|watch")
     exit(2)
 }
-let transport = AsyncHTTPClientTransport()
 let roots = try TrustAnchors(parsing: [arguments[3]])
 
 /// A remote config as a process that has just started has it.
 func start() -> RemoteConfig {
     var config = RemoteSettingsConfig(
-        server: .custom(url: CommandLine.arguments[2]), trustRoots: roots, transport: watches ? nil : transport)
+        server: .custom(url: CommandLine.arguments[2]), trustRoots: roots)
     config.log = { _ in }
     return RemoteConfig(
         collection: CommandLine.arguments[4],
@@ -94,4 +92,3 @@ if watches {
 } else {
     await fetch(rounds: rounds)
 }
-await transport.shutdown()

@@ -8,7 +8,6 @@
 // each record must be the same in all collections of a reading, and equal to the release's number. It prints the
 // numbers of the releases that it has seen, and ends with 1 at the first reading that is not whole or that goes back.
 
-import AsyncHTTPTransport
 import RemoteSettings
 import RemoteSettingsHTTP
 
@@ -30,10 +29,9 @@ guard arguments.count > 6, ["sync", "read"].contains(arguments[1]) else {
     exit(2)
 }
 let collections = Array(arguments[6...])
-let transport = AsyncHTTPClientTransport()
 var config = RemoteSettingsConfig(
     server: .custom(url: arguments[3]), trustRoots: try TrustAnchors(parsing: [arguments[4]]),
-    transport: arguments[1] == "sync" ? transport : NoNetwork(), updates: .off, origin: arguments[5])
+    transport: arguments[1] == "sync" ? nil : NoNetwork(), updates: .off, origin: arguments[5])
 config.log = { _ in }
 
 @MainActor func makeService() -> (service: RemoteSettingsService, clients: [RemoteSettingsClient]) {
@@ -53,7 +51,6 @@ if arguments[1] == "sync" {
         exit(1)
     }
     withExtendedLifetime(clients) {}
-    await transport.shutdown()
     exit(0)
 }
 
@@ -90,4 +87,3 @@ while !hasEnded() {
     isNew.toggle()
 }
 print(seen.sorted().map { "\($0)" }.joined(separator: " "))
-await transport.shutdown()

@@ -5,7 +5,6 @@
 //
 // It prints a line for each round, `<timestamp> <records>`, and ends with 1 if anything failed.
 
-import AsyncHTTPTransport
 import RemoteSettings
 
 #if canImport(Glibc)
@@ -19,9 +18,8 @@ guard arguments.count == 6, let rounds = Int(arguments[5]) else {
     print("usage: storage-process STORAGE SERVER ROOT COLLECTION ROUNDS")
     exit(2)
 }
-let transport = AsyncHTTPClientTransport()
 var config = RemoteSettingsConfig(
-    server: .custom(url: arguments[2]), trustRoots: try TrustAnchors(parsing: [arguments[3]]), transport: transport)
+    server: .custom(url: arguments[2]), trustRoots: try TrustAnchors(parsing: [arguments[3]]))
 config.log = { _ in }
 
 /// The test server writes a record first and signs then: an answer in between has no valid signature, and is refused as
@@ -58,4 +56,3 @@ for _ in 0..<rounds {
     last = timestamp
     print(timestamp, records.count)
 }
-await transport.shutdown()

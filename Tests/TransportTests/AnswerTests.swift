@@ -12,9 +12,8 @@ struct AnswerTests {
         collection = try CollectionID("main/regions")
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func requestsAreThoseOfTheProtocol(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func requestsAreThoseOfTheProtocol() async throws {
+        let server = try FaultyServer()
         var limits = FaultyServer.limits
         limits.chainBytes = document.count
         let client = try server.client("ok", limits: limits)
@@ -33,16 +32,14 @@ struct AnswerTests {
             ])
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func nothingNewer(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func nothingNewer() async throws {
+        let server = try FaultyServer()
         let client = try server.client(server.raw("HTTP/1.1 204 No Content\r\n\r\n"))
         #expect(try await client.changeset(collection, since: since) == .nothing)
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func errorBodyIsShown(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func errorBodyIsShown() async throws {
+        let server = try FaultyServer()
         let body = #"{"code": 404, "errno": 111, "error": "Not Found", "message": "no such collection"}"#
         let client = try server.client(
             server.raw("HTTP/1.1 404 Not Found\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"))
@@ -52,9 +49,8 @@ struct AnswerTests {
         #expect(client.metrics.requests == 1)
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func longErrorBodyIsCut(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func longErrorBodyIsCut() async throws {
+        let server = try FaultyServer()
         let body = "\u{1B}[31m" + String(repeating: "é", count: 2000)
         let client = try server.client(server.raw("HTTP/1.1 400 Bad\r\n\r\n" + body))
         let why = await reason { try await client.rootDocument() }
@@ -66,9 +62,8 @@ struct AnswerTests {
         #expect(body.hasPrefix(" [31mé"))
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func quotedSinceIsTriedAfterA400(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func quotedSinceIsTriedAfterA400() async throws {
+        let server = try FaultyServer()
         let client = try server.client("quoted")
         let answer = try await client.changeset(collection, since: since)
         guard case .changes(let document, answersSince: true) = answer else {
@@ -80,9 +75,8 @@ struct AnswerTests {
         #expect(client.metrics.requests == 2)
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func a400IsNotRepeatedWithoutSince(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func a400IsNotRepeatedWithoutSince() async throws {
+        let server = try FaultyServer()
         // The server closes the connection and says so, or the next request may meet a closed one and be repeated.
         let client = try server.client(
             server.raw("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"))
@@ -92,9 +86,8 @@ struct AnswerTests {
         #expect(client.metrics.requests == 3)
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func redirectThatDropsSinceReplaces(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func redirectThatDropsSinceReplaces() async throws {
+        let server = try FaultyServer()
         let client = try server.client("drops-since")
         let answer = try await client.changeset(collection, expected: since, since: since)
         guard case .changes(let document, answersSince: false) = answer else {
@@ -106,9 +99,8 @@ struct AnswerTests {
         #expect(server.events.all.count == 1)
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func redirectThatKeepsSinceIsADelta(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func redirectThatKeepsSinceIsADelta() async throws {
+        let server = try FaultyServer()
         let client = try server.client("keeps-since")
         guard case .changes(_, answersSince: true) = try await client.changeset(collection, since: since) else {
             Issue.record("taken for a full list")
@@ -116,9 +108,8 @@ struct AnswerTests {
         }
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func redirectThatChangesSinceIsRefused(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func redirectThatChangesSinceIsRefused() async throws {
+        let server = try FaultyServer()
         let client = try server.client("changes-since")
         let why = await reason { try await client.changeset(collection, since: since) }
         guard case .badRedirect = why else {
@@ -127,26 +118,24 @@ struct AnswerTests {
         }
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func relativeRedirect(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func relativeRedirect() async throws {
+        let server = try FaultyServer()
         let client = try server.client("moved")
         let answer = try await client.rootDocument()
         #expect(answer.body == Bytes(document))
         #expect(answer.url.description == server.url("ok") + "/v1/?moved")
     }
 
-    @Test(arguments: TestedTransport.allCases, ["loop", "circle"])
-    func redirectLoop(_ transport: TestedTransport, fault: String) async throws {
-        let server = try FaultyServer(transport)
+    @Test(arguments: ["loop", "circle"])
+    func redirectLoop(fault: String) async throws {
+        let server = try FaultyServer()
         let client = try server.client(fault)
         #expect(await reason { try await client.rootDocument() } == .redirectLoop)
         #expect(client.metrics.requests <= 3)
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func tooManyRedirects(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func tooManyRedirects() async throws {
+        let server = try FaultyServer()
         let client = try server.client("many")
         let limit = Limits().redirects
         #expect(await reason { try await client.rootDocument() } == .tooManyRedirects(limit: limit))
@@ -154,10 +143,9 @@ struct AnswerTests {
     }
 
     @Test(
-        arguments: TestedTransport.allCases,
-        ["", "Location: ftp://127.0.0.1/\r\n", "Location: http://user:secret@127.0.0.1/\r\n"])
-    func badRedirect(_ transport: TestedTransport, location: String) async throws {
-        let server = try FaultyServer(transport)
+        arguments: ["", "Location: ftp://127.0.0.1/\r\n", "Location: http://user:secret@127.0.0.1/\r\n"])
+    func badRedirect(location: String) async throws {
+        let server = try FaultyServer()
         let client = try server.client(server.raw("HTTP/1.1 302 Found\r\n\(location)Content-Length: 0\r\n\r\n"))
         let error = await #expect(throws: HTTPError.self) { try await client.rootDocument() }
         guard case .badRedirect = error?.reason else {
@@ -167,16 +155,14 @@ struct AnswerTests {
         #expect(error?.description.contains("secret") == false)
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func redirectToAnotherMachineOverPlainHTTP(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func redirectToAnotherMachineOverPlainHTTP() async throws {
+        let server = try FaultyServer()
         let client = try server.client(server.raw("HTTP/1.1 302 Found\r\nLocation: http://host.invalid/v1/\r\n\r\n"))
         #expect(await reason { try await client.rootDocument() } == .insecure)
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func shortStormIsSatOut(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func shortStormIsSatOut() async throws {
+        let server = try FaultyServer()
         let client = try server.client("unavailable-3/-")
         #expect(try await client.rootDocument().body == Bytes(document))
         #expect(client.metrics.requests == 4)
@@ -184,26 +170,24 @@ struct AnswerTests {
         #expect(server.events.all.count == 3)
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func longStormFails(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func longStormFails() async throws {
+        let server = try FaultyServer()
         let client = try server.client("unavailable-99/-")
         #expect(await reason { try await client.rootDocument() } == .status(503, body: #"{"message": "storm"}"#))
         #expect(client.metrics.requests == Limits().tries)
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func shortRetryAfterIsWaitedFor(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func shortRetryAfterIsWaitedFor() async throws {
+        let server = try FaultyServer()
         let clock = SteppingClock()
         let client = try server.client("unavailable-1/3", environment: clock.environment)
         #expect(try await client.rootDocument().body == Bytes(document))
         #expect(clock.slept == .seconds(3))
     }
 
-    @Test(arguments: TestedTransport.allCases, ["120", "Sat,%2021%20Nov%202026%2009:02:00%20GMT"])
-    func longRetryAfterIsAHold(_ transport: TestedTransport, retryAfter: String) async throws {
-        let server = try FaultyServer(transport)
+    @Test(arguments: ["120", "Sat,%2021%20Nov%202026%2009:02:00%20GMT"])
+    func longRetryAfterIsAHold(retryAfter: String) async throws {
+        let server = try FaultyServer()
         let clock = SteppingClock(start: try #require(Timestamp(rfc3339: "2026-11-21T09:00:00Z")))
         let client = try server.client("unavailable-1/\(retryAfter)", environment: clock.environment)
         let until = try #require(Timestamp(rfc3339: "2026-11-21T09:02:00Z"))
@@ -220,9 +204,8 @@ struct AnswerTests {
         #expect(try await next.rootDocument().body == Bytes(document))
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func backoffOnSuccessIsAHold(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func backoffOnSuccessIsAHold() async throws {
+        let server = try FaultyServer()
         let clock = SteppingClock()
         let client = try server.client(
             server.raw("HTTP/1.1 200 OK\r\nConnection: close\r\nBackoff: 60\r\nContent-Length: 2\r\n\r\nhi"),
@@ -239,9 +222,8 @@ struct AnswerTests {
         #expect(clock.slept == .milliseconds(Limits().gentlePauseMilliseconds))
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func alertIsShownOnce(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func alertIsShownOnce() async throws {
+        let server = try FaultyServer()
         let alert = #"{"code": "soft-eol", "message": "use v2", "url": "https://example.org"}"#
         // It says that it closes, or the second request may meet a closed connection: a retry, which is an event too.
         let client = try server.client(

@@ -29,17 +29,17 @@ struct BackPressureTests {
         #endif
     }
 
-    @Test(arguments: TestedTransport.allCases, ["endless", "endless-unframed", "bomb"])
-    func unreadBodyStopsTheServer(_ transport: TestedTransport, fault: String) async {
+    @Test(arguments: ["endless", "endless-unframed", "bomb"])
+    func unreadBodyStopsTheServer(fault: String) async {
         // In a process of its own: the peak is that of everything in it.
         await #expect(processExitsWith: .success) {
-            [transport = transport as TestedTransport, fault = fault as String] in
-            try await Self.leaveUnread(fault, of: transport)
+            [fault = fault as String] in
+            try await Self.leaveUnread(fault)
         }
     }
 
-    private static func leaveUnread(_ fault: String, of transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    private static func leaveUnread(_ fault: String) async throws {
+        let server = try FaultyServer()
         let before = Self.peak()
         let request = try Self.request(server.url(fault))
         let response = try await server.transport.send(request).decoded(for: request)
@@ -57,9 +57,8 @@ struct BackPressureTests {
         #expect(Self.peak() - before < 64 << 20)
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func droppedBodyStopsTheTransfer(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func droppedBodyStopsTheTransfer() async throws {
+        let server = try FaultyServer()
         // More than the connections that a transport keeps to one host.
         for _ in 0..<20 {
             var body = try await server.transport.send(Self.request(server.url("endless"))).body

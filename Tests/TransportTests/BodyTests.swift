@@ -6,9 +6,9 @@ import Testing
 @Suite("Bodies over a real connection")
 struct BodyTests {
 
-    @Test(arguments: TestedTransport.allCases, ["ok", "gzip-ok", "gzip-members", "gzip-chunked"])
-    func whole(_ transport: TestedTransport, fault: String) async throws {
-        let server = try FaultyServer(transport)
+    @Test(arguments: ["ok", "gzip-ok", "gzip-members", "gzip-chunked"])
+    func whole(fault: String) async throws {
+        let server = try FaultyServer()
         let client = try server.client(fault)
         let answer = try await client.rootDocument()
         #expect(answer.body == Bytes(document))
@@ -20,18 +20,16 @@ struct BodyTests {
         #expect(request.headers["accept-encoding"] == "gzip")
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func connectionIsUsedAgain(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func connectionIsUsedAgain() async throws {
+        let server = try FaultyServer()
         let client = try server.client("gzip-ok")
         for _ in 0..<20 { #expect(try await client.rootDocument().body.count == document.count) }
         #expect(client.metrics.requests == 20)
         #expect(server.connections == 1)
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func manyAtOnce(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func manyAtOnce() async throws {
+        let server = try FaultyServer()
         let client = try server.client("gzip-ok")
         let sizes = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<100 { group.addTask { try await client.rootDocument().body.count } }
@@ -43,13 +41,12 @@ struct BodyTests {
     }
 
     @Test(
-        arguments: TestedTransport.allCases,
-        [
+        arguments: [
             "gzip-cut-on-the-wire", "gzip-cut-inside", "gzip-cut-chunked", "cut-plain", "cut-in-chunk",
             "cut-between-chunks",
         ])
-    func truncated(_ transport: TestedTransport, fault: String) async throws {
-        let server = try FaultyServer(transport)
+    func truncated(fault: String) async throws {
+        let server = try FaultyServer()
         let client = try server.client(fault)
         let why = await reason { try await client.rootDocument() }
         guard case .truncated = why else {
@@ -60,24 +57,23 @@ struct BodyTests {
         #expect(client.metrics.retries == Limits().tries - 1)
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func truncationTellsHowMuchCame(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func truncationTellsHowMuchCame() async throws {
+        let server = try FaultyServer()
         let client = try server.client("cut-plain", limits: oneTry())
         #expect(await reason { try await client.rootDocument() } == .truncated(expected: 1000, received: 500))
     }
 
-    @Test(arguments: TestedTransport.allCases, ["cut-once", "closed-once"])
-    func repeatedAfterABrokenConnection(_ transport: TestedTransport, fault: String) async throws {
-        let server = try FaultyServer(transport)
+    @Test(arguments: ["cut-once", "closed-once"])
+    func repeatedAfterABrokenConnection(fault: String) async throws {
+        let server = try FaultyServer()
         let client = try server.client(fault)
         #expect(try await client.rootDocument().body == Bytes(document))
         #expect(client.metrics.requests == 2)
     }
 
-    @Test(arguments: TestedTransport.allCases, ["gzip-damaged", "gzip-not", "brotli"])
-    func unusableCompression(_ transport: TestedTransport, fault: String) async throws {
-        let server = try FaultyServer(transport)
+    @Test(arguments: ["gzip-damaged", "gzip-not", "brotli"])
+    func unusableCompression(fault: String) async throws {
+        let server = try FaultyServer()
         let client = try server.client(fault)
         let why = await reason { try await client.rootDocument() }
         guard case .badEncoding = why else {
@@ -87,9 +83,9 @@ struct BodyTests {
         #expect(client.metrics.requests == 1)
     }
 
-    @Test(arguments: TestedTransport.allCases, ["bomb", "endless", "endless-unframed", "announced-huge"])
-    func tooLarge(_ transport: TestedTransport, fault: String) async throws {
-        let server = try FaultyServer(transport)
+    @Test(arguments: ["bomb", "endless", "endless-unframed", "announced-huge"])
+    func tooLarge(fault: String) async throws {
+        let server = try FaultyServer()
         var limits = FaultyServer.limits
         limits.rootDocumentBytes = 3_000_000
         let client = try server.client(fault, limits: limits)
@@ -99,9 +95,8 @@ struct BodyTests {
         #expect(client.metrics.bodyBytes <= 3_000_000 + (1 << 20))
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func eachKindOfDocumentHasItsLimit(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func eachKindOfDocumentHasItsLimit() async throws {
+        let server = try FaultyServer()
         var limits = FaultyServer.limits
         limits.rootDocumentBytes = document.count
         limits.monitorBytes = 11

@@ -11,41 +11,30 @@ struct ConnectionTests {
         $0.idleTimeoutSeconds = 1
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func slowHead(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport, limits: Self.shortTimes)
+    @Test func slowHead() async throws {
+        let server = try FaultyServer()
         let client = try server.client("silent", limits: Self.shortTimes)
         let why = await reason { try await client.rootDocument() }
         #expect(why == .timeout(.head, seconds: 1))
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func headTimeoutComesFromTheRequest(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
-        let client = try server.client("silent", limits: Self.shortTimes)
-        #expect(await reason { try await client.rootDocument() } == .timeout(.head, seconds: 1))
-    }
-
-    @Test(arguments: TestedTransport.allCases)
-    func stalledBody(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport, limits: Self.shortTimes)
+    @Test func stalledBody() async throws {
+        let server = try FaultyServer()
         let client = try server.client("stalled", limits: Self.shortTimes)
         #expect(await reason { try await client.rootDocument() } == .timeout(.body, seconds: 1))
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func timeOutsAreRepeated(_ transport: TestedTransport) async throws {
+    @Test func timeOutsAreRepeated() async throws {
         var limits = Self.shortTimes
         limits.tries = 2
-        let server = try FaultyServer(transport, limits: limits)
+        let server = try FaultyServer()
         let client = try server.client("silent", limits: limits)
         #expect(await reason { try await client.rootDocument() } == .timeout(.head, seconds: 1))
         #expect(client.metrics.requests == 2)
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func refused(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func refused() async throws {
+        let server = try FaultyServer()
         let nobody = ServerClient(
             server: try ServerURL("http://127.0.0.1:1/v1"), transport: server.transport,
             userAgent: UserAgent(name: "tests", version: "1"), limits: oneTry())
@@ -55,9 +44,8 @@ struct ConnectionTests {
         #expect(error?.url == "http://127.0.0.1:1/v1/")
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func unknownHost(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func unknownHost() async throws {
+        let server = try FaultyServer()
         let nobody = ServerClient(
             server: try ServerURL("https://nobody.invalid/v1"), transport: server.transport,
             userAgent: UserAgent(name: "tests", version: "1"), limits: oneTry())
@@ -66,9 +54,8 @@ struct ConnectionTests {
         #expect(error?.description.contains("not found") == true, "\(String(describing: error))")
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func noTLSThere(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func noTLSThere() async throws {
+        let server = try FaultyServer()
         let client = ServerClient(
             server: try ServerURL("https://127.0.0.1:\(server.port)/ok/v1"), transport: server.transport,
             userAgent: UserAgent(name: "tests", version: "1"), limits: oneTry())
@@ -79,9 +66,8 @@ struct ConnectionTests {
         }
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func closedWithoutAnAnswer(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func closedWithoutAnAnswer() async throws {
+        let server = try FaultyServer()
         let client = try server.client("closed")
         let why = await reason { try await client.rootDocument() }
         guard case .connection = why else {
@@ -92,12 +78,11 @@ struct ConnectionTests {
     }
 
     @Test(
-        arguments: TestedTransport.allCases,
-        [
+        arguments: [
             "NOT HTTP AT ALL\r\n\r\n", "HTTP/1.1 abc OK\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n",
         ])
-    func garbage(_ transport: TestedTransport, answer: String) async throws {
-        let server = try FaultyServer(transport)
+    func garbage(answer: String) async throws {
+        let server = try FaultyServer()
         let client = try server.client(server.raw(answer))
         let why = await reason { try await client.rootDocument() }
         guard case .notHTTP = why else {
@@ -107,9 +92,8 @@ struct ConnectionTests {
         #expect(client.metrics.requests == 1)
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func oversizedHeaders(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func oversizedHeaders() async throws {
+        let server = try FaultyServer()
         let client = try server.client("huge-header")
         let why = await reason { try await client.rootDocument() }
         guard case .notHTTP = why else {
@@ -118,9 +102,9 @@ struct ConnectionTests {
         }
     }
 
-    @Test(arguments: TestedTransport.allCases, ["silent", "stalled", "endless"])
-    func cancelled(_ transport: TestedTransport, fault: String) async throws {
-        let server = try FaultyServer(transport)
+    @Test(arguments: ["silent", "stalled", "endless"])
+    func cancelled(fault: String) async throws {
+        let server = try FaultyServer()
         var limits = FaultyServer.limits
         limits.rootDocumentBytes = .max
         let client = try server.client(fault, limits: limits)

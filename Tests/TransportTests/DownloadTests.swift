@@ -45,9 +45,8 @@ struct DownloadTests {
         return (received, client)
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func whole(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func whole() async throws {
+        let server = try FaultyServer()
         let (received, client) = try await download("file", from: server, size: file.count)
         #expect(received.bytes == file)
         #expect(received.starts == [0])
@@ -59,9 +58,8 @@ struct DownloadTests {
         #expect(request.headers["range"] == nil)
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func resumed(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func resumed() async throws {
+        let server = try FaultyServer()
         let (received, client) = try await download(
             "file", from: server, held: Array(file[..<150_000]), validator: "\"one\"")
         #expect(received.bytes == file)
@@ -72,35 +70,31 @@ struct DownloadTests {
         #expect(request.headers["if-range"] == "\"one\"")
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func resumedWithAnOldValidator(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func resumedWithAnOldValidator() async throws {
+        let server = try FaultyServer()
         let (received, _) = try await download("file", from: server, held: [1, 2, 3], validator: "\"old\"")
         #expect(received.bytes == file)
         #expect(received.starts == [0])
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func resumedThoughWhole(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func resumedThoughWhole() async throws {
+        let server = try FaultyServer()
         let (received, client) = try await download("file", from: server, held: file)
         #expect(received.bytes == file)
         #expect(received.starts == [file.count])
         #expect(client.metrics.requests == 1)
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func resumedWithMoreThanThereIs(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func resumedWithMoreThanThereIs() async throws {
+        let server = try FaultyServer()
         let (received, client) = try await download("file", from: server, held: file + [0])
         #expect(received.bytes == file)
         #expect(received.starts == [0])
         #expect(client.metrics.requests == 2)
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func goesOnAfterABrokenConnection(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func goesOnAfterABrokenConnection() async throws {
+        let server = try FaultyServer()
         let (received, client) = try await download("file-breaks", from: server)
         #expect(received.bytes == file)
         // No byte is transferred twice, except those that the broken connection had not delivered.
@@ -110,31 +104,29 @@ struct DownloadTests {
         #expect(server.requests.last?.headers["range"] == "bytes=\(offset)-")
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func goesOnSeveralTimes(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func goesOnSeveralTimes() async throws {
+        let server = try FaultyServer()
         let (received, client) = try await download("file-breaks-often", from: server)
         #expect(received.bytes == file)
         #expect(received.starts.count >= 3)
         #expect(client.metrics.bodyBytes == file.count)
     }
 
-    @Test(arguments: TestedTransport.allCases, ["file-breaks-no-ranges", "file-changed", "file-gone-range"])
-    func startsAgain(_ transport: TestedTransport, fault: String) async throws {
-        let server = try FaultyServer(transport)
+    @Test(arguments: ["file-breaks-no-ranges", "file-changed", "file-gone-range"])
+    func startsAgain(fault: String) async throws {
+        let server = try FaultyServer()
         let (received, _) = try await download(fault, from: server)
         #expect(received.bytes == file)
         #expect(received.starts.count >= 2 && received.starts.allSatisfy { $0 == 0 })
     }
 
     @Test(
-        arguments: TestedTransport.allCases,
-        [
+        arguments: [
             "file-wrong-range", "file-no-content-range", "file-wrong-length", "file-changed-unnoticed",
             "file-unasked-part",
         ])
-    func wrongPart(_ transport: TestedTransport, fault: String) async throws {
-        let server = try FaultyServer(transport)
+    func wrongPart(fault: String) async throws {
+        let server = try FaultyServer()
         let why = await reason { try await download(fault, from: server) }
         guard case .badRange = why else {
             Issue.record("\(String(describing: why))")
@@ -142,9 +134,8 @@ struct DownloadTests {
         }
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func longerThanTheRecordSays(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func longerThanTheRecordSays() async throws {
+        let server = try FaultyServer()
         #expect(await reason { try await download("file", from: server, size: 1000) } == .tooLarge(limit: 1000))
         #expect(await reason { try await download("file-endless", from: server, size: 1000) } == .tooLarge(limit: 1000))
         #expect(
@@ -152,9 +143,8 @@ struct DownloadTests {
                 == .tooLarge(limit: 199_999))
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func missing(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func missing() async throws {
+        let server = try FaultyServer()
         let client = try server.client("ok")
         let base = try server.attachments(server.raw("HTTP/1.1 404 Not Found\r\n\r\n"), of: client)
         #expect(
@@ -165,9 +155,8 @@ struct DownloadTests {
 
     struct DiskFull: Error {}
 
-    @Test(arguments: TestedTransport.allCases)
-    func receiversErrorEndsTheDownload(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func receiversErrorEndsTheDownload() async throws {
+        let server = try FaultyServer()
         let client = try server.client("ok")
         let base = try server.attachments("file-endless", of: client)
         await #expect(throws: DiskFull.self) {
@@ -178,9 +167,8 @@ struct DownloadTests {
         #expect(client.metrics.requests == 1)
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func badLocationIsNotRequested(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func badLocationIsNotRequested() async throws {
+        let server = try FaultyServer()
         let client = try server.client("ok")
         let base = try server.attachments("file", of: client)
         let error = await #expect(throws: HTTPError.self) {

@@ -26,9 +26,8 @@ struct EndlessConnectionTests {
     }
 
     /// A gzip stream of empty blocks, 5 kB on the wire, yields nothing.
-    @Test(arguments: TestedTransport.allCases)
-    func emptyBlocksOfGzip(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func emptyBlocksOfGzip() async throws {
+        let server = try FaultyServer()
         let head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n"
         let blocks = repeatElement([0, 0, 0, 0xFF, 0xFF] as [UInt8], count: 1000).joined()
         let answer = Data(head.utf8) + [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3] + blocks
@@ -43,9 +42,8 @@ struct EndlessConnectionTests {
         #expect(await reason { try await client.rootDocument() } == .tooLargeOnTheWire(limit: 3000))
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func anAnswerHasItsTime(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func anAnswerHasItsTime() async throws {
+        let server = try FaultyServer()
         let limits = oneTry {
             $0.rootDocumentBytes = .max
             $0.leastBytesPerSecond = 0
@@ -54,9 +52,8 @@ struct EndlessConnectionTests {
         #expect(await reason { try await client.rootDocument() } == .timeout(.answer, seconds: 600))
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func anAnswerHasItsThroughput(_ transport: TestedTransport) async throws {
-        let server = try FaultyServer(transport)
+    @Test func anAnswerHasItsThroughput() async throws {
+        let server = try FaultyServer()
         let limits = oneTry {
             $0.rootDocumentBytes = .max
             $0.leastBytesPerSecond = 1 << 20

@@ -1,11 +1,12 @@
+import CurlTransport
 import FaultyServer
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import Testing
 
 extension FaultyServer {
-    init(_ transport: TestedTransport, limits: Limits = FaultyServer.limits) throws {
-        try self.init(transport: transport.make(limits))
+    init() throws {
+        try self.init(transport: CurlTransport())
     }
 }
 

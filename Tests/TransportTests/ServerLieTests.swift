@@ -1,12 +1,13 @@
+import CurlTransport
 import FaultyServer
 import RemoteSettingsHTTP
 import Testing
 
-@Suite("One table of lies for all transports")
+@Suite("What a server can do wrong")
 struct ServerLieTests {
-    @Test(arguments: TestedTransport.allCases, Lie.chapters)
-    func aTypedErrorOrTheRightBytes(_ transport: TestedTransport, chapter: Lie.Chapter) async throws {
-        for complaint in try await chapter.complaints(about: transport.make) {
+    @Test(arguments: Lie.chapters)
+    func aTypedErrorOrTheRightBytes(chapter: Lie.Chapter) async throws {
+        for complaint in try await chapter.complaints(about: { _ in CurlTransport() }) {
             Issue.record("\(complaint)")
         }
     }

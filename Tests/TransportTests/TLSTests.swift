@@ -63,4 +63,26 @@ struct TLSTests {
             userAgent: UserAgent(name: "tests", version: "1.0"), limits: oneTry())
         try await isRefused(client, server)
     }
+
+    /// OpenSSL's memory outlives the thread of a transport that an exit does not wait for.
+    @Test(arguments: 0..<3)
+    func aProcessMayEndDuringRequests(number: Int) async {
+        await #expect(processExitsWith: .success) { [number = number as Int] in
+            let (trusting, server) = try await TLSTests().ask(ServerCertificate())
+            _ = try await trusting.rootDocument()
+            for _ in 0..<4 {
+                Task {
+                    for _ in 0..<1_000 {
+                        // Each transport has a thread and a connection of its own, and does not trust the server.
+                        let client = ServerClient(
+                            server: trusting.server, transport: CurlTransport(),
+                            userAgent: UserAgent(name: "tests", version: "1.0"), limits: oneTry())
+                        _ = try? await client.rootDocument()
+                    }
+                }
+            }
+            try await Task.sleep(for: .milliseconds(200 + 30 * number))
+            withExtendedLifetime(server) { exit(0) }
+        }
+    }
 }

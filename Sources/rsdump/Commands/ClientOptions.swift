@@ -1,5 +1,4 @@
 import ArgumentParser
-import AsyncHTTPTransport
 import ContentSignature
 import Dumps
 import RemoteSettings
@@ -34,11 +33,11 @@ struct ClientOptions: ParsableArguments {
         _ = try appContext(context)
     }
 
-    /// Makes a service over the network and a function that ends its connections.
+    /// Makes a service over the network.
     ///
     /// - Throws: ``CommandFailure``, ``ConfigurationError`` or `FileError` if the options or the `dumps.yaml` of the
     ///   packaged directory cannot be used.
-    func service() throws -> (service: RemoteSettingsService, end: () async -> Void) {
+    func service() throws -> RemoteSettingsService {
         // The server and the roots in dumps.yaml hold for the bundles beside it.
         var settings = DumpsConfiguration()
         if let packaged, try DumpsDirectory(packaged).configurationText() != nil {
@@ -47,16 +46,13 @@ struct ClientOptions: ParsableArguments {
         settings = try server.applied(to: settings)
         _ = try settings.serverURL()
         let policy = try settings.policy(file: packaged.map { DumpsDirectory($0).configurationPath } ?? "--server")
-        let transport = AsyncHTTPClientTransport(jobs: 8)
         let config = RemoteSettingsConfig(
             server: .custom(url: "\(try settings.serverURL())"), appContext: try appContext(context),
             packaged: packaged.map { [.directory($0)] } ?? [], trustRoots: policy.roots, signer: settings.trust.signer,
             acceptsUnsigned: settings.trust.acceptsUnsigned, allowsPlainHTTP: settings.allowsPlainHTTP,
             userAgent: "rsdump/\(RSDump.version)",
-            log: { _ in }, transport: transport,
-            origin: origin ?? settings.release.map { "\($0.origin)" })
-        let service = RemoteSettingsService(storageDir: storage, config: config)
-        return (service, { await transport.shutdown() })
+            log: { _ in }, origin: origin ?? settings.release.map { "\($0.origin)" })
+        return RemoteSettingsService(storageDir: storage, config: config)
     }
 }
 

@@ -1,5 +1,5 @@
 import ArgumentParser
-import AsyncHTTPTransport
+import CurlTransport
 import ContentSignature
 import Dumps
 import DumpsRefresh
@@ -112,7 +112,7 @@ struct OpenDumps {
         _ body: (ServerClient) async throws -> Value
     ) async throws -> Value {
         let server = try configuration.serverURL()
-        let transport = AsyncHTTPClientTransport(jobs: jobs, limits: limits)
+        let transport = CurlTransport(connectionsPerHost: jobs)
         let client = ServerClient(
             server: server, transport: transport, userAgent: UserAgent(name: "rsdump", version: RSDump.version),
             limits: limits, backoff: directory.backoff(limits: limits), onEvent: onEvent)

@@ -41,26 +41,20 @@ struct Get: AsyncParsableCommand {
 
     func run() async throws {
         try FileStore.checkOutput(output)
-        let (service, end) = try options.service()
+        let service = try options.service()
         let client = service.makeClient(collectionName: "\(collection)")
         var records = await client.getRecords(syncIfEmpty: syncIfEmpty)
         // The storage could not be read at the first attempt, and can be read at the second.
         if records == nil, client.snapshot.source != .none { records = client.getRecords() }
         if explain { Console.error(SnapshotExplanation(status: client.snapshot, release: service.release).text) }
-        do {
-            guard let records else {
-                throw CommandFailure(.someFailed, SnapshotExplanation(status: client.snapshot, release: nil).absence)
-            }
-            if let attachment {
-                try await write(attachment, of: records, client)
-            } else {
-                for record in records { Console.print(record.json.text) }
-            }
-        } catch {
-            await end()
-            throw error
+        guard let records else {
+            throw CommandFailure(.someFailed, SnapshotExplanation(status: client.snapshot, release: nil).absence)
         }
-        await end()
+        if let attachment {
+            try await write(attachment, of: records, client)
+        } else {
+            for record in records { Console.print(record.json.text) }
+        }
     }
 
     private func write(_ id: String, of records: [RemoteSettingsRecord], _ client: RemoteSettingsClient) async throws {

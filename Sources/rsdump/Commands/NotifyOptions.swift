@@ -1,5 +1,5 @@
 import ArgumentParser
-import AsyncHTTPTransport
+import CurlTransport
 import Dumps
 import FileStorage
 import LibC
@@ -102,11 +102,11 @@ struct NotifyOptions: ParsableArguments {
         _ recipients: [Notifier.Recipient], keeping path: String, _ change: () async throws -> Value,
         state: () throws -> Notifier.State
     ) async throws -> (Value, [Notifier.Outcome]) {
-        let transport = AsyncHTTPClientTransport()
+        let transport = CurlTransport()
         let notifier = Notifier(
             recipients, keeping: path, userAgent: UserAgent(name: "rsdump", version: RSDump.version)
         ) { request, body throws(HTTPError) in
-            let answer = try await transport.post(body, by: request, limit: 0)
+            let answer = try await transport.post(body, by: request)
             return (answer.status, answer.headers)
         }
         try notifier.begin(state())
@@ -119,7 +119,6 @@ struct NotifyOptions: ParsableArguments {
             // The change is made, even if the notifications fail.
             Console.error("warning: \(Console.visible("\(error)"))")
         }
-        await transport.shutdown()
         for outcome in outcomes {
             switch outcome.result {
             case .unchanged, .told: break

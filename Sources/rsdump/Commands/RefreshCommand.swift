@@ -1,5 +1,4 @@
 import ArgumentParser
-import AsyncHTTPTransport
 import ContentSignature
 import DumpsRefresh
 import FileStorage

@@ -21,18 +21,15 @@ struct Sync: AsyncParsableCommand {
     @OptionGroup var options: ClientOptions
 
     func run() async throws {
-        let (service, end) = try options.service()
+        let service = try options.service()
         let clients = collections.map { service.makeClient(collectionName: "\($0)") }
         let results: [CollectionSyncResult]
         do throws(RemoteSettingsError) {
             results = try await service.syncCollections()
         } catch {
-            await end()
             throw CommandFailure(error, service.clientUrl())
         }
-        let release = service.release
-        await end()
-        if let release { Console.print(ReleaseText.sentence(release, .output)) }
+        if let release = service.release { Console.print(ReleaseText.sentence(release, .output)) }
         var failures: [CommandFailure] = []
         for result in results {
             switch result.result {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import AsyncHTTPTransport
+import CurlTransport
 import Dumps
 import DumpsRefresh
 import DumpsWatch
@@ -77,7 +77,7 @@ struct WatchCommand: AsyncParsableCommand {
         var limits = Limits()
         limits.updateIdleSeconds = UpdateWatch.idleSeconds
         limits.idleTimeoutSeconds = UpdateWatch.idleSeconds
-        let transport = AsyncHTTPClientTransport(jobs: 2, limits: limits)
+        let transport = CurlTransport(connectionsPerHost: 2)
         let client = ServerClient(
             server: url, transport: transport, userAgent: UserAgent(name: "rsdump", version: RSDump.version),
             limits: limits, onEvent: Console.showAlert)
@@ -119,7 +119,6 @@ struct WatchCommand: AsyncParsableCommand {
             await group.waitForAll()
             return first
         }
-        await transport.shutdown()
         do {
             try result.get()
         } catch {

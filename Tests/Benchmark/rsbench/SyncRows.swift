@@ -1,4 +1,4 @@
-import AsyncHTTPTransport
+import CurlTransport
 import Foundation
 import RemoteSettings
 import Locks
@@ -9,20 +9,12 @@ struct SyncRows {
     let seconds: Int
 
     func text() async throws -> String {
-        let transport = AsyncHTTPClientTransport(jobs: 8)
-        let text: String
-        do {
-            text = try await deltas(transport) + "\n" + scaling(transport)
-        } catch {
-            await transport.shutdown()
-            throw error
-        }
-        await transport.shutdown()
-        return text
+        let transport = CurlTransport()
+        return try await deltas(transport) + "\n" + scaling(transport)
     }
 
     /// The server is one change ahead of the dumps.
-    private func deltas(_ transport: AsyncHTTPClientTransport) async throws -> String {
+    private func deltas(_ transport: CurlTransport) async throws -> String {
         let clock = ContinuousClock()
         var times: [Duration] = []
         for _ in 0..<11 {
@@ -47,7 +39,7 @@ struct SyncRows {
             """
     }
 
-    private func client(_ transport: AsyncHTTPClientTransport, storage: String) throws -> RemoteSettingsClient {
+    private func client(_ transport: CurlTransport, storage: String) throws -> RemoteSettingsClient {
         var config = try dumps.config([.directory(dumps.path)])
         config.transport = transport
         return RemoteSettingsService(storageDir: storage, config: config).makeClient(collectionName: "\(dumps.id)")
@@ -55,7 +47,7 @@ struct SyncRows {
 
     /// Each sync stores: what was stored is removed before the next, so that the packaged state is where it starts
     /// from.
-    private func scaling(_ transport: AsyncHTTPClientTransport) async throws -> String {
+    private func scaling(_ transport: CurlTransport) async throws -> String {
         var lines = [
             "### `getRecords` by several threads, each read of \(dumps.entry.records) records and a look at the cache file",
             "", "| threads | reads a second | while syncs run | syncs in \(seconds) s |", "| --- | --- | --- | --- |",

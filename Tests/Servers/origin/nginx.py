@@ -31,7 +31,7 @@ http {{
     sendfile on;
     tcp_nopush on;
     keepalive_timeout 60;
-    keepalive_requests 1000000;
+    keepalive_requests {keepalive_requests};
     gzip off;
     server {{
         listen {host}:{port};
@@ -94,10 +94,11 @@ class Nginx:
     HTTP/2 what a server at port `behind` answers. The certificate is in certificate.pem, and nobody trusts it.
     """
 
-    def __init__(self, folder, port=None, host="127.0.0.1", within=(), https=False):
+    def __init__(self, folder, port=None, host="127.0.0.1", within=(), https=False, keepalive_requests=1_000_000):
         self.folder = pathlib.Path(folder).resolve()
         self.port = port or free_port()
         self.host, self.within, self.https = host, within, https
+        self.keepalive_requests = keepalive_requests
         self.files = self.folder / "files"
         self.url = f"http://{host}:{self.port}/v1"
         self.http2, self.http1, self.proxy, self.behind = range(self.port + 1, self.port + 5)
@@ -130,7 +131,8 @@ class Nginx:
         files = FILES.format(folder=self.folder)
         https = self.listen_https(files) if self.https else ""
         return CONFIGURATION.format(
-            user=user, folder=self.folder, port=self.port, host=self.host, files=files, https=https)
+            user=user, folder=self.folder, port=self.port, host=self.host, files=files, https=https,
+            keepalive_requests=self.keepalive_requests)
 
     def listen_https(self, files):
         key, certificate = self.folder / "key.pem", self.folder / "certificate.pem"
