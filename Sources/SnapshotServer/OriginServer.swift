@@ -2,11 +2,9 @@ import CMappedFaults
 import Dumps
 import Hummingbird
 import HummingbirdCore
-import HummingbirdTLS
 import LibC
 import Logging
 import NIOCore
-import NIOSSL
 import RemoteSettingsModel
 import ServiceLifecycle
 import SnapshotHistory
@@ -18,10 +16,8 @@ package struct OriginServer: Sendable {
         package var host: String
         /// The port to listen on; 0 for any free one.
         package var port: Int
-        /// The address at which clients reach the server; `nil` if it is `http(s)://HOST:PORT`.
+        /// The address at which clients reach the server; `nil` if it is `http://HOST:PORT`.
         package var publicAddress: OriginAddress?
-        /// PEM files of the certificate chain and its key; `nil` for plain HTTP.
-        package var tls: (certificate: String, key: String)?
         /// Where to look for older states; `nil` for no history.
         package var history: BundleHistory?
         /// Whether the server picks up changes of the directory.
@@ -101,7 +97,7 @@ package struct OriginServer: Sendable {
             untaken: UntakenBytes(limit: limits.server.untakenBytes), turns: turns, now: now,
             logsRequests: configuration.logsRequests, report: { logger.info("\($0)") })
         let application = Application(
-            responder: responder, server: try channels(metrics, updates, turns),
+            responder: responder, server: channels(metrics, updates, turns),
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port), serverName: "rsdump", backlog: 1024,
                 availableConnectionsDelegate: MaximumAvailableConnections(limits.server.connections, logger: .silent)),
@@ -136,16 +132,16 @@ package struct OriginServer: Sendable {
     private func address(port: Int) throws -> OriginAddress {
         if let address = configuration.publicAddress { return address }
         let host = configuration.host.contains(":") ? "[\(configuration.host)]" : configuration.host
-        return try OriginAddress("http\(configuration.tls == nil ? "" : "s")://\(host):\(port)")
+        return try OriginAddress("http://\(host):\(port)")
     }
 
     private func channels(
         _ metrics: Metrics, _ updates: UpdateHub, _ turns: RequestTurns
-    ) throws(ServerError) -> HTTPServerBuilder {
+    ) -> HTTPServerBuilder {
         let (limits, now, logger) = (limits.server, now, logger)
         let table = ConnectionTable(limits)
         let logsRequests = configuration.logsRequests
-        let plain = HTTPServerBuilder { responder in
+        return HTTPServerBuilder { responder in
             GuardedChannel(responder, limits) { size, isForHTTP in
                 RequestGuard(
                     size, in: table, turns: turns, limits: limits, metrics: metrics, updates: updates,
@@ -153,19 +149,6 @@ package struct OriginServer: Sendable {
                     now: now, logsRequests: logsRequests, logger: logger)
             }
         }
-        guard let tls = configuration.tls else { return plain }
-        guard let chain = try? NIOSSLCertificate.fromPEMFile(tls.certificate), !chain.isEmpty else {
-            throw .certificate(tls.certificate)
-        }
-        guard let key = try? NIOSSLPrivateKey(file: tls.key, format: .pem) else { throw .key(tls.key) }
-        var secure = TLSConfiguration.makeServerConfiguration(
-            certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
-        secure.minimumTLSVersion = .tlsv12
-        secure.applicationProtocols = ["http/1.1"]
-        guard (try? NIOSSLContext(configuration: secure)) != nil,
-            let builder = try? HTTPServerBuilder.tls(plain, tlsConfiguration: secure)
-        else { throw .keyOfAnotherCertificate(certificate: tls.certificate, key: tls.key) }
-        return builder
     }
 
     /// Raises the limit of open files of this process as far as allowed, and returns it.

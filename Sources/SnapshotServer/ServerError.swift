@@ -3,12 +3,6 @@ package enum ServerError: Error, Hashable, Sendable {
     /// The dumps directory has no lock at this path.
     case noLock(String)
     case address(String, port: Int, problem: Problem)
-    /// The file of the certificate chain cannot be used.
-    case certificate(String)
-    /// The file of the private key cannot be used.
-    case key(String)
-    /// Both files can be read, but the key does not belong to the certificate.
-    case keyOfAnotherCertificate(certificate: String, key: String)
 
     package enum Problem: Hashable, Sendable {
         case inUse, notOfThisMachine, notAllowed
@@ -22,12 +16,6 @@ extension ServerError: CustomStringConvertible {
         case .noLock(let path): "\(path): expected a lock, found none; rsdump refresh makes one"
         case .address(let host, let port, let problem):
             "\(host.contains(":") ? "[\(host)]" : host):\(port) \(problem)"
-        case .certificate(let path):
-            "\(path): expected a certificate chain in PEM, the server's own certificate first; found none that can be "
-                + "read"
-        case .key(let path): "\(path): expected a private key in PEM, not encrypted; found none that can be read"
-        case .keyOfAnotherCertificate(let certificate, let key):
-            "\(key): expected the private key of the first certificate in \(certificate), found the key of another"
         }
     }
 }

@@ -14,6 +14,10 @@ enum RemovedUsage {
             "serve the mirror with Examples/nginx/mirror.conf, which has the update channel",
         "export --updates-redis":
             "run export with --notify on each host, so that it tells its own clients",
+        "serve --tls-cert":
+            "serve plain HTTP on loopback, behind nginx or Caddy with TLS (Examples/nginx/remote-settings.conf)",
+        "serve --tls-key":
+            "serve plain HTTP on loopback, behind nginx or Caddy with TLS (Examples/nginx/remote-settings.conf)",
     ]
 
     /// - Parameter arguments: those of the process, without its name.

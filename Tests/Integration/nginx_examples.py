@@ -16,7 +16,7 @@ class ExampleNginx(nginx.Nginx):
 
     def adapted(self, name, *changes):
         text = (EXAMPLES / name).read_text()
-        for written, here in (("listen 80;", f"listen 127.0.0.1:{self.port};"), *changes):
+        for written, here in changes:
             assert written in text, written
             text = text.replace(written, here)
         return text
@@ -34,11 +34,23 @@ class ExampleNginx(nginx.Nginx):
 
 
 class BehindNginx(ExampleNginx):
-    """In front of `rsdump serve`. The server's port is `upstream_port`, whether it is there or not."""
+    """In front of `rsdump serve`. The server's port is `upstream_port`, whether it is there or not.
 
-    def __init__(self, folder, upstream_port=None):
+    It speaks TLS, as the example does, if it gets the files of a certificate and its key; plain HTTP if not."""
+
+    def __init__(self, folder, upstream_port=None, tls=None):
         super().__init__(folder)
         self.upstream_port = upstream_port or nginx.free_port()
+        self.tls = tls
+        if tls:
+            self.origin = f"https://127.0.0.1:{self.port}"
 
     def example(self):
-        return self.adapted("remote-settings.conf", ("server 127.0.0.1:8888;", f"server 127.0.0.1:{self.upstream_port};"))
+        certificate, key = self.tls or (None, None)
+        listen = f"listen 127.0.0.1:{self.port}"
+        return self.adapted(
+            "remote-settings.conf", ("server 127.0.0.1:8888;", f"server 127.0.0.1:{self.upstream_port};"),
+            ("listen 443 ssl http2;", f"{listen} ssl http2;" if self.tls else f"{listen};"),
+            ("ssl_certificate /etc/ssl/certs/settings.example.org.pem;", f"ssl_certificate {certificate};" if self.tls else ""),
+            ("ssl_certificate_key /etc/ssl/private/settings.example.org.pem;",
+             f"ssl_certificate_key {key};" if self.tls else ""))

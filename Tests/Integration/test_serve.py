@@ -1,14 +1,11 @@
 """rsdump serve as clients see it: the protocol beside real Kinto's, attachments, and what mirrors a mirror."""
 import ctypes
-import datetime
 import gzip
 import hashlib
 import io
-import ipaddress
 import json
 import signal
 import socket
-import ssl
 import struct
 import subprocess
 import urllib.error
@@ -19,10 +16,6 @@ import kinto_http
 import pytest
 import samples
 import toolchain
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 import rsdump
 from dumps import Bundle, Dumps
@@ -480,39 +473,3 @@ def test_the_demonstration_publishes_signed_changes(tmp_path):
         synced = rsdump.run("sync", *names, *storage)
         assert synced.code == rsdump.DONE, str(synced)
         assert serving.metric('rsdump_requests_total{route="delta",status="200"}') == 6
-
-
-def test_tls(dumps, tmp_path):
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.datetime.now(datetime.timezone.utc)
-    certificate = (
-        x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
-        .serial_number(x509.random_serial_number()).not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=2))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), True).sign(key, hashes.SHA256()))
-    chain, secret = tmp_path / "chain.pem", tmp_path / "key.pem"
-    chain.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    secret.write_bytes(key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
-    with Serving("--dumps", dumps.path, "--tls-cert", chain, "--tls-key", secret) as serving:
-        assert serving.url.startswith("https://127.0.0.1:")
-        context = ssl.create_default_context(cafile=chain)
-        url = f"{serving.url}/v1/buckets/main/collections/large/changeset?_expected=0"
-        with urllib.request.urlopen(url, context=context) as answer:
-            changeset = json.load(answer)
-        assert by_id(changeset["changes"]) == by_id(dumps.bundle("main/large").records)
-        # What speaks no TLS gets nothing.
-        assert serving.send(b"GET /v1/ HTTP/1.1\r\nHost: x\r\n\r\n").find(b"HTTP/1.1 200") == -1
-    outcome = rsdump.run("serve", "--dumps", dumps.path, "--tls-cert", chain)
-    assert outcome.code == rsdump.USAGE and outcome.says("--tls-key")
-    other, garbage = tmp_path / "other.pem", tmp_path / "garbage.pem"
-    other.write_bytes(ec.generate_private_key(ec.SECP256R1()).private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
-    garbage.write_text("garbage")
-    for certificate, key, words in ((chain, other, ["other.pem", "chain.pem", "another"]), (chain, garbage, ["garbage.pem", "key"]),
-                                    (garbage, secret, ["garbage.pem", "certificate"]), (tmp_path / "none", secret, ["none"])):
-        outcome = rsdump.run(
-            "serve", "--dumps", dumps.path, "--port", 0, "--tls-cert", certificate, "--tls-key", key)
-        assert outcome.code == rsdump.USAGE and outcome.says(*words) and outcome.out == "", str(outcome)

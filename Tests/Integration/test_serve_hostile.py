@@ -6,9 +6,7 @@ import resource
 import select
 import selectors
 import socket
-import ssl
 import struct
-import subprocess
 import threading
 import time
 import urllib.parse
@@ -455,56 +453,15 @@ def test_connections_that_are_torn_down_leave_nothing(origin):
     wait_for_no_connections(origin)
 
 
-@pytest.fixture(scope="module")
-def tls_origin(refreshed_sample, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tls")
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-         "-subj", "/CN=localhost", "-keyout", folder / "key.pem", "-out", folder / "chain.pem"],
-        check=True, capture_output=True)
-    with Serving(
-            "--dumps", refreshed_sample.path, "--tls-cert", folder / "chain.pem", "--tls-key", folder / "key.pem") as serving:
-        yield serving
-
-
-def tls_context():
-    context = ssl.create_default_context()
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    return context
-
-
-def tls_ask(tls_origin, path):
-    with tls_context().wrap_socket(tls_origin.connect()) as connection:
-        connection.sendall(request("Connection: close\r\n", target=path))
-        return drain(connection)
-
-
-def client_hello():
-    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-    with pytest.raises(ssl.SSLWantReadError):
-        tls_context().wrap_bio(incoming, outgoing).do_handshake()
-    return outgoing.read()
-
-
-@pytest.mark.parametrize("data", [request(""), b"\x16\x03\x01\xff\xff" + b"\0" * 10, b"\0" * 64], ids=["HTTP", "record", "zeros"])
-def test_what_speaks_no_tls_is_refused_and_said_once(tls_origin, data):
-    before = tls_origin.log().count("rsdump: refused ")
-    answer = tls_origin.send(data)
-    assert statuses(answer) == []
-    assert tls_origin.log().count("rsdump: refused ") == before + 1 and "a TLS handshake that failed" in tls_origin.log()
-    assert statuses(tls_ask(tls_origin, "/v1/")) == [200]
-
-
-def test_slow_clients_slow_nobody(origin, tls_origin):
-    """Requests and handshakes that never end and answers that nobody reads, and all the while others are served. What takes
+def test_slow_clients_slow_nobody(origin):
+    """Requests that never end and answers that nobody reads, and all the while others are served. What takes
     its time is refused when that is up, each connection once."""
-    hello = client_hello()
     large = request("", target="/v1/buckets/main/collections/large/changeset?_expected=0")
     halves = [b"GET /v1/ HTTP/1.1\r\nHost: x\r\nX-A: ", request(LENGTH, b"hel", method="POST"),
               request(CHUNKED, b"5\r\nhel"), b"\r\n", b""]
     refusals = {reason: origin.metric(refusal(reason)) for reason in ("slow-request", "slow-reader")}
     logged = origin.log().count("rsdump: refused ")
-    slow, unread, half_open = [], [], []
+    slow, unread = [], []
     try:
         for number in range(150):
             connection = origin.connect()
@@ -515,12 +472,7 @@ def test_slow_clients_slow_nobody(origin, tls_origin):
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             connection.sendall(large * 100)
             unread.append(connection)
-        for data in (b"", hello[:5], hello[:50], hello, hello + b"\x16\x03\x03"):
-            connection = tls_origin.connect()
-            connection.sendall(data)
-            half_open.append(connection)
         assert all(origin.ask("/v1/").status == 200 for _ in range(50))
-        assert statuses(tls_ask(tls_origin, "/v1/")) == [200]
         assert origin.metric("rsdump_connections ") >= 200
         drip = threading.Thread(target=dripping, args=(slow[0],))
         drip.start()
@@ -528,14 +480,11 @@ def test_slow_clients_slow_nobody(origin, tls_origin):
             # What drips into a connection that has ended may be faster than its last answer.
             assert statuses(drain(connection)) in ([408], [] if connection is slow[0] else [408])
         drip.join()
-        for connection in half_open:
-            assert statuses(drain(connection)) == []
-        assert b'reason="slow-request"} 5' in tls_ask(tls_origin, "/metrics")
         wait_for(origin, lambda: origin.metric(refusal("slow-reader")) == refusals["slow-reader"] + 50)
         assert origin.metric(refusal("slow-request")) == refusals["slow-request"] + 150
         assert origin.log().count("rsdump: refused ") == logged + 200
     finally:
-        for connection in slow + unread + half_open:
+        for connection in slow + unread:
             connection.close()
     wait_for_no_connections(origin)
 

@@ -14,9 +14,12 @@ def self_signed(folder):
     return certificate, key
 
 
+# What runs a command in a mount namespace of its own, where the certificate that is named before it is the only one trusted.
+TRUSTING = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
+            'mount --bind "$1" /etc/ssl/certs/ca-certificates.crt && shift && exec "$@"', "sh"]
+
+
 def trusting(certificate, command, env=None):
-    """Runs a command in a mount namespace of its own, where the certificate is the only one that is trusted."""
-    script = 'mount --bind "$1" /etc/ssl/certs/ca-certificates.crt && shift && exec "$@"'
     return subprocess.run(
-        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh", certificate, *map(str, command)],
+        [*TRUSTING, certificate, *map(str, command)],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, env=rsdump.environment(env))

@@ -2,7 +2,6 @@ import LibC
 import Logging
 import NIOCore
 import NIOHTTP1
-import NIOSSL
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
@@ -161,7 +160,6 @@ extension RequestGuard {
         case is RequestSizeLimit.Exceeded:
             refuse(.payloadTooLarge, .bodyTooLarge, "a request of more than \(limits.requestBytes) bytes")
         default:
-            if case .handshakeFailed? = error as? NIOSSLError { count(.malformed, "a TLS handshake that failed") }
             // Connections break without anybody's fault.
             end()
         }

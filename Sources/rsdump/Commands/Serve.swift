@@ -52,7 +52,7 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The URL at which clients reach this server, if it is not http(s)://HOST:PORT; links in answers use it.",
+            "The URL at which clients reach this server, if it is not http://HOST:PORT; links in answers use it.",
             valueName: "url"))
     var publicURL: String?
 
@@ -66,12 +66,6 @@ struct Serve: AsyncParsableCommand {
             valueName: "dir|git"))
     var histories: [String] = []
 
-    @Option(help: ArgumentHelp("The certificate chain, in PEM.", valueName: "file"))
-    var tlsCert: String?
-
-    @Option(help: ArgumentHelp("The certificate's key, in PEM.", valueName: "file"))
-    var tlsKey: String?
-
     @Flag(
         help: ArgumentHelp(
             "Serve sample collections that are made and signed at the start; their trust root is printed.",
@@ -83,9 +77,6 @@ struct Serve: AsyncParsableCommand {
 
     func validate() throws {
         guard (0...65_535).contains(port) else { throw ValidationError("--port is \(port), expected 0 to 65535") }
-        guard (tlsCert == nil) == (tlsKey == nil) else {
-            throw ValidationError("--tls-cert and --tls-key go together")
-        }
         guard !demo || (!watch && histories.isEmpty) else {
             throw ValidationError("--demo makes its collections itself: --watch and --history do not go with it")
         }
@@ -112,7 +103,6 @@ struct Serve: AsyncParsableCommand {
     ) async throws {
         var configuration = OriginServer.Configuration(host: host, port: port)
         configuration.publicAddress = try publicURL.map { try OriginAddress($0) }
-        if let tlsCert, let tlsKey { configuration.tls = (tlsCert, tlsKey) }
         if !histories.isEmpty { configuration.history = try await BundleHistory(of: directory.path, in: histories) }
         configuration.isWatching = watch
         configuration.logsRequests = logRequests
