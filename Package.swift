@@ -1,37 +1,19 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-let strict: [SwiftSetting] = [
-    .strictMemorySafety(),
-    .treatAllWarnings(as: .error),
-]
-
-/// Tool-side dependencies are fetched only where the trait `Tools` is on, so that an app which links only the
-/// runtime never sees libarchive, libyaml or NIO.
-let tools: TargetDependencyCondition? = .when(traits: ["Tools"])
-
-/// The library reaches the network by URLSession on Apple systems, elsewhere by libcurl, which an app needs only there.
-let apple: TargetDependencyCondition? = .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])
-let notApple: TargetDependencyCondition? = .when(platforms: [.linux, .android, .openbsd])
-
-/// With Swift's libraries linked in, an executable exports 40,000 symbols, and is an eighth slower to start for it.
-/// Flags like this one are allowed in executables, as no other package links them.
-let unexported = LinkerSetting.unsafeFlags(["-Xlinker", "--no-export-dynamic"], .when(platforms: [.linux]))
+// The order of the targets is the plan: six floors, and C. A floor uses only floors before it; `Tool`, `Publish` and
+// `Server` meet only in rsdump. A room is the folder Sources/FLOOR/ROOM, and its tests are in Tests/FLOOR/ROOMTests.
 
 let package = Package(
     name: "swift-remote-settings",
     platforms: [.macOS(.v14), .iOS(.v16), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
     products: [
-        .library(name: "RemoteSettings", targets: ["RemoteSettings"]),
-        .library(name: "RemoteSettingsBlocking", targets: ["RemoteSettingsBlocking"]),
-        .library(name: "RemoteConfiguration", targets: ["RemoteConfiguration"]),
-        .library(name: "RemoteSettingsTesting", targets: ["RemoteSettingsTesting"]),
-        .library(name: "FirefoxDumps", targets: ["FirefoxDumps"]),
-        .executable(name: "rsdump", targets: ["rsdump"]),
-    ],
+        "RemoteSettings", "RemoteSettingsBlocking", "RemoteConfiguration", "RemoteSettingsTesting", "FirefoxDumps",
+    ].map { .library(name: $0, targets: [$0]) } + [.executable(name: "rsdump", targets: ["rsdump"])],
     traits: [
-        .trait(name: "Tools", description: "The command-line tool rsdump and what only it needs."),
-        .default(enabledTraits: ["Tools"]),
+        .default(enabledTraits: []),
+        .trait(name: "Server", description: "The command rsdump serve, which needs NIO and Hummingbird."),
+        .trait(name: "Lab", description: "Fuzzers, benchmarks, the soak, and the processes that tests start."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
@@ -39,525 +21,222 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess.git", from: "1.0.2", traits: []),
+        // Those of the server are resolved with its trait only.
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1", traits: []),
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
-        .package(url: "https://github.com/swiftlang/swift-subprocess.git", from: "1.0.2", traits: []),
-    ],
-    targets: [
-        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-        .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
-        .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"]), .brew(["libyaml"])]),
-        .systemLibrary(
-            name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"]), .brew(["libarchive"])]),
-
-        .target(name: "LibC", swiftSettings: strict),
-        .target(name: "Locks", swiftSettings: strict),
-        .target(name: "CThreads"),
-        .target(name: "WorkThreads", dependencies: ["Locks", "CThreads", "LibC"], swiftSettings: strict),
-        .target(
-            name: "RemoteSettingsModel", swiftSettings: strict + [.enableExperimentalFeature("Lifetimes")]),
-        .target(
-            name: "ContentSignature",
-            dependencies: [
-                "Locks", "RemoteSettingsModel",
-                .product(name: "X509", package: "swift-certificates"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "Catalogue", dependencies: ["RemoteSettingsModel", "ContentSignature"], swiftSettings: strict),
-        .target(name: "Deflate", dependencies: ["Locks", "RemoteSettingsModel", "CZlib"], swiftSettings: strict),
-        .target(name: "UpdateEvents", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
-        .target(
-            name: "UpdateSchedule", dependencies: ["RemoteSettingsModel", "UpdateEvents"], swiftSettings: strict),
-        .target(name: "MozillaLZ4", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
-        .target(
-            name: "RemoteSettingsHTTP",
-            dependencies: [
-                "Locks", "RemoteSettingsModel", "UpdateEvents", "UpdateSchedule", "Deflate", "LibC", "WorkThreads",
-            ],
-            swiftSettings: strict),
-        .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
-        .target(
-            name: "CurlTransport",
-            dependencies: ["Locks", "RemoteSettingsHTTP", "CCurl", "CThreads", "LibC"],
-            swiftSettings: strict),
-        .target(
-            name: "URLSessionTransport", dependencies: ["Locks", "RemoteSettingsHTTP", "WorkThreads"],
-            swiftSettings: strict),
-        .target(
-            name: "SnapshotBundle",
-            dependencies: [
-                "Catalogue", "Locks", "RemoteSettingsModel", "Deflate", "FileStorage", "LibC",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "TargetFilter",
-            dependencies: ["RemoteSettingsModel", "LibC", .product(name: "Crypto", package: "swift-crypto")],
-            swiftSettings: strict),
-
-        .target(name: "DefaultsFiles", dependencies: ["RemoteSettingsModel"], swiftSettings: strict),
-        .target(
-            name: "JSONSchema", dependencies: ["RemoteSettingsModel", "TargetFilter"], swiftSettings: strict),
-        .target(
-            name: "ConfigParameters", dependencies: ["RemoteSettingsModel", "TargetFilter"], swiftSettings: strict),
-
-        .target(
-            name: "SnapshotDiff",
-            dependencies: [
-                "RemoteSettingsModel", "SnapshotBundle", "FileStorage", "Dumps", "SnapshotHistory",
-            ],
-            swiftSettings: strict),
-
-        .target(name: "FileStorage", dependencies: ["Locks", "RemoteSettingsModel", "LibC"], swiftSettings: strict),
-        .target(
-            name: "SnapshotFetch",
-            dependencies: [
-                "Locks", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "FileStorage", "WorkThreads",
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "RemoteSettings",
-            dependencies: [
-                "Locks", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle", "Deflate",
-                "TargetFilter", "FileStorage", "SnapshotFetch", "MozillaLZ4", "UpdateEvents", "UpdateSchedule",
-                "WorkThreads", "Catalogue",
-                .target(name: "URLSessionTransport", condition: apple),
-                .target(name: "CurlTransport", condition: notApple),
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict),
-
-        .target(
-            name: "RemoteSettingsBlocking", dependencies: ["Locks", "RemoteSettings", "WorkThreads"],
-            swiftSettings: strict),
-
-        .target(
-            name: "RemoteConfiguration",
-            dependencies: [
-                "Locks", "RemoteSettings", "RemoteSettingsModel", "TargetFilter", "ConfigParameters", "DefaultsFiles",
-                "FileStorage", "UpdateSchedule",
-            ],
-            swiftSettings: strict),
-
-        .target(name: "EmbeddedFirefoxDumps"),
-        .target(
-            name: "FirefoxDumps", dependencies: ["EmbeddedFirefoxDumps", "RemoteSettings"], swiftSettings: strict),
-
-        .target(
-            name: "ExternalPrograms",
-            dependencies: [
-                "RemoteSettingsModel", "FileStorage", "LibC",
-                .product(name: "Subprocess", package: "swift-subprocess", condition: tools),
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "SnapshotHistory",
-            dependencies: ["RemoteSettingsModel", "SnapshotBundle", "FileStorage", "LibC", "ExternalPrograms"],
-            swiftSettings: strict),
-        .target(
-            name: "AuthoredText",
-            dependencies: ["RemoteSettingsModel", .target(name: "CYAML", condition: tools)],
-            swiftSettings: strict),
-        .target(
-            name: "Dumps",
-            dependencies: [
-                "Catalogue", "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "TargetFilter", "FileStorage",
-                "AuthoredText",
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "DumpsRefresh",
-            dependencies: [
-                "Catalogue", "Locks", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle",
-                "SnapshotFetch",
-                "SnapshotHistory", "FileStorage", "Dumps", "Deflate", "LibC",
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "SnapshotExchange",
-            dependencies: [
-                "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "Dumps", "FileStorage",
-                "ConfigParameters", "DefaultsFiles", "MozillaLZ4", .target(name: "CArchive", condition: tools),
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "SnapshotPage",
-            dependencies: [
-                "Catalogue", "RemoteSettingsModel", "SnapshotBundle", "SnapshotDiff", "ConfigParameters",
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "SnapshotOrigin",
-            dependencies: [
-                "Locks", "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "ContentSignature",
-                "Deflate", "MozillaLZ4", .target(name: "CLZ4", condition: tools),
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "StaticMirror",
-            dependencies: [
-                "RemoteSettingsModel", "SnapshotBundle", "SnapshotHistory", "SnapshotOrigin",
-                "Dumps", "FileStorage", "LibC",
-            ],
-            swiftSettings: strict),
-        .target(name: "CMappedFaults"),
-        .target(
-            name: "SnapshotServer",
-            dependencies: [
-                "Locks", "CMappedFaults", "UpdateEvents",
-                "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle", "SnapshotOrigin", "SnapshotHistory",
-                "SnapshotPage", "Dumps", "ContentSignature", "FileStorage", "LibC",
-                .product(name: "Hummingbird", package: "hummingbird", condition: tools),
-                .product(name: "HummingbirdCore", package: "hummingbird", condition: tools),
-                .product(name: "HTTPTypes", package: "swift-http-types", condition: tools),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: tools),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio", condition: tools),
-                .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
-                .product(name: "NIOPosix", package: "swift-nio", condition: tools),
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "SigningKeys",
-            dependencies: [
-                "RemoteSettingsModel", "ContentSignature", "FileStorage",
-                .product(name: "X509", package: "swift-certificates"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "InMemoryOrigin",
-            dependencies: [
-                "Locks", "SnapshotOrigin", "SigningKeys", "SnapshotBundle", "ContentSignature", "RemoteSettingsHTTP",
-                "RemoteSettings", "RemoteSettingsModel", "Deflate", "Catalogue",
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "RemoteSettingsTesting",
-            dependencies: [
-                "Locks", "InMemoryOrigin", "RemoteConfiguration", "RemoteSettings", "RemoteSettingsHTTP",
-                "RemoteSettingsModel",
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "CollectionSources",
-            dependencies: [
-                "RemoteSettingsModel", "SnapshotBundle", "TargetFilter", "ConfigParameters", "FileStorage",
-                "AuthoredText", "JSONSchema",
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "FirebaseFormats",
-            dependencies: [
-                "RemoteSettingsModel", "TargetFilter", "ConfigParameters", "DefaultsFiles", "AuthoredText",
-                "CollectionSources", "FileStorage", "LibC", "Locks",
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "Publish",
-            dependencies: [
-                "Catalogue", "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "SigningKeys", "AuthoredText",
-                "CollectionSources", "FileStorage", "Dumps", "RemoteSettingsHTTP", "ExternalPrograms",
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "DemoOrigin",
-            dependencies: ["RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "FileStorage", "SigningKeys"],
-            path: "Examples/DemoOrigin", swiftSettings: strict),
-        .target(
-            name: "Notifications",
-            dependencies: [
-                "RemoteSettingsModel", "RemoteSettingsHTTP", "UpdateEvents", "UpdateSchedule", "FileStorage", "Dumps",
-                "SnapshotBundle",
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "DumpsWatch",
-            dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "UpdateEvents", "UpdateSchedule"],
-            swiftSettings: strict),
-        .executableTarget(
-            name: "rsdump",
-            dependencies: [
-                "Catalogue", "Locks", "CMappedFaults", "RemoteSettingsModel", "RemoteSettingsHTTP",
-                "CurlTransport", "ContentSignature",
-                "SnapshotBundle", "Dumps", "DumpsRefresh", "SnapshotServer", "SnapshotExchange", "SnapshotDiff",
-                "SnapshotHistory", "SnapshotOrigin", "StaticMirror", "DemoOrigin", "RemoteSettings",
-                "FileStorage", "LibC", "SigningKeys", "AuthoredText", "CollectionSources", "FirebaseFormats", "Publish",
-                "ConfigParameters", "TargetFilter", "Notifications", "DumpsWatch", "UpdateEvents",
-                "UpdateSchedule",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Subprocess", package: "swift-subprocess", condition: tools),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle", condition: tools),
-                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: tools),
-            ],
-            swiftSettings: strict, linkerSettings: [unexported]),
-        .executableTarget(
-            name: "rsbench",
-            dependencies: [
-                "Locks", "RemoteSettingsModel", "ContentSignature", "SnapshotBundle", "CZlib", "Deflate",
-                "RemoteSettings", "CurlTransport", "RemoteConfiguration", "InMemoryOrigin", "Dumps",
-                "DumpsRefresh", "RemoteSettingsHTTP", "FileStorage", .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            path: "Tests/Benchmark/rsbench", swiftSettings: strict),
-        .executableTarget(
-            name: "rsbench-app", dependencies: ["RemoteSettings", "RemoteSettingsBlocking", "SnapshotBundle"],
-            path: "Tests/Benchmark/rsbench-app", swiftSettings: strict),
-
-        .target(
-            name: "FuzzTargets",
-            dependencies: [
-                "Catalogue", "Locks", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle",
-                "TargetFilter",
-                "Deflate", "MozillaLZ4", "FileStorage", "RemoteSettings", "Dumps", "DumpsRefresh",
-                "SnapshotExchange", "SnapshotOrigin", "SnapshotPage", "AuthoredText", "CollectionSources",
-                "FirebaseFormats", "SigningKeys",
-                "ConfigParameters", "RemoteConfiguration", "UpdateEvents", "InMemoryOrigin",
-                .product(name: "X509", package: "swift-certificates"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            path: "Tests/Fuzz/FuzzTargets", swiftSettings: strict),
-        .executableTarget(
-            name: "rsfuzz", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/rsfuzz", swiftSettings: strict),
-
-        .target(
-            name: "FuzzServerTargets",
-            dependencies: [
-                "FuzzTargets", "RemoteSettingsModel", "SnapshotServer",
-                .product(name: "HTTPTypes", package: "swift-http-types", condition: tools),
-                .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
-            ],
-            path: "Tests/Fuzz/FuzzServerTargets", swiftSettings: strict),
-        .executableTarget(
-            name: "rsfuzz-server", dependencies: ["FuzzTargets", "FuzzServerTargets"], path: "Tests/Fuzz/rsfuzz-server",
-            swiftSettings: strict),
-        .testTarget(
-            name: "FuzzTargetsTests", dependencies: ["FuzzTargets", "FuzzServerTargets"], swiftSettings: strict),
-        .testTarget(
-            name: "NotificationsTests",
-            dependencies: ["Notifications", "Dumps", "FileStorage", "RemoteSettingsHTTP", "RemoteSettingsModel"],
-            swiftSettings: strict),
-        .testTarget(
-            name: "DumpsWatchTests",
-            dependencies: ["Locks", "DumpsWatch", "UpdateEvents", "RemoteSettingsHTTP", "RemoteSettingsModel"],
-            swiftSettings: strict),
-        .testTarget(
-            name: "RemoteSettingsModelTests", dependencies: ["Locks", "RemoteSettingsModel"],
-            exclude: ["canonical_cases.py", "canonical_cases.txt"],
-            swiftSettings: strict),
-        .testTarget(
-            name: "ContentSignatureTests",
-            dependencies: [
-                "ContentSignature", "RemoteSettingsModel",
-                .product(name: "X509", package: "swift-certificates"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "RemoteSettingsHTTPTests",
-            dependencies: ["Locks", "RemoteSettingsHTTP", "RemoteSettingsModel", "UpdateEvents"], swiftSettings: strict),
-        .testTarget(
-            name: "TransportTests",
-            dependencies: ["Locks", "CurlTransport", "FaultyServer", "RemoteSettingsHTTP", "RemoteSettingsModel"],
-            swiftSettings: strict),
-        .testTarget(
-            name: "URLSessionTransportTests",
-            dependencies: [
-                "Locks", "URLSessionTransport", "FaultyServer", "RemoteSettingsHTTP", "RemoteSettingsModel",
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "FaultyServer",
-            dependencies: ["Locks", "RemoteSettingsHTTP", "RemoteSettingsModel", "UpdateSchedule", "CZlib"],
-            path: "Tests/FaultyServer", swiftSettings: strict),
-        .testTarget(
-            name: "SnapshotBundleTests",
-            dependencies: [
-                "Catalogue", "SnapshotBundle", "RemoteSettingsModel", "CZlib",
-                .target(name: "CArchive", condition: tools),
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "UpdateScheduleTests", dependencies: ["UpdateSchedule", "UpdateEvents", "RemoteSettingsModel"],
-            swiftSettings: strict),
-        .testTarget(
-            name: "UpdateEventsTests", dependencies: ["UpdateEvents", "RemoteSettingsModel"], swiftSettings: strict),
-        .testTarget(
-            name: "DeflateTests", dependencies: ["Locks", "Deflate", "RemoteSettingsModel"], swiftSettings: strict),
-        .testTarget(
-            name: "MozillaLZ4Tests", dependencies: ["MozillaLZ4", "SnapshotOrigin", "RemoteSettingsModel"],
-            swiftSettings: strict),
-        .testTarget(
-            name: "SnapshotDiffTests", dependencies: ["SnapshotDiff", "RemoteSettingsModel"], swiftSettings: strict),
-        .testTarget(
-            name: "SnapshotOriginTests",
-            dependencies: [
-                "SnapshotOrigin", "SnapshotBundle", "CLZ4",
-                "RemoteSettingsModel",
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "SnapshotHistoryTests",
-            dependencies: ["SnapshotHistory", "SnapshotBundle", "RemoteSettingsModel"],
-            swiftSettings: strict),
-        .testTarget(
-            name: "SnapshotPageTests",
-            dependencies: ["SnapshotPage", "SnapshotBundle", "RemoteSettingsModel"],
-            swiftSettings: strict),
-        .testTarget(
-            name: "SnapshotServerTests",
-            dependencies: [
-                "SnapshotServer", "RemoteSettingsModel", "UpdateEvents",
-                .product(name: "HTTPTypes", package: "swift-http-types", condition: tools),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio", condition: tools),
-                .product(name: "NIOEmbedded", package: "swift-nio", condition: tools),
-                .product(name: "NIOHTTP1", package: "swift-nio", condition: tools),
-            ],
-            swiftSettings: strict),
-        .testTarget(name: "StaticMirrorTests", dependencies: ["StaticMirror"], swiftSettings: strict),
-        .testTarget(
-            name: "TargetFilterTests", dependencies: ["Locks", "TargetFilter", "RemoteSettingsModel"],
-            exclude: ["filter_cases.py", "filter_cases.jsonl"], swiftSettings: strict),
-        .testTarget(
-            name: "CatalogueTests", dependencies: ["Catalogue", "JSONSchema", "RemoteSettingsModel"],
-            swiftSettings: strict),
-        .testTarget(
-            name: "JSONSchemaTests", dependencies: ["JSONSchema", "RemoteSettingsModel"], swiftSettings: strict),
-        .testTarget(
-            name: "ConfigParametersTests", dependencies: ["ConfigParameters", "TargetFilter", "RemoteSettingsModel"],
-            swiftSettings: strict),
-        .testTarget(
-            name: "DumpsTests",
-            dependencies: [
-                "Catalogue", "Dumps", "AuthoredText", "FileStorage", "RemoteSettingsModel", "SnapshotBundle",
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "DefaultsFilesTests", dependencies: ["DefaultsFiles", "RemoteSettingsModel"], swiftSettings: strict),
-        .testTarget(
-            name: "CollectionSourcesTests",
-            dependencies: [
-                "CollectionSources", "AuthoredText", "ConfigParameters", "TargetFilter", "FileStorage",
-                "RemoteSettingsModel",
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "FirebaseFormatsTests",
-            dependencies: [
-                "FirebaseFormats", "CollectionSources", "AuthoredText", "TargetFilter", "FileStorage",
-                "RemoteSettingsModel",
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "PublishTests",
-            dependencies: [
-                "Catalogue", "Publish", "CollectionSources", "AuthoredText", "SigningKeys", "ContentSignature", "Dumps",
-                "SnapshotBundle", "FileStorage", "RemoteSettingsHTTP",
-                "RemoteSettingsModel",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "SigningKeysTests",
-            dependencies: [
-                "SigningKeys", "ContentSignature", "FileStorage", "LibC", "RemoteSettingsModel",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "FileStorageTests", dependencies: ["FileStorage", "RemoteSettingsModel"], swiftSettings: strict),
-        .testTarget(
-            name: "DumpsRefreshTests",
-            dependencies: [
-                "Catalogue", "Locks", "DumpsRefresh", "Dumps", "AuthoredText", "ContentSignature",
-                "RemoteSettingsModel",
-                "RemoteSettingsHTTP", "SnapshotBundle", "SnapshotFetch",
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "SnapshotExchangeTests",
-            dependencies: ["SnapshotExchange", "FirefoxDumps", "RemoteSettings", "RemoteSettingsModel"],
-            swiftSettings: strict),
-        .executableTarget(
-            name: "config-example", dependencies: ["RemoteConfiguration"], path: "Examples/ConfigExample",
-            swiftSettings: strict),
-        .executableTarget(
-            name: "config-process", dependencies: ["RemoteConfiguration"],
-            path: "Tests/ConfigProcess", swiftSettings: strict),
-        .target(
-            name: "EmbeddedSampleDumps", path: "Examples/SampleApp/EmbeddedSampleDumps"),
-        .target(
-            name: "SampleAppLogic", dependencies: ["EmbeddedSampleDumps", "RemoteConfiguration"],
-            path: "Examples/SampleApp/Logic", swiftSettings: strict),
-        .executableTarget(
-            name: "sample-terminal", dependencies: ["SampleAppLogic", "RemoteConfiguration"],
-            path: "Examples/SampleApp/Terminal", swiftSettings: strict),
-        .testTarget(
-            name: "SampleAppTests",
-            dependencies: ["SampleAppLogic", "RemoteConfiguration", "RemoteSettingsTesting"],
-            path: "Examples/SampleApp/Tests", swiftSettings: strict),
-        .testTarget(
-            name: "RemoteConfigurationTests",
-            dependencies: [
-                "Locks", "RemoteConfiguration", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature",
-                "Dumps",
-                "DumpsRefresh", "InMemoryOrigin", "FaultyServer", "UpdateEvents", "config-process",
-                "CollectionSources", "FileStorage", "FirebaseFormats",
-            ],
-            swiftSettings: strict),
-        .executableTarget(
-            name: "storage-process", dependencies: ["RemoteSettings"],
-            path: "Tests/StorageProcess", swiftSettings: strict),
-        .executableTarget(
-            name: "release-process", dependencies: ["RemoteSettings", "RemoteSettingsHTTP"],
-            path: "Tests/ReleaseProcess", swiftSettings: strict),
-        .executableTarget(
-            name: "blocking-process", dependencies: ["Locks", "RemoteSettingsBlocking", "InMemoryOrigin"],
-            path: "Tests/BlockingProcess", swiftSettings: strict),
-        .executableTarget(
-            name: "soak",
-            dependencies: [
-                "RemoteSettings", "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "SnapshotBundle",
-                "FileStorage", "SigningKeys",
-            ],
-            path: "Tests/Soak", swiftSettings: strict),
-        .testTarget(
-            name: "RemoteSettingsTests",
-            dependencies: [
-                "Locks", "storage-process", "blocking-process", "RemoteSettings", "RemoteSettingsBlocking",
-                "RemoteSettingsModel",
-                "RemoteSettingsHTTP", "ContentSignature", "Dumps", "DumpsRefresh", "SnapshotFetch", "FileStorage",
-                "InMemoryOrigin", "FaultyServer", "UpdateEvents",
-                .target(name: "URLSessionTransport", condition: apple),
-                .target(name: "CurlTransport", condition: notApple),
-            ],
-            swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )
 
-// Apple asks for a privacy manifest where a file's times or size are looked at. It is a resource, which a build on
-// Linux would put beside each program, so that it is one on Macs only.
-for target in package.targets where ["FileStorage", "SnapshotBundle"].contains(target.name) {
-    #if os(macOS)
-        target.resources = [.copy("PrivacyInfo.xcprivacy")]
-    #else
-        target.exclude = ["PrivacyInfo.xcprivacy"]
-    #endif
-}
+package.targets = [
+    // MARK: C: the system's libraries, and what Swift cannot say
+    system("CZlib", "zlib", apt: "zlib1g-dev"),
+    system("CLZ4", "liblz4", apt: "liblz4-dev", brew: "lz4"),
+    system("CYAML", "yaml-0.1", apt: "libyaml-dev", brew: "libyaml"),
+    system("CArchive", "libarchive", apt: "libarchive-dev", brew: "libarchive"),
+    [
+        .target(
+            name: "CCurl", path: "Sources/C/CCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))])
+    ],
+    [.target(name: "CThreads", path: "Sources/C/CThreads")],
+    [.target(name: "CMappedFaults", path: "Sources/C/CMappedFaults")],
+
+    // MARK: Format: what a snapshot is, without network
+    room("Format/RemoteSettingsModel", uses: "CZlib", settings: [.enableExperimentalFeature("Lifetimes")], tests: ""),
+    room("Format/SnapshotTrust", uses: "Crypto SwiftASN1 X509", tests: "Publish"),
+    room("Format/ContentSigning", uses: "SnapshotTrust Crypto SwiftASN1 X509"),
+    room("Format/SnapshotBundle", uses: "SnapshotTrust Crypto", tests: "CZlib CArchive"),
+    room("Format/TargetFilter", uses: "Crypto", tests: ""),
+    room("Format/Dumps", uses: "SnapshotTrust SnapshotBundle TargetFilter CYAML Subprocess", tests: ""),
+
+    // MARK: Network: how one gets it
+    room("Network/RemoteSettingsHTTP", uses: "SnapshotTrust SnapshotBundle CThreads", tests: ""),
+    room("Network/CurlTransport", uses: "CCurl CThreads RemoteSettingsHTTP", tests: "FaultyServer"),
+    room("Network/URLSessionTransport", uses: "RemoteSettingsHTTP", tests: "FaultyServer"),
+    room(
+        "Network/SnapshotOrigin", uses: "SnapshotTrust SnapshotBundle RemoteSettingsHTTP", tests: "CLZ4 StaticMirror"),
+
+    // MARK: Library: what apps link
+    room(
+        "Library/RemoteSettings", uses: "SnapshotTrust SnapshotBundle TargetFilter RemoteSettingsHTTP Logging",
+        also: networks(), tests: "Dumps RemoteSettingsBlocking RemoteSettingsTesting DumpsRefresh FaultyServer",
+        testsAlso: [module("storage-process", trait: "Lab"), module("blocking-process", trait: "Lab")]),
+    room("Library/RemoteSettingsBlocking", uses: "RemoteSettingsHTTP RemoteSettings"),
+    room("Library/ConfigParameters", uses: "TargetFilter", tests: ""),
+    room(
+        "Library/RemoteConfiguration",
+        uses: "SnapshotBundle TargetFilter RemoteSettingsHTTP RemoteSettings ConfigParameters",
+        tests: "SnapshotTrust Dumps RemoteSettingsTesting DumpsRefresh Publish FaultyServer",
+        testsAlso: [module("config-process", trait: "Lab")]),
+    room(
+        "Library/RemoteSettingsTesting",
+        uses: """
+            SnapshotTrust ContentSigning SnapshotBundle RemoteSettingsHTTP SnapshotOrigin RemoteSettings
+            RemoteConfiguration
+            """),
+    [.target(name: "EmbeddedFirefoxDumps", path: "Sources/Library/EmbeddedFirefoxDumps")],
+    room("Library/FirefoxDumps", uses: "RemoteSettings EmbeddedFirefoxDumps"),
+
+    // MARK: Tool: what the night and the release engineer run
+    room("Tool/DumpsRefresh", uses: "SnapshotTrust SnapshotBundle Dumps RemoteSettingsHTTP", tests: ""),
+    room(
+        "Tool/DumpsExchange", uses: "SnapshotTrust SnapshotBundle Dumps CArchive ConfigParameters",
+        tests: "RemoteSettings FirefoxDumps"),
+    room(
+        "Tool/rsdump",
+        uses: """
+            SnapshotTrust ContentSigning SnapshotBundle TargetFilter Dumps CMappedFaults RemoteSettingsHTTP
+            CurlTransport SnapshotOrigin RemoteSettings ConfigParameters DumpsRefresh DumpsExchange SigningKeys Publish
+            StaticMirror ArgumentParser Logging Subprocess
+            """,
+        also: [module("SnapshotServer", trait: "Server")], as: .executable),
+
+    // MARK: Publish: keys, sources, signing
+    room("Publish/SigningKeys", uses: "SnapshotTrust ContentSigning SnapshotBundle", tests: "Crypto"),
+    room(
+        "Publish/Publish",
+        uses: "SnapshotTrust ContentSigning SnapshotBundle TargetFilter Dumps RemoteSettingsHTTP ConfigParameters",
+        tests: "SigningKeys Crypto"),
+
+    // MARK: Server: what an origin serves; NIO is here only, with the trait `Server`
+    room("Server/StaticMirror", uses: "SnapshotBundle Dumps CLZ4 SnapshotOrigin", tests: ""),
+    room(
+        "Server/SnapshotServer",
+        uses: """
+            SnapshotTrust SnapshotBundle Dumps CMappedFaults RemoteSettingsHTTP SnapshotOrigin ConfigParameters
+            StaticMirror HTTPTypes Hummingbird HummingbirdCore Logging NIOCore NIOHTTP1 NIOPosix ServiceLifecycle
+            """,
+        tests: "NIOEmbedded"),
+
+    // MARK: Examples, and what tests use
+    target("FaultyServer", at: "Tests/Network/FaultyServer", uses: "CZlib RemoteSettingsHTTP"),
+    target("config-example", at: "Examples/ConfigExample", uses: "RemoteConfiguration", as: .executable),
+    [.target(name: "EmbeddedSampleDumps", path: "Examples/SampleApp/EmbeddedSampleDumps")],
+    target(
+        "SampleAppLogic", at: "Examples/SampleApp/Logic",
+        uses: "RemoteSettings RemoteConfiguration EmbeddedSampleDumps"),
+    target(
+        "sample-terminal", at: "Examples/SampleApp/Terminal", uses: "RemoteConfiguration SampleAppLogic",
+        as: .executable),
+    target(
+        "SampleAppTests", at: "Examples/SampleApp/Tests",
+        uses: "RemoteConfiguration RemoteSettingsTesting SampleAppLogic", as: .test),
+
+    // MARK: Lab: fuzzers, benchmarks, the soak and the processes that tests start, in Tests/Lab
+    lab(
+        "FuzzTargets",
+        uses: """
+            SnapshotTrust ContentSigning SnapshotBundle TargetFilter Dumps RemoteSettingsHTTP SnapshotOrigin
+            RemoteSettings ConfigParameters RemoteConfiguration RemoteSettingsTesting DumpsRefresh DumpsExchange
+            SigningKeys Publish StaticMirror SnapshotServer Crypto HTTPTypes NIOHTTP1 SwiftASN1 X509
+            """,
+        as: .regular),
+    lab("rsfuzz", uses: "FuzzTargets"),
+    lab("FuzzTargetsTests", uses: "FuzzTargets", as: .test),
+    lab(
+        "rsbench",
+        uses: """
+            SnapshotTrust SnapshotBundle Dumps CZlib RemoteSettingsHTTP CurlTransport RemoteSettings
+            RemoteConfiguration RemoteSettingsTesting DumpsRefresh Crypto
+            """),
+    lab("rsbench-app", uses: "SnapshotBundle RemoteSettings RemoteSettingsBlocking"),
+    lab("soak", uses: "SnapshotTrust ContentSigning SnapshotBundle RemoteSettingsHTTP RemoteSettings"),
+    lab("storage-process", uses: "RemoteSettings"),
+    lab("release-process", uses: "RemoteSettingsHTTP RemoteSettings"),
+    lab("blocking-process", uses: "RemoteSettingsBlocking RemoteSettingsTesting"),
+    lab("config-process", uses: "RemoteConfiguration"),
+].flatMap(\.self)
 
 #if os(macOS)
-    // The screens of the sample app: open Package.swift in Xcode, and run the scheme SampleApp.
-    package.targets.append(
-        .executableTarget(
-            name: "SampleApp", dependencies: ["SampleAppLogic", "RemoteConfiguration"],
-            path: "Examples/SampleApp/App", swiftSettings: strict))
+// The screens of the sample app: open Package.swift in Xcode, and run the scheme SampleApp.
+package.targets += target("SampleApp", at: "Examples/SampleApp/App", uses: "SampleAppLogic", as: .executable)
 #endif
+
+// MARK: How a target is made
+
+/// A room, and its tests. `uses` are rooms and modules of other packages, `also` those that it uses under a condition;
+/// `tests` is what its tests use besides, and `nil` if it has none of its own.
+func room(
+    _ place: String, uses: String = "", also: [Target.Dependency] = [], settings: [SwiftSetting] = [],
+    as type: Target.TargetType = .regular, tests: String? = nil, testsAlso: [Target.Dependency] = []
+) -> [Target] {
+    let name = String(place.drop { $0 != "/" }.dropFirst())
+    let room = target(name, at: "Sources/\(place)", uses: uses, also: also, settings: settings, as: type)
+    // Apple asks for a privacy manifest where a file's times or size are looked at. It is a resource, which a build on
+    // Linux would put beside each program, so that it is one on Macs only.
+    for target in room where name == "SnapshotBundle" {
+        #if os(macOS)
+        target.resources = [.copy("PrivacyInfo.xcprivacy")]
+        #else
+        target.exclude = ["PrivacyInfo.xcprivacy"]
+        #endif
+    }
+    guard let tests else { return room }
+    let all = "\(name) \(uses) \(tests)"
+    return room + target("\(name)Tests", at: "Tests/\(place)Tests", uses: all, also: also + testsAlso, as: .test)
+}
+
+/// What has something in it with the trait `Lab` only.
+func lab(_ name: String, uses: String, as type: Target.TargetType = .executable) -> [Target] {
+    target(name, at: "Tests/Lab/\(name)", uses: uses, as: type, trait: "Lab")
+}
+
+/// One target. It uses RemoteSettingsModel, too.
+func target(
+    _ name: String, at path: String, uses: String = "", also: [Target.Dependency] = [],
+    settings: [SwiftSetting] = [], as type: Target.TargetType = .regular, trait: String? = nil
+) -> [Target] {
+    let model = "RemoteSettingsModel"
+    let named = uses.split { " \n".contains($0) }.map(String.init).filter { $0 != model }
+    let all = ((name == model ? [] : [model]) + named).map { module($0, trait: trait) } + also
+    let settings = settings + [.strictMemorySafety(), .treatAllWarnings(as: .error)]
+    switch type {
+    case .test: return [.testTarget(name: name, dependencies: all, path: path, swiftSettings: settings)]
+    case .executable:
+        // With Swift's libraries linked in, a program exports 40,000 symbols, and is an eighth slower to start for it.
+        // Flags like this one are allowed in programs, as no other package links them.
+        let unexported = LinkerSetting.unsafeFlags(["-Xlinker", "--no-export-dynamic"], .when(platforms: [.linux]))
+        return [
+            .executableTarget(
+                name: name, dependencies: all, path: path, swiftSettings: settings,
+                linkerSettings: name == "rsdump" ? [unexported] : [])
+        ]
+    default: return [.target(name: name, dependencies: all, path: path, swiftSettings: settings)]
+    }
+}
+
+func system(_ name: String, _ library: String, apt: String, brew: String? = nil) -> [Target] {
+    let providers: [SystemPackageProvider] = [.apt([apt])] + (brew.map { [.brew([$0])] } ?? [])
+    return [.systemLibrary(name: name, path: "Sources/C/\(name)", pkgConfig: library, providers: providers)]
+}
+
+/// A room, or a module of another package.
+func module(_ name: String, trait: String?) -> Target.Dependency {
+    let packages = [
+        "ArgumentParser": "swift-argument-parser", "Crypto": "swift-crypto", "Logging": "swift-log",
+        "Subprocess": "swift-subprocess", "SwiftASN1": "swift-asn1", "X509": "swift-certificates",
+    ]
+    let packagesOfServer = [
+        "HTTPTypes": "swift-http-types", "Hummingbird": "hummingbird", "HummingbirdCore": "hummingbird",
+        "NIOCore": "swift-nio", "NIOEmbedded": "swift-nio", "NIOHTTP1": "swift-nio", "NIOPosix": "swift-nio",
+        "ServiceLifecycle": "swift-service-lifecycle",
+    ]
+    if let package = packagesOfServer[name] {
+        return .product(name: name, package: package, condition: .when(traits: ["Server"]))
+    }
+    let condition = trait.flatMap { TargetDependencyCondition.when(traits: [$0]) }
+    guard let package = packages[name] else { return .target(name: name, condition: condition) }
+    return .product(name: name, package: package, condition: condition)
+}
+
+/// Apple systems have a network of their own, on all others it is libcurl's.
+func networks() -> [Target.Dependency] {
+    let apple: [Platform] = [.macOS, .iOS, .tvOS, .watchOS, .visionOS]
+    return [
+        .target(name: "URLSessionTransport", condition: .when(platforms: apple)),
+        .target(name: "CurlTransport", condition: .when(platforms: [.linux, .android, .openbsd])),
+    ]
+}

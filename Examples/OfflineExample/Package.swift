@@ -3,12 +3,11 @@ import PackageDescription
 
 let strict: [SwiftSetting] = [.strictMemorySafety(), .treatAllWarnings(as: .error)]
 
-// A package of its own, as an app's would be: without the trait for the tool, nothing of what only the tool needs is
-// fetched.
+// A package of its own, as an app's would be: without traits, nothing of the server is fetched.
 let package = Package(
     name: "OfflineExample",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(name: "swift-remote-settings", path: "../..", traits: [])],
+    dependencies: [.package(name: "swift-remote-settings", path: "../..")],
     targets: [
         .target(name: "EmbeddedDumps"),
         .executableTarget(

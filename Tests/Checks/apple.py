@@ -46,9 +46,10 @@ BEFORE_IMPORT = r"^(\s*(?:@\S+\s+)*(?:public |package |internal |private )?impor
 FOUNDATION = re.compile(BEFORE_IMPORT + r"(?:\w+ )?)Foundation\b", re.MULTILINE)
 QUALIFIED = re.compile(r"\bFoundation\.(?=[A-Za-z])")
 IMPORT = re.compile(BEFORE_IMPORT + r"(?:(?:struct|class|enum|func|protocol|typealias|let|var) )?)(\w+)", re.MULTILINE)
-# What this package has of its own on Apple systems (Sources/Locks, OlderSystems.swift), and on Linux takes from Swift.
+# What this package has of its own on Apple systems (the model's folder Locks, OlderSystems.swift), and on Linux takes from
+# Swift.
 OWN_THERE = re.compile(r"Synchronization\.|Swift\.Array\.(?:span|mutableSpan)$|Swift\.String\.init\(validating:as:\)$")
-C_LIBRARY = re.compile(r"^\s*import (?:LibC|Darwin|AppleFoundation)$", re.MULTILINE)
+C_LIBRARY = re.compile(r"^\s*(?:@_exported )?import (?:RemoteSettingsModel|Darwin|AppleFoundation)$", re.MULTILINE)
 DROPPED_WITH_VALUE = {
     "-emit-module-path", "-output-file-map", "-index-store-path", "-module-cache-path", "-emit-objc-header-path", "-o",
     "-I", "-target",
@@ -319,7 +320,8 @@ def availability_problems(package, found, names, texts, stamps):
 def lock_problems(found):
     """What goes wrong where the lock of Apple systems runs, over a stand-in that behaves like the system's."""
     trial, place = STANDINS.parent / "LockTrial/main.swift", PLACE / "lock"
-    parts = {"os": [STANDINS / "os.swift"], "Locks": found["Locks"].copies()}
+    locks = [path for path in found["RemoteSettingsModel"].copies() if path.parent.name == "Locks"]
+    parts = {"os": [STANDINS / "os.swift"], "Locks": locks}
     stamp = digest(trial.read_bytes(), *(source.read_bytes() for sources in parts.values() for source in sources))
     passed = place / "passed"
     if passed.exists() and passed.read_text() == stamp:
@@ -358,8 +360,9 @@ def apps_targets(manifest, tests=""):
 
 def privacy_problems(manifest, texts):
     declaring = {target["name"] for target in manifest["targets"] if "PrivacyInfo.xcprivacy" in target["exclude"]}
+    places = {target["name"]: ROOT / target["path"] for target in manifest["targets"]}
     for name in sorted(apps_targets(manifest) & set(texts)):
-        yield from privacy.problems(name, ROOT / "Sources" / name, texts[name], declaring)
+        yield from privacy.problems(name, places[name], texts[name], declaring)
 
 
 def main():
@@ -416,7 +419,7 @@ def main():
     for name in skipped:
         print(f"check apple: {name} was not checked, for a target that it imports has failed")
     problems = list(privacy_problems(manifest, texts))
-    if "Locks" in wanted and "Locks" not in failed:
+    if "RemoteSettingsModel" in wanted and "RemoteSettingsModel" not in failed:
         problems += lock_problems(found)
     if not failed:
         problems += availability_problems(manifest, found, sorted(wanted), texts, stamps)

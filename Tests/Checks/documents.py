@@ -3,6 +3,7 @@
 
   - The tables under "The rooms" name every target of Package.swift but the test targets, and no other. A target imports only what
     stands above it. Test targets have the names of their rooms, or are named in the text.
+  - A floor of Sources uses only floors before it, and Tool, Publish and Server use one another only in rsdump.
   - The stops under "The ways" are there: each file exists, and declares the type or the function that the stop names. Each stop
     after the first is mentioned in the files of earlier ones. If something stands between the two, the stop says
     "through `Name`": an earlier file mentions that name, and some file of Sources mentions both.
@@ -24,6 +25,10 @@ DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "DECISIONS.md", 
 PROMISING = {"SECURITY.md": "What is promised", "README.md": "What you can rely on"}
 # Only Macs compile it: Package.swift adds it there.
 ON_MACS = {"SampleApp"}
+# The folders of Sources, each of which uses only those before it.
+FLOORS = ["C", "Format", "Network", "Library", "Tool", "Publish", "Server"]
+# These three are used by nothing but the commands and themselves.
+LAST_FLOORS = {"Tool", "Publish", "Server"}
 KIND = r"(?:struct|class|enum|actor|protocol|extension)"
 MEMBER = r"(?:func|var|let|case|struct|class|enum|actor|typealias)"
 STOP = re.compile(r"^(\d+)\. \[`[^`]+`\]\(([^)]+)\),\s+`([\w.]+)`(?:\s+\(through\s+`(\w+)`\))?:\s", re.MULTILINE)
@@ -81,6 +86,23 @@ def room_problems(architecture, package):
             yield f"the room {name} imports {other}, which stands below it"
 
 
+def floor_problems(package):
+    floors = {target["name"]: target["path"].split("/")[1] for target in package["targets"]
+              if target["path"].startswith("Sources/")}
+    for name in sorted(name for name, floor in floors.items() if floor not in FLOORS):
+        yield f"the room {name} is on no floor; expected Sources/FLOOR/{name} with one of {', '.join(FLOORS)}"
+    for target in package["targets"]:
+        name = target["name"]
+        if floors.get(name) not in FLOORS or name == "rsdump":
+            continue
+        for other in sorted(dependencies(target)):
+            floor, used = floors[name], floors.get(other)
+            if used not in FLOORS:
+                yield f"the room {name} uses {other}, which is on no floor"
+            elif FLOORS.index(used) > FLOORS.index(floor) or used != floor and {floor, used} <= LAST_FLOORS:
+                yield f"the room {name} of {floor} uses {other} of {used}"
+
+
 def code(text):
     """A Swift file without its comments."""
     return re.sub(r"^\s*//.*$|(?<= )// .*$", "", text, flags=re.MULTILINE)
@@ -131,7 +153,7 @@ def stop_problems(architecture, root=ROOT, read=lambda path: path.read_text()):
 def promise_problems(contributing, promising, root=ROOT):
     """What is wrong with the table of promises; `promising` has each document that promises, as its name, text and heading."""
     table = rows(section(contributing, "What guards each promise"))
-    swift = "\n".join(path.read_text() for path in sorted(root.glob("Tests/*Tests/**/*.swift")))
+    swift = "\n".join(path.read_text() for path in sorted(root.glob("Tests/**/*Tests/**/*.swift")))
     for cells in table:
         promise, guards = cells[0], cells[-1]
         named = SUITE.findall(guards)
@@ -191,7 +213,9 @@ def link_problems(name, text, root=ROOT):
 def problems():
     texts = {name: (ROOT / name).read_text() for name in DOCUMENTS}
     listed = subprocess.run([ROOT / "scripts/test", "--list"], check=True, capture_output=True, text=True)
-    yield from room_problems(texts["ARCHITECTURE.md"], manifest())
+    package = manifest()
+    yield from room_problems(texts["ARCHITECTURE.md"], package)
+    yield from floor_problems(package)
     yield from stop_problems(texts["ARCHITECTURE.md"])
     promising = [(name, texts[name], heading) for name, heading in PROMISING.items()]
     yield from promise_problems(texts["CONTRIBUTING.md"], promising)

@@ -56,6 +56,7 @@ def environment():
 
 
 def build(product, *options):
+    options = ["--traits", "Server,Lab", *options]
     output("swift", "build", "--product", product, *options)
     return pathlib.Path(output("swift", "build", "--show-bin-path", *options).strip().splitlines()[-1]) / product
 

@@ -12,11 +12,8 @@ import subprocess
 import sys
 
 RUNTIME = {
-    "Locks", "CZlib", "LibC", "Deflate", "RemoteSettingsModel", "ContentSignature", "RemoteSettingsHTTP", "SnapshotBundle",
-    "Catalogue",
-    "TargetFilter", "FileStorage", "SnapshotFetch", "RemoteSettings", "URLSessionTransport", "CCurl", "CurlTransport",
-    "CThreads", "WorkThreads", "DefaultsFiles",
-    "ConfigParameters", "RemoteConfiguration", "RemoteSettingsBlocking", "MozillaLZ4", "UpdateEvents", "UpdateSchedule",
+    "CZlib", "CCurl", "CThreads", "RemoteSettingsModel", "SnapshotTrust", "SnapshotBundle", "TargetFilter", "RemoteSettingsHTTP",
+    "CurlTransport", "URLSessionTransport", "RemoteSettings", "RemoteSettingsBlocking", "ConfigParameters", "RemoteConfiguration",
 }
 ALLOWED_PRODUCTS = {"X509", "SwiftASN1", "Crypto", "Logging"}
 NOT_IMPORTED = {"storage-process", "blocking-process", "config-process"}  # programs that tests start
@@ -46,12 +43,15 @@ def manifest_problems(package):
 
 
 def unused_dependencies(package):
+    rooms = {target["name"]: target for target in package["targets"]}
     for target in package["targets"]:
-        folder = "Tests" if target["type"] == "test" else "Sources"
-        sources = pathlib.Path(target.get("path") or f"{folder}/{target['name']}").rglob("*.swift")
+        sources = pathlib.Path(target["path"]).rglob("*.swift")
         imported = {name for source in sources for name in IMPORT.findall(source.read_text())}
         targets, products = dependencies(target)
-        for name in sorted((targets | products) - imported - NOT_IMPORTED):
+        # Tests may use what their room does, and every target may use the model.
+        shared = set().union(*dependencies(rooms.get(target["name"].removesuffix("Tests"), {"dependencies": []})))
+        given = NOT_IMPORTED | {"RemoteSettingsModel"} | (shared if target["type"] == "test" else set())
+        for name in sorted((targets | products) - imported - given):
             yield f"{target['name']} declares the dependency {name} and imports it nowhere"
 
 

@@ -22,7 +22,7 @@ BUILD = ROOT / ".build/debug"
 RSDUMP = os.environ.get("RSDUMP", str(BUILD / "rsdump"))
 # The products' modules, and those whose types they show.
 MODULES = ["RemoteSettings", "RemoteSettingsBlocking", "RemoteConfiguration", "RemoteSettingsTesting", "FirefoxDumps",
-           "RemoteSettingsModel", "RemoteSettingsHTTP", "ContentSignature", "UpdateEvents"]
+           "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotTrust"]
 GIVEN = "0.1.0"
 
 
@@ -39,7 +39,7 @@ def public_api(module, graphs):
     """The public declarations of a module, one a line, with the path that names each of them; sorted."""
     if not (BUILD / "Modules" / f"{module}.swiftmodule").exists():
         sys.exit(f"check promises: the debug build has no module {module}; run swift build --build-tests")
-    maps = [*ROOT.glob("Sources/*/module.modulemap"), *ROOT.glob("Sources/*/include/module.modulemap"),
+    maps = [*ROOT.glob("Sources/C/*/module.modulemap"), *ROOT.glob("Sources/*/*/include/module.modulemap"),
             *ROOT.glob(".build/checkouts/*/Sources/*/include/module.modulemap"), *BUILD.glob("*.build/module.modulemap")]
     output("swift-symbolgraph-extract", "-module-name", module, "-I", BUILD / "Modules", *(
         word for path in maps for word in ("-Xcc", f"-fmodule-map-file={path}")),

@@ -38,7 +38,7 @@ def measured():
     """Bytes by program and target, without Swift's own libraries and what the linker makes."""
     found = {}
     for product in size.PROGRAMS:
-        _, path = size.build(product, ["--static-swift-stdlib"])
+        _, path = size.build(product, ["--traits", "Server,Lab", "--static-swift-stdlib"])
         sizes = size.sizes(path)
         if not sizes.get("RemoteSettings"):
             fail(f"{path} has nothing of RemoteSettings; expected a map of the linker")

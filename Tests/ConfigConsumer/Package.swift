@@ -11,7 +11,7 @@ func product(_ name: String) -> Target.Dependency { .product(name: name, package
 let package = Package(
     name: "ConfigConsumer",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(name: "swift-remote-settings", path: "../..", traits: [])],
+    dependencies: [.package(name: "swift-remote-settings", path: "../..")],
     targets: [
         .executableTarget(name: "guide", dependencies: [product("RemoteConfiguration")], swiftSettings: strict),
         .executableTarget(name: "start-app", dependencies: [product("RemoteSettings")], swiftSettings: strict),

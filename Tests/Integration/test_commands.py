@@ -56,7 +56,7 @@ def test_help_names_every_command_and_exit_code():
 
 
 REMOVED = re.findall(
-    r'^        "(.+)":\n            "(.+)",$', (rsdump.REPOSITORY / "Sources/rsdump/RemovedUsage.swift").read_text(), re.MULTILINE)
+    r'^        "(.+)":\n            "(.+)",$', (rsdump.REPOSITORY / "Sources/Tool/rsdump/RemovedUsage.swift").read_text(), re.MULTILINE)
 
 
 @pytest.mark.parametrize("removed, instead", REMOVED)

@@ -41,18 +41,18 @@ def test_nothing_is_wrong():
 
 
 def test_a_room_that_is_missing(package):
-    without = changed(ARCHITECTURE, "| `Notifications` |", "| Notifications |")
-    assert "Notifications of Package.swift is not in the table" in told(documents.room_problems(without, package))
+    without = changed(ARCHITECTURE, "| `DumpsExchange` |", "| DumpsExchange |")
+    assert "DumpsExchange of Package.swift is not in the table" in told(documents.room_problems(without, package))
 
 
 def test_a_room_that_there_is_not(package):
-    more = changed(ARCHITECTURE, "| `Notifications` |", "| `Notifications`, `Carrots` |")
+    more = changed(ARCHITECTURE, "| `DumpsExchange` |", "| `DumpsExchange`, `Carrots` |")
     assert "no such target" in told(documents.room_problems(more, package))
 
 
 def test_a_room_twice(package):
-    twice = changed(ARCHITECTURE, "| `Notifications` |", "| `Notifications`, `Locks` |")
-    assert "Locks is in the table more than once" in told(documents.room_problems(twice, package))
+    twice = changed(ARCHITECTURE, "| `DumpsExchange` |", "| `DumpsExchange`, `TargetFilter` |")
+    assert "TargetFilter is in the table more than once" in told(documents.room_problems(twice, package))
 
 
 def test_tests_that_belong_to_no_room(package):
@@ -62,7 +62,7 @@ def test_tests_that_belong_to_no_room(package):
 
 
 @pytest.mark.parametrize("name, below", [
-    ("RemoteSettingsModel", "RemoteSettings"), ("ContentSignature", "SnapshotBundle"), ("UpdateEvents", "UpdateSchedule"),
+    ("RemoteSettingsModel", "RemoteSettings"), ("SnapshotTrust", "SnapshotBundle"), ("CurlTransport", "SnapshotOrigin"),
     ("DumpsRefresh", "rsdump"),
 ])
 def test_a_room_that_imports_one_below(package, name, below):
@@ -70,11 +70,21 @@ def test_a_room_that_imports_one_below(package, name, below):
     assert f"{name} imports {below}, which stands below" in told(documents.room_problems(ARCHITECTURE, package))
 
 
+@pytest.mark.parametrize("name, other, problem", [
+    ("SnapshotBundle", "RemoteSettingsHTTP", "SnapshotBundle of Format uses RemoteSettingsHTTP of Network"),
+    ("Publish", "DumpsRefresh", "Publish of Publish uses DumpsRefresh of Tool"),
+    ("SnapshotServer", "SigningKeys", "SnapshotServer of Server uses SigningKeys of Publish"),
+    ("RemoteSettings", "FaultyServer", "RemoteSettings uses FaultyServer, which is on no floor"),
+])
+def test_a_floor_that_uses_one_behind_it(package, name, other, problem):
+    assert problem in told(documents.floor_problems(with_dependency(package, name, other)))
+
+
 @pytest.mark.parametrize("path, old, new", [
-    ("Sources/ContentSignature/SnapshotVerification.swift", "func verified(", "func checked("),
-    ("Sources/SnapshotBundle/Lock/LockFile.swift", "extension LockFile.Collection", "extension LockFile.Entry"),
-    ("Sources/SnapshotOrigin/Records/ServedCollection.swift", "func delta(", "func difference("),
-    ("Sources/RemoteSettings/API/RemoteSettingsClient.swift", "func getRecords(", "func records("),
+    ("Sources/Format/SnapshotTrust/SnapshotVerification.swift", "func verified(", "func checked("),
+    ("Sources/Format/SnapshotBundle/Lock/LockFile.swift", "extension LockFile.Collection", "extension LockFile.Entry"),
+    ("Sources/Network/SnapshotOrigin/Records/ServedCollection.swift", "func delta(", "func difference("),
+    ("Sources/Library/RemoteSettings/API/RemoteSettingsClient.swift", "func getRecords(", "func records("),
 ])
 def test_a_stop_whose_symbol_was_renamed(path, old, new):
     def read(file):
@@ -84,8 +94,8 @@ def test_a_stop_whose_symbol_was_renamed(path, old, new):
 
 
 def test_a_stop_whose_file_was_moved():
-    moved = changed(ARCHITECTURE, "Sources/SnapshotFetch/ChainStore.swift", "Sources/SnapshotFetch/Chains.swift")
-    assert "there is no file Sources/SnapshotFetch/Chains.swift" in told(documents.stop_problems(moved))
+    moved = changed(ARCHITECTURE, "Sources/Network/RemoteSettingsHTTP/Fetch/ChainStore.swift", "Sources/Network/RemoteSettingsHTTP/Fetch/Chains.swift")
+    assert "there is no file Sources/Network/RemoteSettingsHTTP/Fetch/Chains.swift" in told(documents.stop_problems(moved))
 
 
 def test_a_stop_to_which_no_other_leads():
@@ -135,7 +145,7 @@ def test_every_file_belongs_to_a_feature(capsys):
         costs.main()
     printed = capsys.readouterr()
     assert (ended.value.code, printed.err) == (0, "")
-    rows = documents.rows(printed.out)
+    rows = documents.rows(printed.out.split("\n\n")[1])
     assert len(rows) == len(costs.FEATURES) + 1
     total = int(rows[-1][2].replace(",", ""))
     assert total == sum(int(row[2].replace(",", "")) for row in rows[:-1]) > 10_000

@@ -15,7 +15,7 @@ from test_publish import CONFIG, SETTINGS
 EXAMPLES = rsdump.REPOSITORY / "Examples/publish"
 SCRIPTS = rsdump.REPOSITORY / "scripts"
 WEEKS = rsdump.REPOSITORY / "Tests/Integration/weeks"
-ARTICLES = rsdump.REPOSITORY / "Sources/CollectionSources/Documentation.docc"
+ARTICLES = rsdump.REPOSITORY / "Sources/Publish/Publish/Documentation.docc"
 SCHEMA = json.loads((ARTICLES / "Resources/source.schema.json").read_text())
 
 
@@ -89,7 +89,7 @@ def judge(text):
 
 def examples():
     """The YAML of the articles, and of the tests."""
-    for article in (ARTICLES / "Sources.md", rsdump.REPOSITORY / "Sources/Publish/Documentation.docc/Publishing.md"):
+    for article in (ARTICLES / "Sources.md", rsdump.REPOSITORY / "Sources/Publish/Publish/Documentation.docc/Publishing.md"):
         for block in article.read_text().split("```yaml\n")[1:]:
             yield block.split("```")[0]
     yield from (SETTINGS, CONFIG)

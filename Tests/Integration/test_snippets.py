@@ -24,7 +24,7 @@ HARMLESS = re.compile(r"was never used|is unused|never mutated|never read")
 
 
 def pages():
-    return [ROOT / "README.md", *sorted(ROOT.glob("Sources/*/Documentation.docc/*.md"))]
+    return [ROOT / "README.md", *sorted(ROOT.glob("Sources/*/*/Documentation.docc/*.md"))]
 
 
 def blocks():
@@ -47,7 +47,7 @@ def compiler(*arguments):
     maps = [f"-Xcc -fmodule-map-file={path}" for path in sorted(BUILT.glob("*.build/module.modulemap"))]
     folders = {path.parent for folder in ("Sources", ".build/checkouts") for path in
                (ROOT / folder).glob("**/module.modulemap") if "Tests" not in path.parts}
-    folders |= {path for path in ROOT.glob("Sources/*/include")}
+    folders |= {path for path in ROOT.glob("Sources/*/*/include")}
     command = ["swiftc", "-package-name", ROOT.name.lower(), "-I", BUILT / "Modules",
                *" ".join(maps).split(), *(each for folder in sorted(folders) for each in ("-I", folder)), *arguments]
     ran = subprocess.run(list(map(str, command)), capture_output=True, text=True)

@@ -7,7 +7,7 @@ import pytest
 
 import rsdump
 
-PAGES = rsdump.REPOSITORY / "Sources/rsdump/Documentation.docc"
+PAGES = rsdump.REPOSITORY / "Sources/Tool/rsdump/Documentation.docc"
 
 
 @pytest.mark.parametrize("name, shown", [

@@ -4,8 +4,8 @@ import SampleAppLogic
 import SwiftUI
 
 #if os(iOS)
-    import BackgroundTasks
-    import UIKit
+import BackgroundTasks
+import UIKit
 #endif
 
 /// The sample app: records with pictures that are packaged and then kept up to date, and parameters that change its
@@ -13,7 +13,7 @@ import SwiftUI
 @main
 struct SampleApp: App {
     #if os(iOS)
-        @UIApplicationDelegateAdaptor private var delegate: AppDelegate
+    @UIApplicationDelegateAdaptor private var delegate: AppDelegate
     #endif
     @StateObject private var model = SampleModel.shared
 
@@ -22,9 +22,9 @@ struct SampleApp: App {
             RegionsView(model: model)
         }
         #if os(iOS)
-            .backgroundTask(.appRefresh(SampleModel.refreshTask)) {
-                await SampleModel.shared.refreshInBackground()
-            }
+        .backgroundTask(.appRefresh(SampleModel.refreshTask)) {
+            await SampleModel.shared.refreshInBackground()
+        }
         #endif
     }
 }
@@ -76,7 +76,7 @@ final class SampleModel: ObservableObject {
     func refreshInBackground() async {
         guard let store else { return }
         #if os(iOS)
-            Self.scheduleRefresh()
+        Self.scheduleRefresh()
         #endif
         _ = await store.refreshInBackground()
     }
@@ -89,13 +89,13 @@ final class SampleModel: ObservableObject {
     func flag(of region: SampleStore.Region) async -> Data? { await store?.flag(of: region) }
 
     #if os(iOS)
-        /// Asks for the next background refresh. The system decides when it comes.
-        nonisolated static func scheduleRefresh() {
-            let request = BGAppRefreshTaskRequest(identifier: refreshTask)
-            request.earliestBeginDate = Date(timeIntervalSinceNow: 4 * 3600)
-            // Where background refresh is switched off, the app refreshes while it is open.
-            try? BGTaskScheduler.shared.submit(request)
-        }
+    /// Asks for the next background refresh. The system decides when it comes.
+    nonisolated static func scheduleRefresh() {
+        let request = BGAppRefreshTaskRequest(identifier: refreshTask)
+        request.earliestBeginDate = Date(timeIntervalSinceNow: 4 * 3600)
+        // Where background refresh is switched off, the app refreshes while it is open.
+        try? BGTaskScheduler.shared.submit(request)
+    }
     #endif
 }
 
@@ -119,9 +119,9 @@ struct RegionsView: View {
         }
         .task { await model.follow() }
         #if os(iOS)
-            .onChange(of: phase) { phase in
-                if phase == .background { SampleModel.scheduleRefresh() }
-            }
+        .onChange(of: phase) { phase in
+            if phase == .background { SampleModel.scheduleRefresh() }
+        }
         #endif
     }
 }
@@ -146,11 +146,11 @@ extension Image {
     /// The picture of a file's content; `nil` if the system cannot read it.
     init?(data: Data) {
         #if os(iOS)
-            guard let image = UIImage(data: data) else { return nil }
-            self.init(uiImage: image)
+        guard let image = UIImage(data: data) else { return nil }
+        self.init(uiImage: image)
         #else
-            guard let image = NSImage(data: data) else { return nil }
-            self.init(nsImage: image)
+        guard let image = NSImage(data: data) else { return nil }
+        self.init(nsImage: image)
         #endif
     }
 }
@@ -181,20 +181,20 @@ extension RemoteSettingsConfig {
 }
 
 #if os(iOS)
-    /// Takes the push messages, which SwiftUI has no modifier for.
-    final class AppDelegate: NSObject, UIApplicationDelegate {
-        func application(
-            _ application: UIApplication,
-            didFinishLaunchingWithOptions launchOptions: [UIApplication.LaunchOptionsKey: Any]? = nil
-        ) -> Bool {
-            application.registerForRemoteNotifications()
-            return true
-        }
-
-        func application(
-            _ application: UIApplication, didReceiveRemoteNotification userInfo: [AnyHashable: Any]
-        ) async -> UIBackgroundFetchResult {
-            await SampleModel.shared.receive(userInfo) ? .newData : .noData
-        }
+/// Takes the push messages, which SwiftUI has no modifier for.
+final class AppDelegate: NSObject, UIApplicationDelegate {
+    func application(
+        _ application: UIApplication,
+        didFinishLaunchingWithOptions launchOptions: [UIApplication.LaunchOptionsKey: Any]? = nil
+    ) -> Bool {
+        application.registerForRemoteNotifications()
+        return true
     }
+
+    func application(
+        _ application: UIApplication, didReceiveRemoteNotification userInfo: [AnyHashable: Any]
+    ) async -> UIBackgroundFetchResult {
+        await SampleModel.shared.receive(userInfo) ? .newData : .noData
+    }
+}
 #endif

@@ -1,6 +1,6 @@
 import Foundation
-import SampleAppLogic
 import RemoteConfiguration
+import SampleAppLogic
 
 // The sample app in a terminal: the same store, without screens.
 //

@@ -257,6 +257,7 @@ public func fdopendir(_ fd: Int32) -> UnsafeMutablePointer<DIR>! { absent() }  /
 public func readdir(_ directory: UnsafeMutablePointer<DIR>!) -> UnsafeMutablePointer<dirent>! { absent() }  // readdir(3)
 public func rewinddir(_ directory: UnsafeMutablePointer<DIR>!) { absent() }  // rewinddir(3)
 @discardableResult public func closedir(_ directory: UnsafeMutablePointer<DIR>!) -> Int32 { absent() }  // closedir(3)
+@discardableResult public func atexit(_ call: (@convention(c) () -> Void)!) -> Int32 { absent() }  // atexit(3)
 public func mkdtemp(_ template: UnsafeMutablePointer<CChar>!) -> UnsafeMutablePointer<CChar>! { absent() }  // mkdtemp(3)
 @discardableResult public func mkstemp(_ template: UnsafeMutablePointer<CChar>!) -> Int32 { absent() }  // mkstemp(3)
 public func realpath(

@@ -1,0 +1,368 @@
+import Crypto
+import RemoteSettingsModel
+import SnapshotTrust
+import SwiftASN1
+import X509
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What a certificate is for.
+package enum CertificateRole: String, CaseIterable, Sendable {
+    /// A certificate that apps pin and that issues intermediate certificates.
+    case root
+    /// A certificate that issues signing certificates.
+    case intermediate
+    /// A certificate that signs collections.
+    case signer
+
+    /// Checks a name for a certificate of this role.
+    ///
+    /// A signing certificate has a DNS name, which clients compare. The others have up to 64 visible characters (RFC
+    /// 5280, appendix A).
+    ///
+    /// - Parameter place: where the name is from, for the error.
+    /// - Throws: ``SigningKeyError``.
+    package func check(_ name: String, place: String) throws(SigningKeyError) {
+        switch self {
+        case .signer:
+            let labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+            let isDNSName =
+                name.utf8.count <= 64
+                && labels.allSatisfy { (1...63).contains($0.count) && $0.allSatisfy(Self.isInDNSNames) }
+            guard isDNSName else {
+                throw SigningKeyError(
+                    place, expected: "a DNS name of at most 64 ASCII characters", found: Self.shown(name),
+                    remedy: "name a host, for example config.example.org; write other letters as xn--…")
+            }
+        case .root, .intermediate:
+            guard (1...64).contains(name.unicodeScalars.count), VisibleText.escape(name) == name else {
+                throw SigningKeyError(
+                    place, expected: "a name of 1 to 64 visible characters", found: Self.shown(name),
+                    remedy: "give another name")
+            }
+        }
+    }
+
+    private static func isInDNSNames(_ byte: UInt8) -> Bool {
+        switch Unicode.Scalar(byte) {
+        case "a"..."z", "A"..."Z", "0"..."9", "-", "_": true
+        default: false
+        }
+    }
+
+    private static func shown(_ name: String) -> String { "\"\(VisibleText.escape(String(name.prefix(80))))\"" }
+}
+
+/// A certificate and the properties that this package asks for. Nothing is verified.
+package struct SigningCertificate: Sendable {
+    package let x509: Certificate
+
+    /// Reads the certificates of a PEM text, in the text's order.
+    ///
+    /// - Throws: ``SigningKeyError`` if there is none, or if one of them cannot be read.
+    package static func all(of pem: Bytes, place: String) throws(SigningKeyError) -> [SigningCertificate] {
+        try all(of: PEMText.normalized(pem), place: place)
+    }
+
+    package static func all(of text: String, place: String) throws(SigningKeyError) -> [SigningCertificate] {
+        let blocks = PEMText.blocks(text).filter { $0.contains("BEGIN CERTIFICATE-") }
+        func refused(_ found: String) -> SigningKeyError {
+            SigningKeyError(
+                place, expected: "certificates as PEM", found: found, remedy: "name the file that rsdump keys wrote")
+        }
+        guard !blocks.isEmpty else { throw refused("none") }
+        guard blocks.count <= Limits().chainCertificates else { throw refused("\(blocks.count) of them") }
+        do {
+            return try blocks.map { SigningCertificate(x509: try Certificate(pemEncoded: $0)) }
+        } catch {
+            throw refused("a damaged one")
+        }
+    }
+
+    package static func first(of text: String, place: String) throws(SigningKeyError) -> SigningCertificate {
+        // `all` never returns an empty list.
+        try all(of: text, place: place)[0]
+    }
+
+    package init(x509: Certificate) {
+        self.x509 = x509
+    }
+
+    /// `nil` if it is not a P-384 key.
+    package var publicKey: P384.Signing.PublicKey? { P384.Signing.PublicKey(x509.publicKey) }
+
+    package func isFor(_ key: PrivateKey) -> Bool {
+        publicKey?.rawRepresentation == key.p384.publicKey.rawRepresentation
+    }
+
+    /// Checks that each certificate was issued by the next one.
+    package static func checkOrder(_ certificates: [SigningCertificate], place: String) throws(SigningKeyError) {
+        for (issued, issuer) in zip(certificates, certificates.dropFirst()) where !issued.isIssued(by: issuer) {
+            throw SigningKeyError(
+                place, kind: .untrusted, expected: "each certificate to be issued by the next one",
+                found: "\(issued.name), which \(issuer.name) did not issue",
+                remedy: "use certificates that were made together")
+        }
+    }
+
+    /// The subject's common name.
+    package var name: String {
+        let commonName = x509.subject.lazy.joined().first { $0.type == .RDNAttributeType.commonName }
+        return commonName.flatMap { String($0.value) } ?? "\(x509.subject)"
+    }
+
+    package var notBefore: Timestamp { Timestamp(x509.notValidBefore) }
+    package var notAfter: Timestamp { Timestamp(x509.notValidAfter) }
+    /// SHA-256 of the DER. Apps pin it if this is a root certificate.
+    package var sha256: RemoteSettingsModel.SHA256Digest? {
+        (try? x509.serializeAsPEM().derBytes).flatMap { RemoteSettingsModel.SHA256Digest(SHA256.hash(data: $0)) }
+    }
+
+    package var isAuthority: Bool {
+        if case .isCertificateAuthority = try? x509.extensions.basicConstraints { true } else { false }
+    }
+
+    package var role: CertificateRole {
+        isAuthority ? isIssued(by: self) ? .root : .intermediate : .signer
+    }
+
+    package var dnsNames: [String] {
+        let names = (try? x509.extensions.subjectAlternativeNames).flatMap(\.self) ?? SubjectAlternativeNames()
+        return names.compactMap { if case .dnsName(let name) = $0 { name } else { nil } }
+    }
+
+    package func pem() throws -> String { try x509.serializeAsPEM().pemString + "\n" }
+}
+
+extension SigningCertificate {
+    /// Whether `issuer` has the name that this certificate gives for its issuer, and the key that signed this
+    /// certificate.
+    package func isIssued(by issuer: SigningCertificate) -> Bool {
+        x509.issuer == issuer.x509.subject && issuer.x509.publicKey.isValidSignature(x509.signature, for: x509)
+    }
+}
+
+/// A root or intermediate certificate with its key, which issues other certificates. No I/O, no clock.
+///
+/// The certificates have the profile that content signatures ask for: the keys are P-384, and code signing is the only
+/// purpose.
+package struct CertificateAuthority: Sendable {
+    /// This authority's own certificate, then its issuers. The root is last.
+    package let certificates: [SigningCertificate]
+    package let key: PrivateKey
+
+    package var certificate: SigningCertificate { certificates[0] }
+
+    /// SHA-256 of the root's DER, which clients pin.
+    package var root: RemoteSettingsModel.SHA256Digest? { certificates.last?.sha256 }
+
+    /// Makes a root certificate.
+    ///
+    /// - Parameters:
+    ///   - key: the root's key.
+    ///   - days: how long the certificate is valid after `now`. Its validity begins a day before `now`.
+    /// - Throws: ``SigningKeyError`` if the name cannot be in a certificate.
+    package init(rootNamed name: String, key: PrivateKey, days: Int, now: Timestamp) throws {
+        try CertificateRole.root.check(name, place: "the name")
+        let subject = try DistinguishedName { CommonName(name) }
+        let root = try Self.certificate(
+            subject, .init(key.p384.publicKey), issuer: nil, key, from: now.advanced(by: .seconds(-86_400)),
+            until: now.adding(days: days), Self.authorityExtensions(maxPathLength: nil))
+        certificates = [root]
+        self.key = key
+    }
+
+    /// - Parameter certificates: the authority's own certificate, then its issuers.
+    /// - Throws: ``SigningKeyError`` if the first certificate is not the key's, or if it cannot issue others.
+    package init(key: PrivateKey, certificates: [SigningCertificate], place: String) throws(SigningKeyError) {
+        guard let own = certificates.first, own.isFor(key) else {
+            throw SigningKeyError(
+                place, kind: .untrusted, expected: "the certificate of its key", found: "one of another key",
+                remedy: "put back the key and the certificate that were made together")
+        }
+        guard own.isAuthority else {
+            throw SigningKeyError(
+                place, kind: .untrusted, expected: "a certificate that may issue others",
+                found: "\(own.name), which may not",
+                remedy: "use the directory that has the root's or the intermediate certificate's key")
+        }
+        try SigningCertificate.checkOrder(certificates, place: place)
+        self.certificates = certificates
+        self.key = key
+    }
+
+    /// Issues an intermediate certificate.
+    ///
+    /// - Parameters:
+    ///   - days: how long the certificate is valid after `now`. It ends with this authority's own certificate at the
+    ///     latest.
+    /// - Returns: an authority that has the new certificate and, after it, this authority's certificates.
+    package func issueIntermediate(
+        named name: String, key: PrivateKey, days: Int, now: Timestamp
+    ) throws -> CertificateAuthority {
+        let certificate = try intermediate(named: name, for: key.publicKey, days: days, now: now)
+        return try CertificateAuthority(key: key, certificates: [certificate] + certificates, place: name)
+    }
+
+    private func intermediate(
+        named name: String, for key: PublicKey, days: Int, now: Timestamp
+    ) throws -> SigningCertificate {
+        try CertificateRole.intermediate.check(name, place: "the name")
+        return try issue(
+            DistinguishedName { CommonName(name) }, .init(key.p384), from: now.advanced(by: .seconds(-86_400)),
+            until: now.adding(days: days), at: now, Self.authorityExtensions(maxPathLength: 0))
+    }
+
+    /// Issues a signing certificate and returns a signer that uses it.
+    ///
+    /// - Parameters:
+    ///   - from: when its validity begins; `nil` for a day before `now`.
+    ///   - days: how long it is valid after `now`. It ends with this authority's own certificate at the latest.
+    package func issueSigner(
+        _ name: SignerName = .remoteSettings, key: PrivateKey = PrivateKey(), from: Timestamp? = nil, days: Int = 70,
+        now: Timestamp
+    ) throws -> ContentSigner {
+        let chain = try issueSigner(name, for: key.publicKey, from: from, days: days, now: now)
+        return try ContentSigner(key: key, chain: Self.pem(chain), place: name.dnsName)
+    }
+
+    /// Issues a signing certificate for a key.
+    ///
+    /// - Returns: the certificate, then its issuers. The root is last.
+    package func issueSigner(
+        _ name: SignerName, for key: PublicKey, from: Timestamp? = nil, days: Int, now: Timestamp
+    ) throws -> [SigningCertificate] {
+        try CertificateRole.signer.check(name.dnsName, place: "the name")
+        var extensions = Certificate.Extensions()
+        try extensions.append(.init(try ExtendedKeyUsage([.codeSigning]), critical: true))
+        try extensions.append(.init(KeyUsage(digitalSignature: true), critical: true))
+        try extensions.append(.init(SubjectAlternativeNames([.dnsName(name.dnsName)]), critical: false))
+        let certificate = try issue(
+            DistinguishedName { CommonName(name.dnsName) }, .init(key.p384),
+            from: from ?? now.advanced(by: .seconds(-86_400)),
+            until: now.adding(days: days), at: now, extensions)
+        return [certificate] + certificates
+    }
+
+    /// Issues a cross-certificate. It has the name, the key and the constraints of another root, and this root signs
+    /// it.
+    ///
+    /// - Parameters:
+    ///   - days: how long it is valid after `now`; `nil` for as long as both roots are valid. It never outlives either
+    ///     root.
+    ///   - place: where the other root is from, for the error.
+    /// - Throws: ``SigningKeyError`` if the other root is this root, is not valid at `now`, or has a critical extension
+    ///   that this package does not know.
+    package func crossSign(
+        _ root: SigningCertificate, days: Int?, place: String, now: Timestamp
+    ) throws -> SigningCertificate {
+        let constraints: [ASN1ObjectIdentifier] = [
+            .X509ExtensionID.basicConstraints, .X509ExtensionID.keyUsage, .X509ExtensionID.extendedKeyUsage,
+            .X509ExtensionID.nameConstraints,
+        ]
+        let unknown = root.x509.extensions.first { $0.critical && !constraints.contains($0.oid) }
+        guard unknown == nil, !root.standsFor(certificate), root.notBefore <= now, now < root.notAfter else {
+            throw SigningKeyError(
+                place, kind: .untrusted, expected: "another root than this one, valid now, which apps understand",
+                found: unknown.map { "the critical extension \($0.oid)" }
+                    ?? "\(VisibleText.escape(root.name)), from \(root.notBefore.rfc3339) to \(root.notAfter.rfc3339)",
+                remedy: "make the new root with: rsdump keys create")
+        }
+        let known = root.x509.extensions.filter { constraints.contains($0.oid) }
+        return try issue(
+            root.x509.subject, root.x509.publicKey, from: max(now.advanced(by: .seconds(-86_400)), root.notBefore),
+            until: min(days.map { now.adding(days: $0) } ?? root.notAfter, root.notAfter), at: now,
+            Certificate.Extensions(known))
+    }
+
+    /// Issues the certificate that a request asks for.
+    ///
+    /// - Returns: the certificate and then its issuers, as PEM.
+    /// - Throws: ``SigningKeyError`` if the request is not signed by its own key, or if that key is not a P-384 key.
+    package func issue(
+        _ request: CertificateRequest, as role: CertificateRole, named name: String, days: Int, now: Timestamp
+    ) throws -> Bytes {
+        let key = try request.verifiedKey()
+        return try Self.pem(
+            role == .signer
+                ? issueSigner(SignerName(name), for: key, days: days, now: now)
+                : [intermediate(named: name, for: key, days: days, now: now)] + certificates)
+    }
+
+    package static func pem(_ certificates: [SigningCertificate]) throws -> Bytes {
+        Bytes(utf8: try certificates.map { try $0.pem() }.joined())
+    }
+
+    private func issue(
+        _ subject: DistinguishedName, _ publicKey: Certificate.PublicKey, from: Timestamp, until: Timestamp,
+        at now: Timestamp, _ extensions: Certificate.Extensions
+    ) throws -> SigningCertificate {
+        // If the clock is wrong by years, no client would accept the certificate.
+        for issuer in certificates where now < issuer.notBefore || now >= issuer.notAfter {
+            throw SigningKeyError(
+                issuer.name,
+                expected:
+                    "a clock between \(issuer.notBefore.rfc3339) and \(issuer.notAfter.rfc3339), when it is valid",
+                found: now.rfc3339, remedy: "correct this machine's clock, or renew that certificate first")
+        }
+        return try Self.certificate(
+            subject, publicKey, issuer: certificate.x509, key, from: from, until: min(until, certificate.notAfter),
+            extensions)
+    }
+
+    /// - Parameter issuer: `nil` if the certificate signs itself.
+    private static func certificate(
+        _ subject: DistinguishedName, _ publicKey: Certificate.PublicKey, issuer: Certificate?, _ issuerKey: PrivateKey,
+        from: Timestamp, until: Timestamp, _ extensions: Certificate.Extensions
+    ) throws -> SigningCertificate {
+        var extensions = extensions
+        // If two roots have one name, OpenSSL tells them apart by these (RFC 5280, sections 4.2.1.1 and 4.2.1.2).
+        try extensions.append(.init(SubjectKeyIdentifier(hash: publicKey), critical: false))
+        if let issuer {
+            let own = try issuer.extensions.subjectKeyIdentifier ?? SubjectKeyIdentifier(hash: issuer.publicKey)
+            try extensions.append(.init(AuthorityKeyIdentifier(keyIdentifier: own.keyIdentifier), critical: false))
+        }
+        return SigningCertificate(
+            x509: try Certificate(
+                version: .v3, serialNumber: .init(), publicKey: publicKey, notValidBefore: from.date,
+                notValidAfter: until.date, issuer: issuer?.subject ?? subject, subject: subject,
+                extensions: extensions, issuerPrivateKey: .init(issuerKey.p384)))
+    }
+
+    private static func authorityExtensions(maxPathLength: Int?) throws -> Certificate.Extensions {
+        var extensions = Certificate.Extensions()
+        try extensions.append(.init(try ExtendedKeyUsage([.codeSigning]), critical: true))
+        try extensions.append(
+            .init(BasicConstraints.isCertificateAuthority(maxPathLength: maxPathLength), critical: true))
+        try extensions.append(.init(KeyUsage(keyCertSign: true, cRLSign: true), critical: true))
+        return extensions
+    }
+}
+
+extension Timestamp {
+    /// A date before 1970 becomes 1970.
+    fileprivate init(_ date: Date) {
+        self.init(milliseconds: UInt64(clamping: Int64(date.timeIntervalSince1970)) * 1000)
+    }
+
+    /// The timestamp in whole seconds, as certificates have them.
+    fileprivate var date: Date { Date(timeIntervalSince1970: Double(seconds)) }
+
+    fileprivate func adding(days: Int) -> Timestamp { advanced(by: .seconds(days.saturatingDays)) }
+}
+
+extension Int {
+    /// The seconds of so many days. The number of days is clamped to a century, forward or backward.
+    fileprivate var saturatingDays: Int { Swift.max(-36_525, Swift.min(self, 36_525)) * 86_400 }
+}
+
+extension SigningCertificate {
+    /// Whether this certificate has the name and the key of the other one.
+    package func standsFor(_ other: SigningCertificate) -> Bool {
+        x509.subject == other.x509.subject && x509.publicKey == other.x509.publicKey
+    }
+}

@@ -1,0 +1,118 @@
+import Crypto
+import RemoteSettingsModel
+import SnapshotTrust
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What signs payloads under one signing certificate, as a Remote Settings server's signer does.
+///
+/// A signature is made with P-384 and SHA-384 over `Content-Signature:`, a zero byte and the payload. Its text is r and
+/// s in base64url.
+package protocol PayloadSigner: Sendable {
+    var chains: SignerChains { get }
+
+    /// Signs a payload.
+    ///
+    /// - Returns: the signature in base64url.
+    func signature(over payload: Bytes) async throws -> String
+}
+
+extension PayloadSigner {
+    /// The first DNS name of the signing certificate.
+    package var name: SignerName { chains.name }
+    /// The signing certificate, the intermediate one and the root, as PEM.
+    package var chain: Bytes { chains.chain }
+    /// The same chain over cross-certificates, as PEM. Each one ends at an older root.
+    package var olderChains: [Bytes] { chains.older }
+}
+
+/// Signs payloads with a key in memory. No I/O.
+package struct ContentSigner: PayloadSigner {
+    package let chains: SignerChains
+    private let key: PrivateKey
+
+    /// - Throws: ``SigningKeyError`` if the signing certificate is not the key's.
+    package init(key: PrivateKey, chains: SignerChains) throws(SigningKeyError) {
+        guard chains.key.rawRepresentation == key.publicKey.p384.rawRepresentation else {
+            throw SigningKeyError(
+                chains.place, kind: .untrusted, expected: "a certificate of the signing key",
+                found: "one of another key",
+                remedy: "use the key and the chain that were made together; rsdump keys status DIR shows what DIR has")
+        }
+        self.chains = chains
+        self.key = key
+    }
+
+    /// - Parameters:
+    ///   - chain: PEM. The signing certificate is first and the root is last.
+    ///   - place: where the chain comes from, for the error.
+    /// - Throws: ``SigningKeyError`` if the first certificate is not the key's, or if it is not a signing certificate.
+    ///   Whether the chain is valid and trusted is not checked.
+    package init(key: PrivateKey, chain: Bytes, place: String) throws(SigningKeyError) {
+        try self.init(key: key, chains: SignerChains(chain, place: place))
+    }
+
+    /// Signs a payload.
+    ///
+    /// - Returns: the signature in base64url.
+    /// - Throws: the error of the system's cryptography.
+    package func signature(over payload: Bytes) throws -> String {
+        var hash = SHA384()
+        hash.update(data: contentSignaturePrefix)
+        unsafe payload.withUnsafeBytes { unsafe hash.update(bufferPointer: $0) }
+        return try key.p384.signature(for: hash.finalize()).base64URL
+    }
+}
+
+/// Signs payloads with a key that this process never sees.
+package struct ExternalSigner: PayloadSigner {
+    /// Has a message signed with P-384 over its SHA-384.
+    ///
+    /// It returns the signature as r and s, 48 bytes each (IEEE P1363, as PKCS#11 has it), or as DER (RFC 3279, as
+    /// OpenSSL has it).
+    package typealias Sign = @Sendable (_ message: Bytes) async throws -> Bytes
+
+    package let chains: SignerChains
+    private let sign: Sign
+
+    package init(chains: SignerChains, _ sign: @escaping Sign) {
+        self.chains = chains
+        self.sign = sign
+    }
+
+    /// - Throws: what signs throws, or ``SigningKeyError`` if the result is not a signature by the key of the signing
+    ///   certificate.
+    package func signature(over payload: Bytes) async throws -> String {
+        let message = contentSignaturePrefix + payload.array
+        let made = try await sign(Bytes(message)).array
+        let digest = SHA384.hash(data: message)
+        let readings = [
+            try? P384.Signing.ECDSASignature(rawRepresentation: made),
+            try? P384.Signing.ECDSASignature(derRepresentation: made),
+        ].compactMap(\.self)
+        guard let valid = readings.first(where: { chains.key.isValidSignature($0, for: digest) }) else {
+            throw SigningKeyError(
+                chains.place, kind: .untrusted,
+                expected: "a signature by the key of its first certificate, over the SHA-384 of the message, as DER or "
+                    + "as the 96 bytes of r and s",
+                found: readings.isEmpty ? "\(Counted.text(made.count, "byte")) of another form" : "another signature",
+                remedy:
+                    "check which key and which hash the signer uses; a certificate for its key is issued by: rsdump "
+                    + "keys renew DIR --signer-public-key FILE")
+        }
+        return valid.base64URL
+    }
+}
+
+private let contentSignaturePrefix = Array("Content-Signature:\0".utf8)
+
+extension P384.Signing.ECDSASignature {
+    /// The text of a content signature.
+    fileprivate var base64URL: String {
+        String(rawRepresentation.base64EncodedString().map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 })
+    }
+}

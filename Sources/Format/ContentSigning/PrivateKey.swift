@@ -1,0 +1,113 @@
+import Crypto
+import RemoteSettingsModel
+
+/// A P-384 private key and its PEM text. Content signatures and their certificates are made with it.
+///
+/// No description of it shows the key.
+package struct PrivateKey: Sendable, CustomStringConvertible {
+    let p384: P384.Signing.PrivateKey
+
+    /// Makes a new key from the system's source of randomness.
+    package init() {
+        p384 = P384.Signing.PrivateKey()
+    }
+
+    /// Reads a PEM text: `PRIVATE KEY` (PKCS#8) or `EC PRIVATE KEY` (SEC 1), not encrypted. No I/O.
+    ///
+    /// Text around the key is ignored, because `openssl ecparam` writes parameters before it. A line feed may be
+    /// written as `\n`, because some variables hold only one line.
+    ///
+    /// - Parameter place: the file or the variable, for the error.
+    /// - Throws: ``SigningKeyError``, which says what the text is instead.
+    package init(pem: Bytes, place: String) throws(SigningKeyError) {
+        func refused(_ found: String) -> SigningKeyError {
+            SigningKeyError(
+                place, expected: "a P-384 private key as PEM, not encrypted", found: found,
+                remedy: "make one with: rsdump keys create DIR")
+        }
+        let text = PEMText.normalized(pem)
+        guard !text.contains("ENCRYPTED") else {
+            throw refused("an encrypted one; decrypt it with: openssl pkcs8 -in FILE -out FILE")
+        }
+        let blocks = PEMText.blocks(text).filter { $0.hasPrefix("-----BEGIN") && $0.contains("PRIVATE KEY-----") }
+        guard let block = blocks.first else {
+            throw refused(
+                text.contains("BEGIN CERTIFICATE") ? "a certificate" : text.isEmpty ? "no text" : "no private key in it"
+            )
+        }
+        guard blocks.count == 1 else { throw refused("\(blocks.count) private keys") }
+        do {
+            p384 = try P384.Signing.PrivateKey(pemRepresentation: block)
+        } catch {
+            throw refused("a key of another curve or kind, or a damaged one")
+        }
+    }
+
+    /// The key as `PRIVATE KEY` (PKCS#8), with a line feed at the end.
+    package var pem: Bytes { Bytes(utf8: p384.pemRepresentation + "\n") }
+
+    package var publicKey: PublicKey { PublicKey(p384: p384.publicKey) }
+
+    package func isSame(as other: PrivateKey) -> Bool {
+        p384.publicKey.rawRepresentation == other.p384.publicKey.rawRepresentation
+    }
+
+    package var description: String { "a P-384 private key" }
+}
+
+/// A P-384 public key and its PEM text. Its private key may be where nobody can read it, such as in hardware.
+package struct PublicKey: Sendable {
+    let p384: P384.Signing.PublicKey
+
+    package init(p384: P384.Signing.PublicKey) {
+        self.p384 = p384
+    }
+
+    /// Reads a PEM text `PUBLIC KEY` (RFC 5280, SubjectPublicKeyInfo). No I/O.
+    ///
+    /// - Parameter place: the file, for the error.
+    /// - Throws: ``SigningKeyError``, which says what the text is instead.
+    package init(pem: Bytes, place: String) throws(SigningKeyError) {
+        func refused(_ found: String) -> SigningKeyError {
+            SigningKeyError(
+                place, expected: "a P-384 public key as PEM", found: found,
+                remedy: "name the public key's file; openssl pkey -pubin -inform DER -in FILE converts it to PEM")
+        }
+        let text = PEMText.normalized(pem)
+        guard !text.contains("PRIVATE KEY-----") else { throw refused("a private key") }
+        let blocks = PEMText.blocks(text).filter { $0.hasPrefix("-----BEGIN PUBLIC KEY-----") }
+        guard blocks.count == 1 else {
+            throw refused(blocks.isEmpty ? "no public key in it" : "\(blocks.count) public keys")
+        }
+        do {
+            p384 = try P384.Signing.PublicKey(pemRepresentation: blocks[0])
+        } catch {
+            throw refused("a key of another curve or kind, or a damaged one")
+        }
+    }
+}
+
+/// Reads PEM texts from files and environment variables.
+enum PEMText {
+    /// The text with line feeds only. A backslash and an n become a line feed too.
+    static func normalized(_ text: Bytes) -> String {
+        // The text is filtered by scalars, because a carriage return and a line feed are one character.
+        String(String.UnicodeScalarView(text.text.unicodeScalars.filter { $0 != "\r" }))
+            .replacing("\\n", with: "\n").replacing("\\r", with: "")
+    }
+
+    /// Each block with its first and last line. The text between blocks is left out.
+    static func blocks(_ text: String) -> [String] {
+        var blocks: [String] = []
+        var block: [Substring]?
+        for line in text.split(separator: "\n") {
+            if line.hasPrefix("-----BEGIN ") { block = [] }
+            block?.append(line)
+            if line.hasPrefix("-----END "), let lines = block {
+                blocks.append(lines.joined(separator: "\n") + "\n")
+                block = nil
+            }
+        }
+        return blocks
+    }
+}

@@ -1,0 +1,35 @@
+import Crypto
+import RemoteSettingsModel
+import SnapshotTrust
+
+/// A signing certificate with its issuers, and the same chain up to each older root. They are public.
+package struct SignerChains: Sendable {
+    package let name: SignerName
+    package let chain: Bytes
+    package let older: [Bytes]
+    package let key: P384.Signing.PublicKey
+    package let place: String
+
+    /// - Parameters:
+    ///   - chain: PEM. The signing certificate is first and the root is last.
+    ///   - older: the same chain up to each older root.
+    ///   - place: where the chain comes from, for errors.
+    /// - Throws: ``SigningKeyError`` if the first certificate is not a signing certificate. Whether the chains are
+    ///   valid and trusted is not checked.
+    package init(_ chain: Bytes, older: [Bytes] = [], place: String) throws(SigningKeyError) {
+        let text = PEMText.normalized(chain)
+        let leaf = try SigningCertificate.first(of: text, place: place)
+        guard let name = leaf.dnsNames.first, let key = leaf.publicKey else {
+            throw SigningKeyError(
+                place, kind: .untrusted, expected: "a signing certificate with a DNS name and a P-384 key",
+                found: leaf.dnsNames.isEmpty ? "no DNS name" : "another kind of key",
+                remedy: "let its issuer issue it with: rsdump keys issue")
+        }
+        self.name = SignerName(name)
+        // Only certificates are kept. A chain is public, and somebody may have put a key beside it.
+        self.chain = Bytes(utf8: PEMText.blocks(text).filter { $0.contains("BEGIN CERTIFICATE-") }.joined())
+        self.older = older
+        self.key = key
+        self.place = place
+    }
+}

@@ -1,0 +1,162 @@
+import RemoteSettingsModel
+import SnapshotTrust
+
+extension ConfigurationReader {
+    /// Reads `pin: TIMESTAMP`, or a mapping of `at`, `reason` and `until`.
+    func pin(_ node: YAMLNode) throws(ConfigurationError) -> Pin {
+        guard case .mapping(let mapping) = node.content else { return Pin(at: try timestamp(node)) }
+        var at: Timestamp?
+        var pin = Pin(at: Timestamp(milliseconds: 0))
+        for (key, value) in mapping {
+            switch key.string {
+            case "at": at = try timestamp(value)
+            case "reason":
+                let reason = try string(value, "reason")
+                guard Pin.isReason(reason) else {
+                    throw error(value, "reason is not one line of at most 500 characters", remedy: "shorten it")
+                }
+                pin.reason = reason
+            case "until":
+                guard case .scalar(let scalar) = value.content, let date = Pin.date(scalar.string) else {
+                    throw error(value, "until is \(shown(value))", remedy: "write a date, such as 2026-12-31")
+                }
+                pin.until = date
+            default: throw unknown(key, ["at", "reason", "until"])
+            }
+        }
+        guard let at else {
+            throw error(node, "the pin has no timestamp", remedy: "write at: and the collection's timestamp")
+        }
+        pin.at = at
+        return pin
+    }
+
+    private func timestamp(_ node: YAMLNode) throws(ConfigurationError) -> Timestamp {
+        guard case .scalar(let scalar) = node.content, scalar.string.count <= 18,
+            let timestamp = Timestamp(scalar.string),
+            timestamp.milliseconds > 0
+        else {
+            throw error(
+                node, "a pin at \(shown(node))",
+                remedy:
+                    "write the collection's timestamp in milliseconds; rsdump pin BUCKET/COLLECTION --at DATE finds it")
+        }
+        return timestamp
+    }
+}
+
+extension ConfigurationReader {
+    /// Reads a mapping of `origin`, `expires-after` and `max-age`.
+    ///
+    /// - Returns: `nil` for the word `off`.
+    func release(_ node: YAMLNode) throws(ConfigurationError) -> DumpsConfiguration.Release? {
+        if case .scalar(let scalar) = node.content, scalar.string == "off" { return nil }
+        var origin: OriginName?
+        var expiresAfter: Duration?
+        var maxAge: Duration?
+        for (key, value) in try mapping(node, "release") {
+            switch key.string {
+            case "origin":
+                origin = OriginName(try string(value, "origin"))
+                if origin == nil {
+                    throw error(value, "origin is \(shown(value))", remedy: "write a name: \(OriginName.rule)")
+                }
+            case "expires-after":
+                expiresAfter = try age(value, "expires-after", "how long a confirmation lasts")
+            case "max-age": maxAge = try age(value, "max-age", "how old the last confirmation may be")
+            default: throw unknown(key, ["origin", "expires-after", "max-age"])
+            }
+        }
+        guard let origin else {
+            throw error(node, "the release has no origin", remedy: "write origin: and the name of the origin")
+        }
+        var release = DumpsConfiguration.Release(origin: origin)
+        if let expiresAfter { release.expiresAfter = expiresAfter }
+        release.maxAge = maxAge
+        return release
+    }
+
+    private func age(_ node: YAMLNode, _ name: String, _ meaning: String) throws(ConfigurationError) -> Duration {
+        guard let age = Duration(age: try string(node, name)), .seconds(3600)...Catalogue.longestConfirmation ~= age
+        else {
+            throw error(
+                node, "\(name) is \(shown(node))", remedy: "write \(meaning), from 1h to 366d, such as 7d")
+        }
+        return age
+    }
+}
+
+extension Duration {
+    /// Reads a duration as people write it: a whole number of at most 6 digits, and `d`, `h` or `m` for days, hours or
+    /// minutes.
+    package init?(age text: String) {
+        let factors: [Character: Int] = ["d": 86_400, "h": 3600, "m": 60]
+        guard let unit = text.last, let factor = factors[unit], text.utf8.count <= 7, let count = Int(text.dropLast()),
+            count >= 0
+        else { return nil }
+        self = .seconds(count * factor)
+    }
+}
+
+extension ConfigurationReader {
+    /// Reads a mapping of `bundle` and `attachment`, and also of `total` if `isOfAll` is set.
+    func budget(_ node: YAMLNode, isOfAll: Bool) throws(ConfigurationError) -> (budget: Budget, total: UInt64?) {
+        let known = isOfAll ? ["bundle", "attachment", "total"] : ["bundle", "attachment"]
+        var budget = Budget()
+        var total: UInt64?
+        for (key, value) in try mapping(node, "budget") {
+            switch key.string {
+            case "bundle": budget.bundle = try size(value, "bundle")
+            case "attachment": budget.attachment = try size(value, "attachment")
+            case "total" where isOfAll: total = try size(value, "total")
+            default: throw unknown(key, known)
+            }
+        }
+        return (budget, total)
+    }
+}
+
+extension ConfigurationReader {
+    /// Reads a mapping of names to URLs, or to mappings of `url`, `format`, `topic` and `headers-from-env`.
+    func notificationTargets(_ node: YAMLNode) throws(ConfigurationError) -> [String: NotificationTarget] {
+        var targets: [String: NotificationTarget] = [:]
+        for (key, value) in try mapping(node, "notify") {
+            let name = try string(key, "the target's name")
+            guard !name.contains(":"), !name.contains("/") else {
+                throw error(key, "the target's name is \(shown(key))", remedy: "write a name without : and /")
+            }
+            targets[name] = try notificationTarget(value, name)
+        }
+        return targets
+    }
+
+    private func notificationTarget(_ node: YAMLNode, _ name: String) throws(ConfigurationError) -> NotificationTarget {
+        var url: String?
+        var format = NotificationTarget.Format.event
+        var topic: String?
+        var headersVariable: String?
+        if case .mapping(let mapping) = node.content {
+            for (key, value) in mapping {
+                switch key.string {
+                case "url": url = try string(value, "url")
+                case "format":
+                    guard let known = NotificationTarget.Format(rawValue: value.string ?? "") else {
+                        throw error(value, "format is \(shown(value))", remedy: "write event, fcm or apns")
+                    }
+                    format = known
+                case "topic": topic = try string(value, "topic")
+                case "headers-from-env": headersVariable = try string(value, "headers-from-env")
+                default: throw unknown(key, ["url", "format", "topic", "headers-from-env"])
+                }
+            }
+        } else {
+            url = try string(node, name)
+        }
+        guard let url else { throw error(node, "\(name) has no url", remedy: "write url: and where to post to") }
+        do {
+            return try NotificationTarget(url: url, format: format, topic: topic, headersVariable: headersVariable)
+        } catch {
+            throw self.error(node, "\(name): \(error)", remedy: "correct the target")
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import RemoteSettingsModel
+import SnapshotTrust
+
+/// The contents of `dumps.yaml`: the collections, their server and what is trusted.
+package struct DumpsConfiguration: Hashable, Sendable {
+    /// The only version of `dumps.yaml`.
+    package static let version = 1
+
+    /// The section `trust:`. It does not contain the roots of a named server: `SnapshotTrust.TrustPolicy` has them.
+    package struct Trust: Hashable, Sendable {
+        /// The SHA-256 of each trusted root certificate; empty for the roots of the named server (`prod`, `stage`,
+        /// `dev`).
+        package var roots: [SHA256Digest] = []
+        /// The name in the leaf certificate; `nil` for the name that Mozilla uses for the bucket.
+        package var signer: String?
+        /// Whether a collection without any signature is accepted. Its bundle and its lock entry then say `unsigned`.
+        package var acceptsUnsigned = false
+
+        package init() {}
+    }
+
+    /// The section `release:`. The directory then holds the states of one release of this origin.
+    package struct Release: Hashable, Sendable {
+        package var origin: OriginName
+        /// How long a confirmation lasts. Only a publisher uses this.
+        package var expiresAfter = Duration.seconds(7 * 86_400)
+        /// The largest age of the last confirmation; `nil` if the confirmation itself says how long it lasts.
+        package var maxAge: Duration?
+
+        package init(origin: OriginName) {
+            self.origin = origin
+        }
+
+        /// Since when a release counts as unconfirmed; `nil` if it is confirmed.
+        ///
+        /// - Parameter limit: a stricter age limit than ``maxAge``, such as that of a command; `nil` for none.
+        package func unconfirmedSince(
+            _ release: VerifiedCatalogue, at now: Timestamp, limit: Duration? = nil
+        ) -> Timestamp? {
+            let confirmed = release.catalogue.confirmed
+            let end = maxAge.map(confirmed.advanced(by:)) ?? release.confirmedUntil
+            let since = min(end, limit.map(confirmed.advanced(by:)) ?? end)
+            return now > since ? since : nil
+        }
+    }
+
+    /// One collection's settings.
+    package struct Collection: Hashable, Sendable {
+        package let id: CollectionID
+        package var attachments: AttachmentRule
+        /// The state at which the collection stays; `nil` if it follows the server.
+        package var pin: Pin?
+        package var budget = Budget()
+
+        package init(id: CollectionID, attachments: AttachmentRule) {
+            self.id = id
+            self.attachments = attachments
+        }
+    }
+
+    /// `prod`, `stage`, `dev`, or a base URL.
+    package var server = "prod"
+    /// Whether the server may use plain HTTP although it is not on this machine.
+    package var allowsPlainHTTP = false
+    package var trust = Trust()
+    /// The release; `nil` if the directory's collections are independent of each other.
+    package var release: Release?
+    /// The rule for collections that have none of their own.
+    package var attachments = AttachmentRule()
+    /// The budget for collections that have none of their own.
+    package var budget = Budget()
+    /// The most bytes that all bundles together may have; `nil` for no limit.
+    package var totalBudget: UInt64?
+    /// The targets to which `--notify NAME` posts update events, by name.
+    package var notificationTargets: [String: NotificationTarget] = [:]
+    /// The collections that the file names, sorted by id.
+    package var collections: [Collection] = []
+
+    package init() {}
+
+    /// The collections that the directory holds, sorted by id.
+    ///
+    /// They are those that the file names. With ``release``, the catalogue belongs to them even if the file does not
+    /// name it.
+    package var held: [Collection] {
+        guard release != nil, !collections.contains(where: { $0.id == Catalogue.collection }) else {
+            return collections
+        }
+        return (collections + [settings(of: Catalogue.collection)]).sorted { $0.id < $1.id }
+    }
+
+    /// A collection's own settings, or the defaults if the file does not name it.
+    package func settings(of id: CollectionID) -> Collection {
+        if let own = collections.first(where: { $0.id == id }) { return own }
+        var settings = Collection(id: id, attachments: attachments)
+        settings.budget = budget
+        return settings
+    }
+}

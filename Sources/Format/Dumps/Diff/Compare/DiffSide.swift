@@ -1,0 +1,221 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// One side of a comparison, opened: its collections, and how to read each of them.
+package struct DiffSide: Sendable {
+    /// The place that a side comes from.
+    package enum Place: Hashable, Sendable, CustomStringConvertible {
+        /// A bundle (`.zip`) or a dumps directory.
+        case path(String)
+        /// In a commit: the dumps directory, or the directory or bundle at a path.
+        case git(revision: String, path: String?)
+        /// The server's present state.
+        case server
+        /// The state that publishing the sources in this directory would make.
+        case sources(String)
+
+        /// - Parameter text: `server`, `git:REV`, `git:REV:PATH`, `sources:DIR` or a path.
+        /// - Returns: `nil` if the text is empty, or if the revision or path after a colon is missing.
+        package init?(_ text: String) {
+            if text.hasPrefix("sources:") {
+                guard text.utf8.count > 8 else { return nil }
+                self = .sources(String(text.dropFirst(8)))
+                return
+            }
+            guard text.hasPrefix("git:") else {
+                guard !text.isEmpty else { return nil }
+                self = text == "server" ? .server : .path(text)
+                return
+            }
+            let parts = text.dropFirst(4).split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let revision = parts.first, parts.allSatisfy({ !$0.isEmpty }) else { return nil }
+            self = .git(revision: String(revision), path: parts.count == 2 ? String(parts[1]) : nil)
+        }
+
+        /// The text that ``init(_:)`` reads.
+        package var description: String {
+            switch self {
+            case .path(let path): path
+            case .git(let revision, nil): "git:\(revision)"
+            case .git(let revision, let path?): "git:\(revision):\(path)"
+            case .server: "server"
+            case .sources(let path): "sources:\(path)"
+            }
+        }
+    }
+
+    private enum Source {
+        case bundle(BundleReader)
+        case directory(DumpsDirectory, LockFile)
+        case revision(GitRepository, GitRepository.Revision, LockFile)
+        case states([CollectionID: ComparedSnapshot])
+    }
+
+    private let source: Source
+    /// Notes about this side for the reader of the comparison, one line each.
+    package let notes: [String]
+
+    /// The only collection, if the side is a bundle.
+    var onlyCollection: CollectionID? {
+        if case .bundle(let bundle) = source { bundle.head.collection } else { nil }
+    }
+
+    package var collections: Set<CollectionID> {
+        switch source {
+        case .bundle(let bundle): [bundle.head.collection]
+        case .directory(_, let lock), .revision(_, _, let lock): Set(lock.collections.keys)
+        case .states(let states): Set(states.keys)
+        }
+    }
+
+    /// Opens a bundle or a dumps directory. Does I/O.
+    ///
+    /// - Throws: ``DiffError`` if the path is neither; `BundleError` or `FileError`.
+    package init(path: String) throws {
+        notes = []
+        guard try FileStore.isDirectory(path) else {
+            guard try FileStore.exists(path) else { throw DiffError.nothing(path: path) }
+            source = .bundle(try BundleReader(path: path, limits: Limits()))
+            return
+        }
+        let directory = DumpsDirectory(path)
+        let lock = try directory.lockFile(limits: Limits())
+        guard try !lock.collections.isEmpty || directory.configurationText() != nil else {
+            throw DiffError.noDumps(path: path)
+        }
+        source = .directory(directory, lock)
+    }
+
+    /// Opens a dumps directory or a bundle in a commit, by its path in the work tree. Runs git.
+    ///
+    /// - Throws: `HistoryError`, ``DiffError`` if the commit has no such bundle, or `BundleError`.
+    package init(revision name: String, path: String) async throws {
+        if path.hasSuffix(".zip") {
+            let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+            let folder = parts.count == 1 ? "." : parts.dropLast().joined(separator: "/")
+            let repository = try await GitRepository(containing: folder.isEmpty ? "/" : folder)
+            let revision = try await repository.revision(name)
+            guard let bytes = try await repository.file(String(parts[parts.count - 1]), at: revision) else {
+                throw DiffError.noBundle(revision: name, path: path)
+            }
+            source = .bundle(try BundleReader(bytes: bytes, name: "git:\(name):\(path)", limits: Limits()))
+            notes = []
+            return
+        }
+        let repository = try await GitRepository(containing: path)
+        let revision = try await repository.revision(name)
+        let lock = try await repository.lock(at: revision)
+        notes = lock == nil ? ["git:\(name) has no \(path)/dumps.lock.json; it counts as empty"] : []
+        source = .revision(repository, revision, lock ?? LockFile())
+    }
+
+    /// - Parameter snapshots: the server's collections, verified.
+    package init(server snapshots: [CollectionID: Snapshot]) {
+        self.init(states: snapshots.mapValues { ComparedSnapshot($0) })
+    }
+
+    /// - Parameter states: the states to compare, from any source.
+    package init(states: [CollectionID: ComparedSnapshot]) {
+        source = .states(states)
+        notes = []
+    }
+
+    /// The state of one collection; `nil` if the side does not have it.
+    ///
+    /// - Throws: `BundleError` or `HistoryError` if the collection cannot be read.
+    func state(of id: CollectionID) async throws -> ComparedSnapshot? {
+        switch source {
+        case .bundle(let bundle): return bundle.head.collection == id ? try ComparedSnapshot(bundle) : nil
+        case .states(let states): return states[id]
+        case .directory(let directory, let lock):
+            guard let entry = lock.collections[id] else { return nil }
+            let bundle = try BundleReader(path: directory.bundlePath(id), limits: Limits())
+            return try ComparedSnapshot(bundle, signer: entry.trust.verdict?.signer)
+        case .revision(let repository, let revision, let lock):
+            guard let entry = lock.collections[id] else { return nil }
+            let name = "git:\(revision.commit.prefix(12)):\(entry.bundle.path)"
+            guard let bytes = try await repository.file(entry.bundle.path, at: revision) else {
+                throw BundleError(
+                    .missing, file: name, expected: "the bundle that this commit's lock names", found: "none")
+            }
+            let bundle = try BundleReader(bytes: bytes, name: name, limits: Limits())
+            return try ComparedSnapshot(bundle, signer: entry.trust.verdict?.signer)
+        }
+    }
+
+    /// Whether both sides have the same bundle, by its hash. `false` if that cannot be told without reading a bundle.
+    func isSameBundle(of id: CollectionID, as other: DiffSide) throws -> Bool {
+        guard let mine = try bundleHash(of: id), let others = try other.bundleHash(of: id) else { return false }
+        return mine == others
+    }
+
+    /// The bundle's SHA-256: from the lock of a commit, or from the file of a directory.
+    ///
+    /// `nil` for any other side, because its bundle would have to be read.
+    private func bundleHash(of id: CollectionID) throws -> SHA256Digest? {
+        switch source {
+        case .revision(_, _, let lock): return lock.collections[id]?.bundle.sha256
+        case .directory(let directory, let lock):
+            guard lock.collections[id] != nil else { return nil }
+            return try directory.bundleHash(id)
+        case .bundle, .states: return nil
+        }
+    }
+}
+
+/// Why two sides cannot be compared.
+package enum DiffError: Error, Hashable, Sendable, CustomStringConvertible {
+    case nothing(path: String)
+    case noDumps(path: String)
+    case noBundle(revision: String, path: String)
+    /// Neither side has these collections. Together the sides have `others` collections.
+    case unknown([CollectionID], old: String, new: String, others: Int)
+
+    package var description: String {
+        switch self {
+        case .nothing(let path):
+            "\(path): expected a bundle or a directory of dumps, found neither; git:REV names a commit's dumps, "
+                + "and server what the server has"
+        case .noDumps(let path):
+            "\(path): expected a directory of dumps, found neither dumps.lock.json nor dumps.yaml in it"
+        case .noBundle(let revision, let path):
+            "git:\(revision): this commit has no \(path); git log -- \(path) shows which commits have it"
+        case .unknown(let names, let old, let new, let others):
+            "\(Counted.list(names)): neither \(old) nor \(new) has it; they have \(Counted.text(others, "other"))"
+        }
+    }
+}
+
+extension DiffReport {
+    /// Compares two sides. Reads bundles, and runs git if a side is a commit.
+    ///
+    /// - Parameter names: the collections to compare; an empty list means all.
+    /// - Throws: ``DiffError`` if neither side has a named collection; `BundleError`, `FileError` or `HistoryError` if
+    ///   one cannot be read.
+    package init(
+        from old: (name: DiffSide.Place, side: DiffSide), to new: (name: DiffSide.Place, side: DiffSide),
+        names: [CollectionID]
+    ) async throws {
+        let (before, after) = (old.side, new.side)
+        if let one = before.onlyCollection, let other = after.onlyCollection, names.isEmpty {
+            // Two bundles are compared whatever their names are: a collection can have a preview in another bucket.
+            let diff = SnapshotDiff(from: try await before.state(of: one), to: try await after.state(of: other))
+            self.init(old: "\(old.name)", new: "\(new.name)", collections: [diff].compactMap(\.self))
+            return
+        }
+        let known = before.collections.union(after.collections)
+        let unknown = names.filter { !known.contains($0) }
+        guard unknown.isEmpty else {
+            throw DiffError.unknown(unknown, old: "\(old.name)", new: "\(new.name)", others: known.count)
+        }
+        let only = [before.onlyCollection, after.onlyCollection].compactMap(\.self)
+        var diffs: [SnapshotDiff] = []
+        for id in names.isEmpty ? only.isEmpty ? known.sorted() : only : names {
+            let isSame = try before.isSameBundle(of: id, as: after)
+            let newer = try await after.state(of: id)
+            let older = isSame ? newer : try await before.state(of: id)
+            if let diff = SnapshotDiff(from: older, to: newer) { diffs.append(diff) }
+        }
+        self.init(old: "\(old.name)", new: "\(new.name)", collections: diffs)
+    }
+}

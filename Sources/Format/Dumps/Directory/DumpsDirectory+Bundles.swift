@@ -1,0 +1,114 @@
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotTrust
+
+extension DumpsDirectory {
+    /// The lock, with the bundles of an interrupted refresh added. Reads files; writes none.
+    ///
+    /// If a bundle's file is the one that its note describes, the note becomes its lock entry.
+    ///
+    /// - Throws: ``FileError`` or `BundleError` if the lock or a note cannot be read.
+    package func recoveredLock(limits: Limits) throws -> (lock: LockFile, recovered: [CollectionID]) {
+        var lock = try lockFile(limits: limits)
+        var recovered: [CollectionID] = []
+        for (id, entry) in try pendingEntries(limits: limits).sorted(by: { $0.key < $1.key })
+        where lock.collections[id] != entry {
+            let path = bundlePath(id)
+            guard try FileStore.size(path) == entry.bundle.size,
+                try FileStore.digest(of: path) == entry.bundle.sha256
+            else { continue }
+            lock.collections[id] = entry
+            recovered.append(id)
+        }
+        if let together = try bundlesNamedTogether(limits: limits), let release = together.release,
+            together.collections.allSatisfy({ lock.collections[$0.key] == $0.value })
+        {
+            lock.release = release
+        }
+        return (lock, recovered)
+    }
+
+    /// Packs a snapshot at ``packPath(_:)``, checks the bundle against the budget and reads it back. Does I/O.
+    ///
+    /// - Parameters:
+    ///   - records: the snapshot's payload, if it was already compressed.
+    ///   - old: the present bundle, from which parts that did not change are copied in their compressed form.
+    ///   - server: the URL of the server that the snapshot came from, or the source of an import.
+    ///   - flushing: see `OutputFile.create`.
+    /// - Returns: the bundle's future lock entry.
+    /// - Throws: `BudgetExcess`, `BundleError` or ``FileError``, after removing the bundle.
+    package func pack(
+        _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput], records: PackedRecords? = nil,
+        keeping old: BundleReader? = nil, settings: DumpsConfiguration.Collection, server: String, limits: Limits,
+        flushing: Bool = true
+    ) throws -> LockFile.Collection {
+        let path = packPath(snapshot.collection)
+        try FileStore.remove(path)
+        do {
+            let writer = BundleWriter(
+                snapshot, attachments: attachments, packedRecords: records, keeping: old, limits: limits)
+            let written = try writer.write(toNewFile: path, flushing: flushing)
+            try settings.budget.check(size: written.size, of: written.manifest)
+            try BundleReader(path: path, limits: limits)
+                .verifyContents(of: snapshot.payload, content: written.content)
+            return LockFile.Collection(
+                written, trust: snapshot.provenance, server: server, attachmentRule: settings.attachments.text)
+        } catch {
+            try? FileStore.remove(path)
+            throw error
+        }
+    }
+
+    /// Whether the present bundle of a collection has the bytes that `entry` describes, and `held`, its lock entry,
+    /// agrees.
+    package func hasBundle(
+        _ id: CollectionID, _ entry: LockFile.Collection, lockedAs held: LockFile.Collection?
+    ) -> Bool {
+        guard let held, held.bundle == entry.bundle, held.content == entry.content else { return false }
+        // A bundle that cannot be read is replaced.
+        return (try? FileStore.size(bundlePath(id))) == entry.bundle.size
+            && (try? bundleHash(id)) == entry.bundle.sha256
+    }
+
+    /// Renames a finished bundle into place. Its future lock entry is written down first.
+    ///
+    /// Writing the lock flushes the name to the disk.
+    package func name(_ id: CollectionID, _ entry: LockFile.Collection) throws(FileError) {
+        try writePending(id, entry)
+        try FileStore.rename(packPath(id), to: bundlePath(id), below: path, flushing: false)
+    }
+}
+
+extension DumpsDirectory {
+    /// Opens the named bundles, or all bundles of the lock, sorted by collection. Reads every byte of them.
+    ///
+    /// Each bundle must hold exactly the content that the lock names. Signatures are not verified: `rsdump verify` does
+    /// that.
+    ///
+    /// - Parameter keepingRelease: whether to include the catalogue if the bundles are states of a release.
+    /// - Throws: ``DumpsError`` if a name is not in the lock, or if the lock lists no bundles; `BundleError` or
+    ///   `FileError`.
+    package func lockedBundles(
+        _ names: [CollectionID], keepingRelease: Bool = false, limits: Limits
+    ) throws -> [BundleReader] {
+        let lock = try lockFile(limits: limits)
+        let unknown = names.filter { lock.collections[$0] == nil }
+        guard unknown.isEmpty else { throw DumpsError.notLocked(unknown, lockPath) }
+        guard !lock.collections.isEmpty else { throw DumpsError.nothingLocked(lockPath) }
+        var wanted = names.isEmpty ? Set(lock.collections.keys) : Set(names)
+        if keepingRelease, lock.release != nil, lock.collections[Catalogue.collection] != nil {
+            wanted.insert(Catalogue.collection)
+        }
+        return try wanted.sorted().map { id in
+            let bundle = try BundleReader(path: bundlePath(id), limits: limits)
+            try bundle.verifyContents()
+            let content = Manifest.digest(of: try bundle.manifestText())
+            guard bundle.head.collection == id, content == lock.collections[id]?.content else {
+                throw BundleError(
+                    .disagreement, file: bundle.name, expected: "the content that the lock names for \(id)",
+                    found: content.hex)
+            }
+            return bundle
+        }
+    }
+}

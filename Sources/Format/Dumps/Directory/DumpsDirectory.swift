@@ -1,0 +1,227 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// A `dumps/` directory: the paths of its files, and how they are read and replaced.
+///
+/// It contains `dumps.yaml`, `dumps.lock.json` and `<bucket>/<collection>.zip`. A refresh works in `.rsdump/`. That
+/// holds downloads that are not packed yet, lock entries that are not in the lock yet, pauses that the server asked
+/// for, and undelivered notifications. It ignores itself by a `.gitignore`, and a refresh that leaves nothing to do
+/// removes it.
+package struct DumpsDirectory: Sendable {
+    package let path: String
+
+    package init(_ path: String) {
+        self.path = path
+    }
+
+    /// Whether `other` is a path of this directory, with links resolved. Does I/O.
+    ///
+    /// - Throws: `FileError` if a path cannot be resolved although something is there.
+    package func isAt(_ other: String) throws(FileError) -> Bool {
+        guard let own = try FileStore.resolved(path) else { return false }
+        return try own == FileStore.resolved(other)
+    }
+
+    /// Whether a path is this directory or in it, with links resolved, even if nothing is there yet. Does I/O.
+    package func holds(_ other: String) throws(FileError) -> Bool {
+        guard let own = try FileStore.resolved(path) else { return false }
+        var place = try FileStore.absolute(other)
+        while true {
+            if let found = try FileStore.resolved(place) {
+                return found == own || found.utf8.starts(with: (own == "/" ? own : "\(own)/").utf8)
+            }
+            place = FileStore.parent(of: place)  // bounded: "/" is there
+        }
+    }
+
+    /// Whether `dumps.yaml`, the lock or a locked bundle is at `other` or in it, with links resolved. Does I/O.
+    ///
+    /// If so, replacing `other` would lose it.
+    ///
+    /// - Throws: `FileError` or `BundleError` if the lock cannot be read, or if a path cannot be resolved.
+    package func hasFiles(at other: String, limits: Limits) throws -> Bool {
+        guard let other = try FileStore.resolved(other) else { return false }
+        let folder = other == "/" ? other : "\(other)/"
+        let files = [configurationPath, lockPath] + (try lockFile(limits: limits).collections.keys.map(bundlePath))
+        return try files.compactMap(FileStore.resolved).contains { $0 == other || $0.hasPrefix(folder) }
+    }
+
+    package var configurationPath: String { "\(path)/dumps.yaml" }
+    package var lockPath: String { "\(path)/dumps.lock.json" }
+
+    package func bundlePath(_ id: CollectionID) -> String { "\(path)/\(LockFile.Bundle.path(of: id))" }
+
+    /// The SHA-256 of a bundle's file; `nil` if there is none. Reads the file.
+    package func bundleHash(_ id: CollectionID) throws(FileError) -> SHA256Digest? {
+        let path = bundlePath(id)
+        return try FileStore.size(path) == nil ? nil : FileStore.digest(of: path)
+    }
+
+    package var workPath: String { "\(path)/.rsdump" }
+    package var stagingPath: String { "\(workPath)/staging" }
+    private var pendingDirectory: String { "\(path)/\(LockFile.notes)" }
+
+    /// The base name of a collection's work files. Ids have no dots, so no two collections share a name.
+    private func workName(_ id: CollectionID) -> String { "\(id.bucket).\(id.name)" }
+
+    /// The path at which a bundle is written before it is renamed into place.
+    package func packPath(_ id: CollectionID) -> String { "\(path)/\(LockFile.packPath(of: id))" }
+
+    /// The path of the server's zip of attachments while it is read.
+    package func serverZIPPath(_ id: CollectionID) -> String { "\(workPath)/\(workName(id)).server.zip.tmp" }
+
+    /// The path at which a collection's small attachments wait to be packed.
+    package func stagedPath(_ id: CollectionID) -> String { "\(stagingPath)/\(workName(id)).attachments" }
+
+    /// The path at which a large attachment waits to be packed.
+    package func stagedPath(_ digest: SHA256Digest) -> String { "\(stagingPath)/\(digest)" }
+
+    /// The path of an attachment while it is downloaded.
+    package func partPath(_ digest: SHA256Digest) -> String { "\(stagingPath)/\(digest).part" }
+
+    /// Reads `dumps.yaml`.
+    ///
+    /// - Throws: ``FileError`` or ``ConfigurationError``. If the file is missing, the error says how to make one.
+    package func configuration() throws -> DumpsConfiguration {
+        guard let text = try configurationText() else {
+            throw ConfigurationError(
+                file: configurationPath, problem: "there is no such file",
+                remedy: "make one with: rsdump add BUCKET/COLLECTION --dumps \(path)")
+        }
+        return try ConfigurationReader.read(text, file: configurationPath)
+    }
+
+    /// Reads `dumps.yaml`; returns the defaults if there is none.
+    ///
+    /// - Throws: ``FileError`` or ``ConfigurationError``.
+    package func configurationOrDefault() throws -> DumpsConfiguration {
+        let text = try configurationText()
+        return try text.map { try ConfigurationReader.read($0, file: configurationPath) } ?? DumpsConfiguration()
+    }
+
+    /// The text of `dumps.yaml`; `nil` if there is none.
+    package func configurationText() throws -> String? {
+        guard let bytes = try FileStore.read(configurationPath, limit: Limits().configurationBytes) else { return nil }
+        guard let text = String(validating: bytes.array, as: UTF8.self) else {
+            throw ConfigurationError(
+                file: configurationPath, problem: "the text is not UTF-8", remedy: "save it as UTF-8")
+        }
+        return text
+    }
+
+    /// Replaces `dumps.yaml`, and makes the directory if it is missing.
+    package func writeConfiguration(_ text: String) throws(FileError) {
+        try FileStore.makeDirectories(path)
+        try FileStore.replace(configurationPath, with: Bytes(utf8: text))
+    }
+
+    /// Reads the lock; returns an empty one if there is none.
+    ///
+    /// - Throws: ``FileError`` or `BundleError`.
+    package func lockFile(limits: Limits) throws -> LockFile {
+        guard let bytes = try FileStore.read(lockPath, limit: limits.lockBytes) else { return LockFile() }
+        return try LockFile(parsing: bytes, path: lockPath, limits: limits)
+    }
+
+    /// Replaces the lock, after flushing the directories of the bundles that it lists.
+    package func writeLock(_ lock: LockFile) throws(FileError) {
+        for bucket in Set(lock.collections.keys.map(\.bucket)).sorted() {
+            let directory = "\(path)/\(bucket)"
+            if try FileStore.isDirectory(directory) { try FileStore.flush(directory: directory) }
+        }
+        try FileStore.replace(lockPath, with: Bytes(lock.text))
+    }
+
+    /// Refuses links in place of work directories, because a pull request can carry one.
+    ///
+    /// Everything behind the link would be mistaken for the work of an earlier run, and removed.
+    private func refuseLinks() throws(FileError) {
+        for path in [workPath, stagingPath, pendingDirectory] { try FileStore.refuseLink(path) }
+    }
+
+    /// Makes the work directory.
+    package func prepareWork() throws(FileError) {
+        try refuseLinks()
+        try FileStore.makeDirectories(stagingPath, below: path)
+        try FileStore.makeDirectories(pendingDirectory, below: path)
+        // A note survives only if the directories that contain it do.
+        try FileStore.flush(directory: workPath)
+        try FileStore.flush(directory: path)
+        try ignoreWork()
+    }
+
+    private func ignoreWork() throws(FileError) {
+        let ignore = "\(workPath)/.gitignore"
+        if try FileStore.size(ignore) == nil {
+            // Collections that are refreshed at the same time may write this file together.
+            try FileStore.replace(ignore, below: path, with: Bytes(utf8: "*\n"), isContended: true)
+        }
+    }
+
+    /// Removes what is no longer needed after a refresh.
+    ///
+    /// - Parameter keepingDownloads: whether to keep downloads for the next refresh, because a collection failed.
+    package func finishWork(keepingDownloads: Bool) throws(FileError) {
+        try refuseLinks()
+        try FileStore.removeTree(pendingDirectory, below: path)
+        for name in try FileStore.list(workPath) ?? [] where name.hasSuffix(".tmp") {
+            try FileStore.remove("\(workPath)/\(name)", below: path)
+        }
+        if keepingDownloads {
+            try FileStore.removeIfEmpty(stagingPath)
+        } else {
+            try FileStore.removeTree(stagingPath, below: path)
+        }
+        try removeIdleWork()
+    }
+
+    /// Removes the work directory if nothing in it is still needed.
+    private func removeIdleWork() throws(FileError) {
+        let left = try FileStore.list(workPath) ?? []
+        if left.allSatisfy({ $0 == ".gitignore" }) { try FileStore.removeTree(workPath, below: path) }
+    }
+}
+
+extension DumpsDirectory {
+    /// The file that records which targets of `--notify` must still be told, and what they know.
+    package var notificationsPath: String { "\(workPath)/notify.json" }
+
+    /// Makes the directory of ``notificationsPath``.
+    package func prepareNotifications() throws(FileError) {
+        try refuseLinks()
+        try FileStore.makeDirectories(path)
+        try FileStore.makeDirectories(workPath, below: path)
+        try ignoreWork()
+    }
+
+    /// Removes what ``prepareNotifications()`` made if it was not used.
+    package func finishNotifications() throws(FileError) {
+        try refuseLinks()
+        try removeIdleWork()
+        try FileStore.removeIfEmpty(path)
+    }
+}
+
+extension DumpsDirectory {
+    /// The lock entries of bundles that an interrupted refresh had renamed into place before it could write the lock.
+    package func pendingEntries(limits: Limits) throws -> [CollectionID: LockFile.Collection] {
+        var entries: [CollectionID: LockFile.Collection] = [:]
+        for name in try FileStore.list(pendingDirectory) ?? [] where name.hasSuffix(".json") {
+            let path = "\(pendingDirectory)/\(name)"
+            guard let bytes = try FileStore.read(path, limit: limits.lockBytes) else { continue }
+            // If the machine failed, the note may be incomplete. Nothing is known about the bundle then.
+            guard let lock = try? LockFile(parsing: bytes, path: path, limits: limits) else { continue }
+            entries.merge(lock.collections) { _, new in new }
+        }
+        return entries
+    }
+
+    /// Writes down a bundle's future lock entry, before the bundle is renamed into place.
+    ///
+    /// The note is flushed to the disk. If the machine fails and the bundle's new name survives, only the note explains
+    /// to a reader why the bundle differs from the lock.
+    package func writePending(_ id: CollectionID, _ entry: LockFile.Collection) throws(FileError) {
+        let lock = LockFile(collections: [id: entry])
+        try FileStore.replace("\(path)/\(LockFile.notePath(of: id))", below: path, with: Bytes(lock.text))
+    }
+}

@@ -1,0 +1,100 @@
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotTrust
+
+extension DumpsDirectory {
+    /// Adds collections to `dumps.yaml`, and makes the file if there is none. Does I/O.
+    ///
+    /// If two processes did this at once, one would undo the other's work. So call it within ``exclusively(_:)``, or
+    /// hold the directory's lock.
+    ///
+    /// - Parameters:
+    ///   - ids: the collections. Those that are already named keep their settings.
+    ///   - attachments: `all` or `none`, for the new ones; `nil` to use the file's default.
+    ///   - server: the file's new server; `nil` to leave it as it is.
+    ///   - roots: root certificates to add to those that the file trusts.
+    ///   - check: checks the result before it is written, and may throw.
+    /// - Returns: the new collections, and the resulting configuration.
+    /// - Throws: ``ConfigurationError``, ``FileError``, or what `check` throws. The file is then unchanged.
+    package func addCollections(
+        _ ids: [CollectionID], attachments: String? = nil, server: String? = nil, roots: [SHA256Digest] = [],
+        check: (DumpsConfiguration) throws -> Void = { _ in }
+    ) throws -> (new: Set<CollectionID>, configuration: DumpsConfiguration) {
+        let before = try configurationText()
+        var editor = try ConfigurationEditor(before, file: configurationPath)
+        if let server { try editor.setServer(server) }
+        for root in roots { try editor.addRoot(root) }
+        let new = try editor.add(ids, attachments: attachments)
+        let configuration = try ConfigurationReader.read(editor.text, file: configurationPath)
+        try check(configuration)
+        if editor.text != before { try writeConfiguration(editor.text) }
+        return (new, configuration)
+    }
+
+    /// Removes collections from `dumps.yaml`. Unless bundles are kept, it also removes them from the lock and the
+    /// directory. Does I/O.
+    ///
+    /// `dumps.yaml` is written last, so that the same call can be repeated if something fails before. The lock is
+    /// written before the bundles are removed: a bundle that the lock does not name is harmless, but a missing one that
+    /// it names is a fault.
+    ///
+    /// - Throws: ``DumpsError/notNamed(_:_:)`` if the file does not name one of them, or ``ConfigurationError``;
+    ///   nothing was removed then. ``DumpsError/busy(_:)``, ``FileError``, or `BundleError` if the lock cannot be read.
+    package func removeCollections(
+        _ ids: [CollectionID], keepingBundles: Bool = false, limits: Limits = Limits()
+    ) throws {
+        guard try configurationText() != nil else { throw DumpsError.notNamed(ids, configurationPath) }
+        try exclusively {
+            guard let before = try configurationText() else { throw DumpsError.notNamed(ids, configurationPath) }
+            var editor = try ConfigurationEditor(before, file: configurationPath)
+            // With `release:`, the catalogue is there even if the file does not name it.
+            let isRelease = try ConfigurationReader.read(before, file: configurationPath).release != nil
+            let missing = try ids.filter { id in
+                try !editor.remove(id) && !(isRelease && id == Catalogue.collection)
+            }
+            guard missing.isEmpty else { throw DumpsError.notNamed(missing, configurationPath) }
+            if !keepingBundles { try removeBundles(ids, limits: limits) }
+            try writeConfiguration(editor.text)
+        }
+    }
+
+    /// Runs `body` while no other process works in the directory. Makes the directory if it is missing.
+    ///
+    /// It waits for a process that holds the lock only for a moment, as an edit of `dumps.yaml` does.
+    ///
+    /// - Throws: ``DumpsError/busy(_:)`` if another process works in it for more than a second; ``FileError``, or what
+    ///   `body` throws. If the directory was made for this call and is empty, an error of `body` removes it again.
+    package func exclusively<Value>(_ body: () throws -> Value) throws -> Value {
+        let isNew = try !FileStore.exists(path)
+        try FileStore.makeDirectories(path)
+        for _ in 0..<500 {
+            guard let lock = try DirectoryLock(path) else {
+                FileStore.pause(microseconds: 2000)
+                continue
+            }
+            defer { withExtendedLifetime(lock) {} }
+            do {
+                return try body()
+            } catch {
+                if isNew { try? FileStore.removeIfEmpty(path) }
+                throw error
+            }
+        }
+        throw DumpsError.busy(path)
+    }
+
+    private func removeBundles(_ ids: [CollectionID], limits: Limits) throws {
+        let before = try lockFile(limits: limits)
+        var after = before
+        for id in ids { after.collections[id] = nil }
+        if after.collections[Catalogue.collection] == nil { after.release = nil }
+        if after != before { try writeLock(after) }
+        for id in ids {
+            try FileStore.remove(bundlePath(id), below: path)
+            // The bundle must not reappear after dumps.yaml no longer names it.
+            let bucket = FileStore.parent(of: bundlePath(id))
+            if try FileStore.isDirectory(bucket) { try FileStore.flush(directory: bucket) }
+            try FileStore.removeIfEmpty(FileStore.parent(of: bundlePath(id)))
+        }
+    }
+}

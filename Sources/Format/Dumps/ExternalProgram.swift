@@ -1,0 +1,135 @@
+import RemoteSettingsModel
+import SnapshotBundle
+import Subprocess
+
+/// Another program, which is run to its end with bounded output and in bounded time.
+package struct ExternalProgram: Sendable {
+    /// Why there is no result. If a program ends with an exit code, that is a result.
+    package enum Failure: Error, Hashable, Sendable {
+        /// The program is not on the `PATH`.
+        case notFound
+        case outputTooLarge
+        case endedBySignal
+        /// It was ended because it took too long.
+        case late(seconds: Int)
+        /// The system's words.
+        case failed(String)
+    }
+
+    package struct Finished: Sendable {
+        /// The exit code.
+        package let status: Int32
+        package let output: [UInt8]
+        /// The text of the standard error.
+        package let errors: String
+
+        /// The end of the standard error, where programs say why they failed, short enough for an error message. If
+        /// there is none, the exit code in words.
+        package var reason: String {
+            let lines = errors.split(whereSeparator: \.isNewline).suffix(4).joined(separator: "; ")
+            return lines.isEmpty ? "it ended with exit code \(status)" : String(lines.suffix(700))
+        }
+    }
+
+    private let executable: Executable
+    private let arguments: Arguments
+    private let environment: Environment
+    private let options: PlatformOptions
+
+    /// A program on the `PATH`. It is run without a shell.
+    ///
+    /// - Parameter environment: its variables; `nil` for those of this process.
+    package init(_ name: String, _ arguments: [String], environment: [String: String]? = nil) {
+        executable = .name(name)
+        self.arguments = Arguments(arguments)
+        self.environment =
+            environment.map { variables in
+                var kept: [Environment.Key: String] = [:]
+                for (name, value) in variables { Environment.Key(rawValue: name).map { kept[$0] = value } }
+                return .custom(kept)
+            } ?? .inherit
+        options = PlatformOptions()
+    }
+
+    /// A command for the shell, with this process's variables and without its terminal. All that it starts ends with
+    /// it.
+    package init(shell command: String) {
+        executable = .path("/bin/sh")
+        arguments = ["-c", command]
+        environment = .inherit
+        var options = PlatformOptions()
+        options.createSession = true
+        options.teardownSequence = [
+            .gracefulShutDown(toProcessGroup: true, allowedDurationToNextStep: .seconds(1))
+        ]
+        self.options = options
+    }
+
+    /// Runs the program.
+    ///
+    /// - Parameters:
+    ///   - input: its standard input; `nil` for that of this process.
+    ///   - mostOutput: the most bytes of standard output that are read.
+    ///   - seconds: how long it may take; `nil` for as long as it wants.
+    package func run(
+        input: Bytes?, mostOutput: Int, seconds: Int?
+    ) async throws(Failure) -> Finished {
+        let descriptor = try Self.descriptor(for: input)
+        defer { if descriptor != STDIN_FILENO { close(descriptor) } }
+        guard let seconds else { return try await outcome(descriptor, mostOutput).get() }
+        let first = await withTaskGroup(of: Result<Finished, Failure>.self) { group in
+            group.addTask { await outcome(descriptor, mostOutput) }
+            group.addTask {
+                let isOver = (try? await Task.sleep(for: .seconds(seconds))) != nil
+                return .failure(isOver ? .late(seconds: seconds) : .failed("it was cancelled"))
+            }
+            let first = await group.next()
+            group.cancelAll()
+            return first
+        }
+        return try (first ?? .failure(.late(seconds: seconds))).get()
+    }
+
+    /// A file with the input. If the input came through a pipe, a program that does not read all of it would end this
+    /// process by SIGPIPE.
+    private static func descriptor(for input: Bytes?) throws(Failure) -> Int32 {
+        guard let input else { return STDIN_FILENO }
+        do throws(FileError) {
+            return try FileStore.openUnnamedFile(with: input)
+        } catch {
+            throw .failed("\(error)")
+        }
+    }
+
+    private func outcome(_ descriptor: Int32, _ mostOutput: Int) async -> Result<Finished, Failure> {
+        do {
+            let result = try await Subprocess.run(
+                executable, arguments: arguments, environment: environment, platformOptions: options,
+                input: .fileDescriptor(.init(rawValue: descriptor), closeAfterSpawningProcess: false),
+                output: .bytes(limit: mostOutput), error: .string(limit: 1 << 20))
+            guard case .exited(let status) = result.terminationStatus else { return .failure(.endedBySignal) }
+            return .success(
+                Finished(status: status, output: result.standardOutput, errors: result.standardError))
+        } catch let error as SubprocessError {
+            switch error.code {
+            case .executableNotFound: return .failure(.notFound)
+            case .outputLimitExceeded: return .failure(.outputTooLarge)
+            default: return .failure(.failed("\(error)"))
+            }
+        } catch {
+            return .failure(.failed("\(error)"))
+        }
+    }
+}
+
+extension ExternalProgram.Failure: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .notFound: "there is no such program on the PATH"
+        case .outputTooLarge: "its output is too large"
+        case .endedBySignal: "it was ended by a signal"
+        case .late(let seconds): "it was ended, because it took longer than \(Counted.text(seconds, "second"))"
+        case .failed(let problem): problem
+        }
+    }
+}

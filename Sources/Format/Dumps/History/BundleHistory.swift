@@ -1,0 +1,188 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// Older bundles of collections, in git repositories, folders and single files.
+package struct BundleHistory: Sendable {
+    package enum Source: Sendable {
+        /// The commits that lead to `HEAD`.
+        case git(GitRepository)
+        /// A bundle, or a folder of bundles at any depth, whatever their names are: each is recognised by its manifest.
+        /// Hidden folders and links are skipped.
+        case path(String)
+    }
+
+    /// The bundles that were found for one collection.
+    package struct Listing: Sendable {
+        /// The bundles, newest data first. Bundles with the same data are in the order of the sources, and then newest
+        /// commit first.
+        package var bundles: [HistoricBundle] = []
+        /// The files that look like bundles but cannot be read.
+        package var unusable: [HistoryError] = []
+    }
+
+    private let sources: [Source]
+    private let limits: Limits
+
+    package init(_ sources: [Source], limits: Limits = Limits()) {
+        self.sources = sources
+        self.limits = limits
+    }
+
+    /// The history of a dumps directory, from the places that a command line names.
+    ///
+    /// - Parameters:
+    ///   - places: each is `git`, for the commits of the directory, or a folder of bundles.
+    ///   - directory: the dumps directory.
+    /// - Throws: ``HistoryError`` if git has no such directory, or if a folder does not exist.
+    package init(of directory: String, in places: [String], limits: Limits = Limits()) async throws(HistoryError) {
+        var sources: [Source] = []
+        for place in places {
+            if place == "git" {
+                sources.append(.git(try await GitRepository(containing: directory, limits: limits)))
+            } else {
+                guard try Self.kind(of: place) == .directory else { throw .noPlace(place) }
+                sources.append(.path(place))
+            }
+        }
+        self.init(sources, limits: limits)
+    }
+
+    /// Finds a collection's bundles.
+    ///
+    /// It reads locks and the first bytes of files. It reads a whole bundle only if these do not show its timestamp.
+    ///
+    /// - Throws: ``HistoryError`` for a path that does not exist, a named file that is not a bundle of the collection,
+    ///   a folder that cannot be read, or a failure of git.
+    package func bundles(of id: CollectionID) async throws(HistoryError) -> Listing {
+        var listing = Listing()
+        for source in sources {
+            switch source {
+            case .git(let repository): try await find(id, in: repository, &listing)
+            case .path(let path): try find(id, at: path, &listing)
+            }
+        }
+        // Swift's sort is stable, so bundles with the same data keep their order.
+        listing.bundles.sort { $0.timestamp > $1.timestamp }
+        return listing
+    }
+
+    private func find(
+        _ id: CollectionID, in repository: GitRepository, _ listing: inout Listing
+    ) async throws(HistoryError) {
+        let path = LockFile.Bundle.path(of: id)
+        let revisions = try await repository.revisions(touching: path)
+        let blobs = try await repository.blobs([path, GitRepository.lockPath], at: revisions)
+        let entries = try await entries(
+            of: id, in: Set(blobs.indices.lazy.filter { $0 % 2 == 1 }.compactMap { blobs[$0] }), repository)
+        var seen: Set<GitRepository.Blob> = []
+        for (index, revision) in revisions.enumerated() {
+            guard let blob = blobs[index * 2], seen.insert(blob).inserted else { continue }
+            do throws(HistoryError) {
+                var timestamp: Timestamp?
+                // The lock is small and has already been read. The bundle is read only if the lock describes another
+                // one.
+                if let lock = blobs[index * 2 + 1], let entry = entries[lock], entry.bundle.size == blob.size {
+                    timestamp = entry.timestamp
+                } else {
+                    timestamp = try await self.timestamp(of: id, blob, path, at: revision, in: repository)
+                }
+                guard let timestamp else { continue }
+                listing.bundles.append(
+                    HistoricBundle(
+                        collection: id, timestamp: timestamp, origin: .revision(revision, path: path),
+                        size: blob.size, blob: (blob, repository), limits: limits))
+            } catch {
+                guard case .bundle = error else { throw error }
+                listing.unusable.append(error)
+            }
+        }
+    }
+
+    /// The collection's entry in each of these locks. A lock that cannot be read has no entry.
+    private func entries(
+        of id: CollectionID, in locks: Set<GitRepository.Blob>, _ repository: GitRepository
+    ) async throws(HistoryError) -> [GitRepository.Blob: LockFile.Collection] {
+        var entries: [GitRepository.Blob: LockFile.Collection] = [:]
+        try await repository.read(locks.filter { $0.size <= limits.lockBytes }) { lock, text in
+            entries[lock] = try? LockFile.collection(id, in: text, path: GitRepository.lockPath, limits: limits)
+        }
+        return entries
+    }
+
+    /// A bundle's timestamp, from its own head; `nil` if it is a bundle of another collection.
+    private func timestamp(
+        of id: CollectionID, _ blob: GitRepository.Blob, _ path: String, at revision: GitRepository.Revision,
+        in repository: GitRepository
+    ) async throws(HistoryError) -> Timestamp? {
+        let bytes = try await repository.contents(blob, of: path, at: revision)
+        let head = try Result { () throws(BundleError) in
+            try BundleHead.read(bytes, name: repository.name(path, at: revision))
+        }.mapError(HistoryError.bundle).get()
+        return head.collection == id ? head.timestamp : nil
+    }
+
+    private func find(_ id: CollectionID, at path: String, _ listing: inout Listing) throws(HistoryError) {
+        if let names = try names(in: path) {
+            var visited = 0
+            try walk(path, names: names, depth: 0, visited: &visited) { look(at: $0, for: id, &listing) }
+            return
+        }
+        // The user named this file, so every problem with it is an error.
+        do throws(BundleError) {
+            let head = try BundleHead.read(path: path)
+            guard head.collection == id else {
+                throw BundleError(
+                    .disagreement, file: path, expected: "a bundle of \(id)", found: "one of \(head.collection)")
+            }
+            listing.bundles.append(try bundle(at: path, head))
+        } catch {
+            throw .bundle(error)
+        }
+    }
+
+    private func look(at path: String, for id: CollectionID, _ listing: inout Listing) {
+        do throws(BundleError) {
+            let head = try BundleHead.read(path: path)
+            if head.collection == id { listing.bundles.append(try bundle(at: path, head)) }
+        } catch {
+            // A file that does not begin like a bundle is something else, and may be there.
+            if error.kind != .malformed { listing.unusable.append(.bundle(error)) }
+        }
+    }
+
+    private func bundle(at path: String, _ head: BundleHead) throws(BundleError) -> HistoricBundle {
+        HistoricBundle(
+            collection: head.collection, timestamp: head.timestamp, origin: .file(path),
+            size: try MappedFile(path: path).bytes.count, blob: nil, limits: limits)
+    }
+
+    private func walk(
+        _ folder: String, names: [String], depth: Int, visited: inout Int, _ visit: (String) -> Void
+    ) throws(HistoryError) {
+        guard depth < limits.historyDepth else {
+            throw .overLimit(place: folder, limit: "historyDepth", allowed: limits.historyDepth)
+        }
+        for name in names where !name.hasPrefix(".") {
+            visited += 1
+            guard visited <= limits.historyFiles else {
+                throw .overLimit(place: folder, limit: "historyFiles", allowed: limits.historyFiles)
+            }
+            let path = "\(folder)/\(name)"
+            switch try Self.kind(of: path) {
+            case .file: visit(path)
+            case .directory:
+                try walk(path, names: try self.names(in: path) ?? [], depth: depth + 1, visited: &visited, visit)
+            case .other, nil: break
+            }
+        }
+    }
+
+    private static func kind(of path: String) throws(HistoryError) -> FileKind? {
+        try Result { () throws(FileError) in try FileStore.kind(path) }.mapError(HistoryError.file).get()
+    }
+
+    /// The names in a folder; `nil` if the path is not a folder.
+    private func names(in folder: String) throws(HistoryError) -> [String]? {
+        try Result { () throws(FileError) in try FileStore.list(folder) }.mapError(HistoryError.file).get()
+    }
+}

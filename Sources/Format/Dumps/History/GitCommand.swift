@@ -1,0 +1,66 @@
+import RemoteSettingsModel
+
+/// Runs git in one directory: without a shell, a terminal or the network, with bounded output and in bounded time.
+///
+/// It runs only plumbing commands, which ignore aliases, pagers and signature settings. Variables such as `GIT_DIR` are
+/// not passed on, so that the directory alone decides which repository is read. A directory that itself looks like a
+/// bare repository is refused. A commit can carry such a repository in place of a dumps directory, and its settings can
+/// name programs to run. A pipe in the place of one of the repository's files would keep git waiting for ever.
+struct GitCommand: Sendable {
+    struct Result {
+        let status: Int32
+        let output: [UInt8]
+        /// The beginning of git's standard error, short enough for an error message.
+        let message: String
+    }
+
+    let directory: String
+    /// How long one run may take.
+    let seconds: Int
+
+    /// - Parameters:
+    ///   - input: the text for git's standard input.
+    ///   - limit: the most bytes of output that are read.
+    /// - Throws: ``HistoryError``: `noGit`, `overLimit`, or `git` if it could not be run or was ended.
+    func run(_ arguments: [String], input: [UInt8] = [], limit: Limit) async throws(HistoryError) -> Result {
+        let program = ExternalProgram(
+            "git", ["-C", directory, "--no-pager", "-c", "safe.bareRepository=explicit"] + arguments,
+            environment: Self.environment)
+        do throws(ExternalProgram.Failure) {
+            let finished = try await program.run(input: Bytes(input), mostOutput: limit.bytes, seconds: seconds)
+            let message = String(finished.errors.prefix(500)).split(whereSeparator: \.isNewline)
+                .joined(separator: "; ")
+            return Result(status: finished.status, output: finished.output, message: message)
+        } catch {
+            switch error {
+            case .notFound: throw .noGit
+            case .outputTooLarge: throw .overLimit(place: directory, limit: limit.name, allowed: limit.allowed)
+            case .endedBySignal, .late, .failed:
+                throw .git(directory: directory, command: arguments.first ?? "", problem: "\(error)")
+            }
+        }
+    }
+
+    /// The most bytes of output, and the limit from which that number comes.
+    struct Limit {
+        let bytes: Int
+        let name: String
+        let allowed: Int
+    }
+
+    /// The variables that git needs. None of them changes what it does.
+    private static var environment: [String: String] {
+        var kept = [
+            "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_REPLACE_OBJECTS": "1",
+            "GIT_LITERAL_PATHSPECS": "1",
+            // Without these, git would start a transport helper in a partial clone to fetch missing objects. Versions
+            // before 2.39.4 do not know the first variable. The second allows only a protocol that does not exist, and
+            // no setting of the repository can override it.
+            "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none",
+        ]
+        for name in ["PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR", "DEVELOPER_DIR"] {
+            if let value = unsafe getenv(name) { kept[name] = unsafe String(cString: value) }
+        }
+        return kept
+    }
+}

@@ -1,0 +1,90 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// An older bundle of a collection, found but not opened. Nothing in it is verified yet.
+package struct HistoricBundle: Sendable {
+    /// The place of an older bundle.
+    package enum Location: Hashable, Sendable, CustomStringConvertible {
+        /// In a git repository, at a path relative to the dumps directory.
+        case revision(GitRepository.Revision, path: String)
+        case file(String)
+
+        package var description: String {
+            switch self {
+            case .revision(let revision, let path): "git:\(revision.commit.prefix(12)):\(path)"
+            case .file(let path): path
+            }
+        }
+    }
+
+    package let collection: CollectionID
+    package let timestamp: Timestamp
+    package let origin: Location
+    /// The size in bytes.
+    package let size: Int
+    /// The bundle in a repository; `nil` for a file.
+    let blob: (content: GitRepository.Blob, repository: GitRepository)?
+    let limits: Limits
+
+    /// The bundle's bytes. A file is mapped; a bundle from git is read into memory.
+    package func contents() async throws(HistoryError) -> Bytes {
+        if case .revision(let revision, let path) = origin, let blob {
+            return try await blob.repository.contents(blob.content, of: path, at: revision)
+        }
+        return try Result { () throws(BundleError) in try MappedFile(path: "\(origin)").bytes }
+            .mapError(HistoryError.bundle).get()
+    }
+
+    /// Opens the bundle. A file is mapped; a bundle from git is read into memory.
+    ///
+    /// - Throws: ``HistoryError``, also if the file has been replaced since it was found.
+    package func open() async throws(HistoryError) -> BundleReader {
+        let bytes = try await contents()
+        let bundle = try Result { () throws(BundleError) in
+            try BundleReader(bytes: bytes, name: name, limits: limits)
+        }.mapError(HistoryError.bundle).get()
+        guard bundle.head.collection == collection, bundle.head.timestamp == timestamp else {
+            throw .bundle(
+                BundleError(
+                    .disagreement, file: bundle.name, expected: "\(collection) at \(timestamp)",
+                    found: "\(bundle.head.collection) at \(bundle.head.timestamp)"))
+        }
+        return bundle
+    }
+
+    /// The bundle's entry in its own lock.
+    ///
+    /// For a bundle from git, that is the lock of the same commit. For a file `DIR/<bucket>/<collection>.zip`, it is
+    /// the lock `DIR/dumps.lock.json`.
+    ///
+    /// - Returns: `nil` if there is no lock, or if its entry describes another bundle. Size and hash are compared with
+    ///   the bundle's bytes.
+    /// - Throws: ``HistoryError``, also if the lock exists but cannot be read.
+    package func lockEntry() async throws(HistoryError) -> LockFile.Collection? {
+        let lock: LockFile?
+        if case .revision(let revision, _) = origin, let blob {
+            lock = try await blob.repository.lock(at: revision)
+        } else {
+            lock = try neighbouringLock()
+        }
+        guard let entry = lock?.collections[collection], entry.timestamp == timestamp, entry.bundle.size == size else {
+            return nil
+        }
+        return SHA256Digest(hashing: try await contents()) == entry.bundle.sha256 ? entry : nil
+    }
+
+    private func neighbouringLock() throws(HistoryError) -> LockFile? {
+        let path = "\(FileStore.parent(of: FileStore.parent(of: "\(origin)")))/\(GitRepository.lockPath)"
+        let text = try Result { () throws(FileError) in try FileStore.read(path, limit: limits.lockBytes) }
+            .mapError(HistoryError.file).get()
+        guard let text else { return nil }
+        return try Result { () throws(BundleError) in try LockFile(parsing: text, path: path, limits: limits) }
+            .mapError(HistoryError.bundle).get()
+    }
+
+    /// The bundle's name in messages.
+    private var name: String {
+        if case .revision(let revision, let path) = origin, let blob { return blob.repository.name(path, at: revision) }
+        return "\(origin)"
+    }
+}

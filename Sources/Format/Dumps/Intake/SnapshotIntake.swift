@@ -1,0 +1,210 @@
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotTrust
+
+/// Adds snapshots that did not come from a server to a dumps directory.
+///
+/// It holds the directory's lock as long as it exists. Each collection is accepted or refused separately. Its bundle is
+/// written to a temporary file, read back and renamed. The lock file is written last.
+package final class SnapshotIntake {
+    /// A snapshot to add.
+    package struct Offer: Sendable {
+        package let snapshot: Snapshot
+        /// The attachments that came with it. Their bytes are checked while they are packed.
+        package let attachments: [SHA256Digest: AttachmentInput]
+        /// The source of the snapshot, for the lock. It must not contain paths of this machine.
+        package let origin: String
+
+        package init(snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput], origin: String) {
+            self.snapshot = snapshot
+            self.attachments = attachments
+            self.origin = origin
+        }
+    }
+
+    package enum Outcome: Hashable, Sendable {
+        case created
+        case updated
+        /// The present bundle has the same content, or the same records with a signature.
+        case unchanged
+    }
+
+    private let directory: DumpsDirectory
+    private let configuration: DumpsConfiguration
+    private let limits: Limits
+    private let lock: DirectoryLock
+    /// Whether bundles are renamed together by ``commit()``.
+    private let holdsBack: Bool
+    /// The bundles that wait to be renamed, with their entries.
+    private var heldBack: [CollectionID: LockFile.Collection] = [:]
+    private let isNewDirectory: Bool
+    private var lockFile: LockFile
+    /// Whether bundles were renamed that the written lock does not list. Their notes must stay.
+    private var isAheadOfLock: Bool
+    /// A temporary directory for unpacked archives; ``end()`` removes it.
+    package let scratch: String
+
+    /// - Parameters:
+    ///   - new: the configuration for a directory that has no `dumps.yaml` yet.
+    ///   - takesTogether: whether no bundle gets its name before ``commit()``. If the snapshots are one release, that
+    ///     is always so.
+    /// - Throws: ``DumpsError/busy(_:)``, `FileError`, `BundleError` if the lock cannot be read, or
+    ///   ``ConfigurationError``.
+    package init(
+        _ directory: DumpsDirectory, new: DumpsConfiguration = DumpsConfiguration(), takesTogether: Bool = false,
+        limits: Limits
+    ) throws {
+        self.directory = directory
+        self.limits = limits
+        isNewDirectory = try !FileStore.isDirectory(directory.path)
+        try FileStore.makeDirectories(directory.path)
+        guard let lock = try DirectoryLock(directory.path) else { throw DumpsError.busy(directory.path) }
+        self.lock = lock
+        scratch = "\(directory.workPath)/import"
+        configuration =
+            try directory.configurationText().map {
+                try ConfigurationReader.read($0, file: directory.configurationPath)
+            } ?? new
+        holdsBack = takesTogether || configuration.release != nil
+        try directory.finishNaming(limits: limits)
+        let (lockFile, recovered) = try directory.recoveredLock(limits: limits)
+        self.lockFile = lockFile
+        isAheadOfLock = !recovered.isEmpty
+        try directory.prepareWork()
+        try FileStore.removeTree(scratch, below: directory.path)
+        try FileStore.makeDirectories(scratch, below: directory.path)
+    }
+
+    /// The present bundle and its entry; `nil` if there is none. Nothing is verified.
+    package func held(_ id: CollectionID) throws -> (BundleReader, LockFile.Collection)? {
+        guard let entry = lockFile.collections[id] else { return nil }
+        return (try BundleReader(path: directory.bundlePath(id), limits: limits), entry)
+    }
+
+    /// The lock entries of the collections, as the lock will have them.
+    package var entries: [CollectionID: LockFile.Collection] { lockFile.collections }
+
+    /// The state of a collection as a catalogue lists it; `nil` if there is none. Nothing is verified.
+    ///
+    /// - Throws: `BundleError` if its bundle cannot be read, or is not the lock's.
+    package func listedState(of id: CollectionID) throws(BundleError) -> Catalogue.Entry? {
+        guard let entry = lockFile.collections[id] else { return nil }
+        return try directory.listedState(of: id, entry, isPacked: heldBack[id] != nil, limits: limits)
+    }
+
+    /// Packs an offered snapshot, unless the present bundle is better.
+    ///
+    /// - Throws: ``IntakeError`` if it must not replace the present bundle; `BundleError` if an attachment does not
+    ///   match its record; `FileError`. The present bundle is then unchanged.
+    package func take(_ offer: Offer) throws -> Outcome {
+        let snapshot = offer.snapshot
+        let id = snapshot.collection
+        let held = lockFile.collections[id]
+        let present = try presentBundle(id)
+        let samePayload = present?.hasPayload(snapshot.payload) ?? false
+        let settings = configuration.settings(of: id)
+        if let pin = settings.pin, pin.at != snapshot.timestamp {
+            throw IntakeError.pinned(id, at: pin.at, offered: snapshot.timestamp)
+        }
+        if let held {
+            try IntakeError.check(offer, against: held, samePayload: samePayload)
+            // Unsigned records do not replace the same records with a signature.
+            if samePayload, held.trust.isSigned, !snapshot.provenance.isSigned { return .unchanged }
+        }
+        let sources = try sources(offer, settings: settings, present: present)
+        guard let entry = try pack(offer, sources: sources, present: present, settings: settings, held: held) else {
+            return .unchanged
+        }
+        lockFile.collections[id] = entry
+        return held == nil ? .created : .updated
+    }
+
+    /// The present bundle; `nil` if there is none, or if it is damaged and may be replaced.
+    ///
+    /// A bundle that cannot be read at the moment says nothing about an offer, so it is an error.
+    private func presentBundle(_ id: CollectionID) throws -> BundleReader? {
+        let path = directory.bundlePath(id)
+        guard case .file? = try FileStore.kind(path) else { return nil }
+        do throws(BundleError) {
+            return try BundleReader(path: path, limits: limits)
+        } catch {
+            guard error.kind != .unreadable else { throw error }
+            return nil
+        }
+    }
+
+    private func sources(
+        _ offer: Offer, settings: DumpsConfiguration.Collection, present: BundleReader?
+    ) throws -> [SHA256Digest: AttachmentInput] {
+        let (wanted, omitted) = try AttachmentSelector(settings.attachments).select(offer.snapshot.records)
+        try settings.budget.check(wanted.filter { offer.attachments[$0.digest] != nil })
+        var sources = omitted.mapValues { AttachmentInput.omitted($0) }
+        for attachment in wanted {
+            if let source = offer.attachments[attachment.digest] {
+                sources[attachment.digest] = source
+            } else if let present, try present.attachmentSize(attachment.digest) == attachment.size {
+                sources[attachment.digest] = .bundle(present)
+            } else {
+                sources[attachment.digest] = .omitted(.notImported)
+            }
+        }
+        return sources
+    }
+
+    /// - Returns: `nil` if the present bundle has the same bytes.
+    private func pack(
+        _ offer: Offer, sources: [SHA256Digest: AttachmentInput], present: BundleReader?,
+        settings: DumpsConfiguration.Collection, held: LockFile.Collection?
+    ) throws -> LockFile.Collection? {
+        let id = offer.snapshot.collection
+        defer { if heldBack[id] == nil { try? FileStore.remove(directory.packPath(id)) } }
+        let entry = try directory.pack(
+            offer.snapshot, attachments: sources, keeping: present, settings: settings, server: offer.origin,
+            limits: limits)
+        try checkTotal(id, entry.bundle.size)
+        if directory.hasBundle(id, entry, lockedAs: held) { return nil }
+        if holdsBack {
+            heldBack[id] = entry
+        } else {
+            isAheadOfLock = true
+            try directory.name(id, entry)
+        }
+        return entry
+    }
+
+    /// Checks the total size against the budget, with this bundle at its new size.
+    private func checkTotal(_ id: CollectionID, _ size: Int) throws(BudgetExcess) {
+        var sizes = lockFile.collections.mapValues { UInt64(clamping: $0.bundle.size) }
+        sizes[id] = UInt64(size)
+        let total = sizes.values.saturatingSum { $0 }
+        guard let limit = configuration.totalBudget, total > limit else { return }
+        throw BudgetExcess(
+            .total, size: total, limit: limit, contributors: sizes.map { .init(name: "\($0.key)", size: $0.value) })
+    }
+
+    /// Renames the bundles that were held back, and writes the lock file if a bundle changed. Call it once, before
+    /// ``end()``.
+    ///
+    /// - Parameter release: the release that the caller has made of the collections. If it is `nil`, the lock names the
+    ///   release of the present catalogue.
+    package func commit(release: LockFile.Release? = nil) throws {
+        if !heldBack.isEmpty {
+            isAheadOfLock = true
+            try directory.name(heldBack, release: release)
+        }
+        lockFile.release =
+            configuration.release == nil ? nil : try release ?? directory.packagedRelease(lockFile, limits: limits)
+        if lockFile != (try directory.lockFile(limits: limits)) { try directory.writeLock(lockFile) }
+        isAheadOfLock = false
+    }
+
+    /// Removes temporary files, and the directory itself if it was made for nothing.
+    ///
+    /// If the lock could not be written, the notes stay, and the next run adds the bundles to the lock.
+    package func end() {
+        try? FileStore.removeTree(scratch, below: directory.path)
+        guard !isAheadOfLock else { return }
+        try? directory.finishWork(keepingDownloads: true)
+        if isNewDirectory { try? FileStore.removeIfEmpty(directory.path) }
+    }
+}

@@ -1,0 +1,72 @@
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotTrust
+
+/// Writes bundles again from their own uncompressed contents, outside the directory, and compares them with the lock.
+package struct Rebuild: Sendable {
+    package enum Verdict: Sendable {
+        /// The bytes are as locked.
+        case identical
+        /// The contents are the same but the bytes differ: another compressor wrote the locked bundle.
+        case sameContent(size: Int, sha256: SHA256Digest)
+        /// The contents differ from the locked ones. That would be a bug in the writer.
+        case different(content: SHA256Digest)
+        /// The bundle does not match the lock, or cannot be written again.
+        case failed(any Error)
+    }
+
+    package struct Outcome: Sendable {
+        package let id: CollectionID
+        package let entry: LockFile.Collection
+        package let verdict: Verdict
+    }
+
+    private let directory: DumpsDirectory
+    private let output: String
+    private let verifier: BundleVerifier
+    private let limits: Limits
+
+    /// - Parameter output: an existing directory outside `directory`, which gets `<bucket>/<collection>.zip`.
+    package init(
+        _ directory: DumpsDirectory, to output: String, policy: TrustPolicy, limits: Limits
+    ) {
+        self.directory = directory
+        self.output = output
+        verifier = BundleVerifier(policy, limits: limits)
+        self.limits = limits
+    }
+
+    /// Rebuilds the bundles. Each one is verified before it is written again. Does I/O; uses no network.
+    ///
+    /// - Parameter names: the collections; an empty list means all in the lock.
+    /// - Throws: `BundleError` or ``FileError`` if the lock cannot be read; ``DumpsError`` if a name is not in the
+    ///   lock, or if the output is the directory itself.
+    package func run(_ names: [CollectionID]) async throws -> [Outcome] {
+        guard try !directory.isAt(output) else { throw DumpsError.ownDirectory(output) }
+        let lock = try directory.lockFile(limits: limits)
+        let unknown = names.filter { lock.collections[$0] == nil }
+        guard unknown.isEmpty else { throw DumpsError.notLocked(unknown, directory.lockPath) }
+        let wanted = lock.collections.filter { names.isEmpty || names.contains($0.key) }
+        return await wanted.sorted { $0.key < $1.key }.concurrentMap { id, entry in
+            do {
+                return Outcome(id: id, entry: entry, verdict: try rebuild(id, entry))
+            } catch {
+                return Outcome(id: id, entry: entry, verdict: .failed(error))
+            }
+        }
+    }
+
+    private func rebuild(_ id: CollectionID, _ entry: LockFile.Collection) throws -> Verdict {
+        let source = directory.bundlePath(id)
+        let bundle = try verifier.verify(source, of: id, against: entry)
+        let snapshot = try verifier.snapshot(of: bundle, as: entry)
+        let path = "\(output)/\(LockFile.Bundle.path(of: id))"
+        try FileStore.makeDirectories(FileStore.parent(of: path), below: output)
+        try FileStore.remove(path, below: output)
+        let written = try BundleWriter(snapshot, attachments: bundle.attachmentInputs(), limits: limits)
+            .write(toNewFile: path)
+        guard written.content == entry.content else { return .different(content: written.content) }
+        return written.sha256 == entry.bundle.sha256
+            ? .identical : .sameContent(size: written.size, sha256: written.sha256)
+    }
+}

@@ -1,0 +1,75 @@
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotTrust
+
+/// Verifies the bundles of a directory in parallel, offline.
+package struct Verification: Sendable {
+    package struct Outcome: Sendable {
+        package enum Verdict: Sendable {
+            case good
+            /// The bundle is intact, but a refresh was interrupted before it wrote the lock.
+            case interrupted
+            /// The configuration names the collection, but it was never fetched.
+            case missing
+            case bad(any Error)
+        }
+
+        package let id: CollectionID
+        package let entry: LockFile.Collection?
+        package let verdict: Verdict
+        /// The pin at which the bundle is, if the configuration has one.
+        package var pin: Pin?
+        /// How much the bundle exceeds its budget. The budget may have been lowered since the bundle was written.
+        package var excess: BudgetExcess?
+    }
+
+    private let directory: DumpsDirectory
+    private let verifier: BundleVerifier
+    private let limits: Limits
+
+    package init(_ directory: DumpsDirectory, policy: TrustPolicy, limits: Limits) {
+        self.directory = directory
+        verifier = BundleVerifier(policy, limits: limits)
+        self.limits = limits
+    }
+
+    /// - Parameters:
+    ///   - names: the collections; an empty list means all in the lock and all that the configuration names.
+    ///   - configured: the configuration's collections. Each must have a bundle, and a pinned one must be at its pin.
+    /// - Throws: `BundleError` or ``FileError`` if the lock cannot be read; ``DumpsError`` if a name is not in it.
+    package func run(_ names: [CollectionID], configured: [DumpsConfiguration.Collection]) async throws -> [Outcome] {
+        let lock = try directory.lockFile(limits: limits)
+        let pending = try directory.pendingEntries(limits: limits)
+        let known = Set(lock.collections.keys).union(configured.map(\.id)).union(pending.keys)
+        let wanted = names.isEmpty ? known.sorted() : names
+        let unknown = wanted.filter { !known.contains($0) }
+        guard unknown.isEmpty else { throw DumpsError.notConfigured(unknown, directory.configurationPath) }
+        let settings = Dictionary(uniqueKeysWithValues: configured.map { ($0.id, $0) })
+        return await wanted.sorted().concurrentMap { id in
+            var outcome = verify(id, lock.collections[id], pending: pending[id], pin: settings[id]?.pin)
+            if case .good = outcome.verdict, let entry = outcome.entry, let budget = settings[id]?.budget {
+                outcome.excess = try? directory.excess(of: id, entry, over: budget, limits: limits)
+            }
+            return outcome
+        }
+    }
+
+    private func verify(
+        _ id: CollectionID, _ entry: LockFile.Collection?, pending: LockFile.Collection?, pin: Pin?
+    ) -> Outcome {
+        let path = directory.bundlePath(id)
+        if let pending, pending != entry, (try? verifier.verify(path, of: id, against: pending)) != nil {
+            return Outcome(id: id, entry: pending, verdict: .interrupted)
+        }
+        guard let entry else { return Outcome(id: id, entry: nil, verdict: .missing) }
+        do {
+            try verifier.verify(path, of: id, against: entry)
+            if let pin, pin.at != entry.timestamp {
+                throw PinError.elsewhere(id, pin, held: entry.timestamp)
+            }
+            return Outcome(id: id, entry: entry, verdict: .good, pin: pin)
+        } catch {
+            return Outcome(id: id, entry: entry, verdict: .bad(error))
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import CZlib
+
+/// Compresses bytes to raw deflate streams (RFC 1951), one after the other.
+///
+/// Owns zlib's state, which is used again for the next stream, and frees it. Used by one thread at a time.
+@safe
+package final class Deflater: @unchecked Sendable {
+    // On the heap, because zlib keeps a pointer to it.
+    private let stream: UnsafeMutablePointer<z_stream>
+    private var scratch = [UInt8](repeating: 0, count: 64 << 10)
+
+    /// - Parameter level: from 1, the fastest, to 9, the smallest.
+    /// - Returns: `nil` if there is too little memory.
+    package init?(level: Int32) {
+        let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+        unsafe stream.initialize(to: z_stream())
+        guard unsafe rs_deflate_init_raw(stream, level) == Z_OK else {
+            unsafe stream.deallocate()
+            return nil
+        }
+        unsafe self.stream = unsafe stream
+    }
+
+    deinit {
+        _ = unsafe deflateEnd(stream)
+        unsafe stream.deallocate()
+    }
+
+    /// Begins a new stream.
+    package func reset() {
+        _ = unsafe deflateReset(stream)
+    }
+
+    /// The whole stream of `bytes`, of at most 1 GiB; `nil` if it would not be smaller. Stops as soon as that
+    /// is clear.
+    package func smaller(_ bytes: Bytes) -> [UInt8]? {
+        guard bytes.count > 1, bytes.count <= 1 << 30 else { return nil }
+        reset()
+        var isComplete = false
+        let output = unsafe [UInt8](unsafeUninitializedCapacity: bytes.count - 1) { output, count in
+            unsafe bytes.withUnsafeBytes { input in
+                unsafe stream.pointee.next_in = unsafe UnsafeMutablePointer(
+                    mutating: input.bindMemory(to: UInt8.self).baseAddress)
+                unsafe stream.pointee.avail_in = UInt32(input.count)
+                unsafe stream.pointee.next_out = output.baseAddress
+                unsafe stream.pointee.avail_out = UInt32(output.count)
+                isComplete = unsafe CZlib.deflate(stream, Z_FINISH) == Z_STREAM_END
+                unsafe count = output.count - Int(stream.pointee.avail_out)
+                unsafe stream.pointee.next_in = nil
+                unsafe stream.pointee.avail_in = 0
+                unsafe stream.pointee.next_out = nil
+            }
+        }
+        return isComplete ? output : nil
+    }
+
+    /// A part of a stream that refers to no byte before it. The parts of a text, one behind the other, are a stream of
+    /// the whole text.
+    ///
+    /// - Parameters:
+    ///   - bytes: at most 1 GiB.
+    ///   - isLast: whether the stream ends with it. Every other part ends with an empty stored block, on a whole byte.
+    package func block(_ bytes: Bytes, isLast: Bool) -> [UInt8] {
+        reset()
+        // If zlib ever ran out of room, it would write a second empty block. Pages that it does not touch cost nothing.
+        let room = 2 * bytes.count + 1024
+        return unsafe [UInt8](unsafeUninitializedCapacity: room) { output, count in
+            unsafe bytes.withUnsafeBytes { input in
+                unsafe stream.pointee.next_in = unsafe UnsafeMutablePointer(
+                    mutating: input.bindMemory(to: UInt8.self).baseAddress)
+                unsafe stream.pointee.avail_in = UInt32(clamping: input.count)
+                unsafe stream.pointee.next_out = output.baseAddress
+                unsafe stream.pointee.avail_out = UInt32(clamping: output.count)
+                _ = unsafe CZlib.deflate(stream, isLast ? Z_FINISH : Z_SYNC_FLUSH)
+                unsafe count = room - Int(stream.pointee.avail_out)
+                unsafe stream.pointee.next_in = nil
+                unsafe stream.pointee.avail_in = 0
+                unsafe stream.pointee.next_out = nil
+            }
+        }
+    }
+
+    /// Where the parts of a stream that ``block(_:isLast:)`` has made may end: behind the bytes of an empty stored
+    /// block. The same bytes may occur in other places.
+    package static let blockEnd: [UInt8] = [0, 0, 0xFF, 0xFF]
+
+    /// Deflates more bytes of the stream and passes what comes out to `consume`.
+    package func deflate<Failure: Error>(
+        _ bytes: Span<UInt8>, to consume: (Span<UInt8>) throws(Failure) -> Void
+    ) throws(Failure) {
+        try unsafe bytes.withUnsafeBufferPointer { (input) throws(Failure) in
+            var offset = 0
+            while offset < input.count {
+                let count = min(input.count - offset, 1 << 30)
+                unsafe stream.pointee.next_in = unsafe UnsafeMutablePointer(
+                    mutating: input.baseAddress.map { unsafe $0 + offset })
+                unsafe stream.pointee.avail_in = UInt32(count)
+                try drain(Z_NO_FLUSH, to: consume)
+                offset += count
+            }
+            unsafe stream.pointee.next_in = nil
+            unsafe stream.pointee.avail_in = 0
+        }
+    }
+
+    /// Ends the stream.
+    package func finish<Failure: Error>(to consume: (Span<UInt8>) throws(Failure) -> Void) throws(Failure) {
+        try drain(Z_FINISH, to: consume)
+    }
+
+    private func drain<Failure: Error>(
+        _ flush: Int32, to consume: (Span<UInt8>) throws(Failure) -> Void
+    ) throws(Failure) {
+        // Taken out meanwhile, so that it is not in use while `consume` has it.
+        var output: [UInt8] = []
+        swap(&output, &scratch)
+        defer { swap(&output, &scratch) }
+        var isFull = true
+        while isFull {
+            let count = unsafe output.withUnsafeMutableBufferPointer { output in
+                unsafe stream.pointee.next_out = output.baseAddress
+                unsafe stream.pointee.avail_out = UInt32(output.count)
+                _ = unsafe CZlib.deflate(stream, flush)
+                unsafe stream.pointee.next_out = nil
+                return unsafe output.count - Int(stream.pointee.avail_out)
+            }
+            isFull = count == output.count
+            if count > 0 { try consume(output.span.extracting(0..<count)) }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+/// A gzip member (RFC 1952) around a raw deflate stream.
+package enum GzipMember {
+    /// No name, no time, an unknown system: the same bytes on every machine.
+    private static let header = Bytes([0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255])
+
+    /// Wraps a stream that exists already, without copying it.
+    ///
+    /// - Parameters:
+    ///   - crc: CRC-32 of the uncompressed bytes.
+    ///   - size: how many uncompressed bytes there are.
+    package static func wrap(_ deflated: Bytes, crc: UInt32, size: Int) -> [Bytes] {
+        var trailer: [UInt8] = []
+        for value in [crc, UInt32(truncatingIfNeeded: size)] {
+            for shift in [0, 8, 16, 24] as [UInt32] { trailer.append(UInt8(truncatingIfNeeded: value >> shift)) }
+        }
+        return [header, deflated, Bytes(trailer)]
+    }
+
+    /// Compresses the segments, one behind the other, to one member. `nil` if there is too little memory.
+    ///
+    /// - Parameter level: from 1, the fastest, to 9, the smallest.
+    package static func compress(_ segments: [Bytes], level: Int32) -> Bytes? {
+        guard let deflater = Deflater(level: level) else { return nil }
+        var (crc, size): (UInt32, Int) = (0, 0)
+        var output: [UInt8] = []
+        func take(_ piece: Span<UInt8>) {
+            unsafe piece.withUnsafeBufferPointer { unsafe output.append(contentsOf: $0) }
+        }
+        for segment in segments {
+            size += segment.count
+            crc = crc32(of: segment, continuing: crc)
+            segment.withSpan { deflater.deflate($0, to: take) }
+        }
+        deflater.finish(to: take)
+        return Bytes(wrap(Bytes(output), crc: crc, size: size).flatMap(\.array))
+    }
+}
+
+/// Decompresses gzip, one or several members behind each other, in pieces of bounded size. Not shared between threads.
+package final class GzipStream {
+    package static let pieceSize = 64 << 10
+
+    private let inflater: Inflater
+    private var input = Bytes()
+    private var consumed = 0
+    private var hasMoreOutput = false
+
+    /// Whether the input so far is a whole number of members.
+    package private(set) var isAtEnd = true
+
+    package init() throws(InflateError) {
+        inflater = try Inflater(.gzip)
+    }
+
+    /// Takes the next compressed bytes; called once ``next()`` has returned `nil`.
+    package func feed(_ bytes: [UInt8]) {
+        input = Bytes(bytes)
+        consumed = 0
+    }
+
+    /// The next decompressed bytes, at most ``pieceSize`` of them; `nil` if more input is needed.
+    package func next() throws(InflateError) -> [UInt8]? {
+        while hasMoreOutput || consumed < input.count {
+            if isAtEnd {
+                isAtEnd = false
+                inflater.reset()
+            }
+            let (piece, step) = try inflater.piece(of: input, from: consumed, size: Self.pieceSize)
+            consumed += step.consumed
+            isAtEnd = step.isEnd
+            hasMoreOutput = !step.isEnd && piece.count == Self.pieceSize
+            // zlib makes no progress although it has both input and room for output.
+            guard step.isEnd || step.consumed > 0 || step.produced > 0 || consumed == input.count else {
+                throw .corrupt
+            }
+            if !piece.isEmpty { return piece }
+        }
+        return nil
+    }
+}

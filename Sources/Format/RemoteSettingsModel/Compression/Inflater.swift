@@ -1,0 +1,243 @@
+import CZlib
+
+/// Why a deflate or gzip stream was refused.
+package enum InflateError: Error, Hashable {
+    case corrupt
+    /// The stream holds more than it should.
+    case tooLong
+    /// The stream ends before it should.
+    case tooShort
+    /// There are bytes behind the end of the stream.
+    case trailingBytes
+    case outOfMemory
+
+    /// What was found instead of a sound stream, for an error message.
+    package var found: String {
+        switch self {
+        case .corrupt: "a corrupt stream"
+        case .tooLong: "more"
+        case .tooShort: "less"
+        case .trailingBytes: "bytes behind the end of the stream"
+        case .outOfMemory: "too little memory to inflate it"
+        }
+    }
+}
+
+/// Inflates one stream, as a whole or step by step.
+///
+/// Owns zlib's state and frees it. Not shared between threads.
+@safe
+package final class Inflater {
+    /// What surrounds the compressed bytes.
+    package enum Format {
+        /// Nothing (RFC 1951).
+        case raw
+        /// A gzip header and a trailer with a checksum (RFC 1952), both of which zlib checks.
+        case gzip
+    }
+
+    /// What one call consumed and produced.
+    package struct Step {
+        package let consumed: Int
+        package let produced: Int
+        /// Whether the stream ended.
+        package let isEnd: Bool
+    }
+
+    /// About the bytes of memory that zlib takes for one stream: its window of 32 KiB, and 7 KiB (`zconf.h`).
+    package static let memoryBytes = 40 << 10
+
+    // On the heap, because zlib keeps a pointer to it.
+    private let stream: UnsafeMutablePointer<z_stream>
+
+    package init(_ format: Format = .raw) throws(InflateError) {
+        let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+        unsafe stream.initialize(to: z_stream())
+        guard unsafe rs_inflate_init(stream, format == .gzip ? 1 : 0) == Z_OK else {
+            unsafe stream.deallocate()
+            throw .outOfMemory
+        }
+        unsafe self.stream = unsafe stream
+    }
+
+    deinit {
+        _ = unsafe inflateEnd(stream)
+        unsafe stream.deallocate()
+    }
+
+    /// Begins a new stream.
+    package func reset() {
+        _ = unsafe inflateReset(stream)
+    }
+
+    /// Inflates a whole raw stream of exactly `size` bytes into a new array, without any other buffer.
+    package static func inflate(_ input: Bytes, size: Int) throws(InflateError) -> [UInt8] {
+        let inflater = try Inflater()
+        return try unsafe inflater.filling(size) { (buffer) throws(InflateError) in
+            try unsafe inflater.run(input, into: buffer)
+        }
+    }
+
+    /// Inflates a whole raw stream into `output`, which it has to fill exactly. Those who follow `output` get it in
+    /// blocks that are in the processor's cache still.
+    package static func inflate(_ input: Bytes, into output: GrowingMemory) throws(InflateError) {
+        defer { output.end() }
+        let inflater = try Inflater()
+        try unsafe output.fill { (buffer, grow) throws(InflateError) in
+            // zlib copies 32 KiB at the end of each call. Blocks get smaller towards the end, so that little is left to
+            // be done by those who follow when the last one is there.
+            _ = try unsafe inflater.run(input, into: buffer, piece: { max(1 << 16, min(1 << 18, $0 / 2)) }) { grow($0) }
+        }
+    }
+
+    /// - Parameters:
+    ///   - piece: the most bytes to produce between two calls of `made`, by how many there is room for.
+    ///   - made: called with the number of bytes that were produced so far.
+    private func run(
+        _ input: Bytes, into buffer: UnsafeMutableRawBufferPointer, piece: (Int) -> Int = { $0 },
+        made: (Int) -> Void = { _ in }
+    ) throws(InflateError) -> Int {
+        var (consumed, produced) = (0, 0)
+        // zlib counts in 32 bits; and its end is only reached when it may write one byte more than it has.
+        var spare: UInt8 = 0
+        while true {
+            let room = buffer.count - produced
+            let step: Step
+            if room > 0 {
+                step = try unsafe inflate(
+                    input, from: consumed,
+                    into: UnsafeMutableRawBufferPointer(rebasing: buffer[produced..<produced + min(room, piece(room))]))
+            } else {
+                step = try unsafe withUnsafeMutableBytes(of: &spare) { (last) throws(InflateError) in
+                    try unsafe inflate(input, from: consumed, into: last)
+                }
+                guard step.produced == 0 else { throw .tooLong }
+            }
+            consumed += step.consumed
+            produced += step.produced
+            if step.produced > 0 { made(produced) }
+            if step.isEnd {
+                guard consumed == input.count else { throw .trailingBytes }
+                guard produced == buffer.count else { throw .tooShort }
+                return produced
+            }
+            guard step.consumed > 0 || step.produced > 0 else { throw .tooShort }
+        }
+    }
+
+    /// Inflates as much as fits into `buffer`.
+    ///
+    /// - Parameter offset: how much of `input` was consumed before.
+    package func inflate(_ input: Bytes, from offset: Int, into buffer: inout [UInt8]) throws(InflateError) -> Step {
+        var span = buffer.mutableSpan
+        return try unsafe span.withUnsafeMutableBytes { (buffer) throws(InflateError) in
+            try unsafe inflate(input, from: offset, into: buffer)
+        }
+    }
+
+    /// Whether `input` is a part of a stream that refers to nothing before it, ends where another part may follow, and
+    /// inflates to exactly `bytes`.
+    package func isBlock(_ input: Bytes, of bytes: Bytes) -> Bool {
+        reset()
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        var (consumed, produced) = (0, 0)
+        var isAtEnd = false
+        while let step = try? inflate(input, from: consumed, into: &buffer) {
+            // 128: a block has just ended, it was not the last one, and no bit of a byte is left. The next call takes
+            // that back.
+            let wasAtEnd = isAtEnd
+            isAtEnd = unsafe stream.pointee.data_type == 128
+            guard !step.isEnd, produced + step.produced <= bytes.count else { return false }
+            let isSame = bytes[produced..<produced + step.produced].withSpan { wanted in
+                wanted.hasSameBytes(as: buffer.span.extracting(0..<wanted.count))
+            }
+            guard isSame else { return false }
+            consumed += step.consumed
+            produced += step.produced
+            guard step.consumed == 0, step.produced == 0 else { continue }
+            return consumed == input.count && produced == bytes.count && (wasAtEnd || isAtEnd)
+        }
+        return false
+    }
+
+    /// Inflates at most `size` bytes into a new array.
+    ///
+    /// - Parameter offset: how much of `input` was consumed before.
+    package func piece(
+        of input: Bytes, from offset: Int, size: Int
+    ) throws(InflateError) -> (bytes: [UInt8], step: Step) {
+        var step = Step(consumed: 0, produced: 0, isEnd: false)
+        let bytes = try unsafe filling(size) { (buffer) throws(InflateError) in
+            step = try unsafe inflate(input, from: offset, into: buffer)
+            return step.produced
+        }
+        return (bytes, step)
+    }
+
+    /// A new array of at most `size` bytes; `body` writes them and returns how many there are.
+    private func filling(
+        _ size: Int, _ body: (UnsafeMutableRawBufferPointer) throws(InflateError) -> Int
+    ) throws(InflateError) -> [UInt8] {
+        var failure: InflateError?
+        let output = unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+            do throws(InflateError) {
+                count = try unsafe body(UnsafeMutableRawBufferPointer(buffer))
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        return output
+    }
+
+    private func inflate(
+        _ input: Bytes, from offset: Int, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(InflateError) -> Step {
+        // Bounded pieces, so that 32 bits always hold their size.
+        let piece = input[offset..<min(input.count, offset + (1 << 30))]
+        let room = min(buffer.count, 1 << 30)
+        let status = unsafe piece.withUnsafeBytes { source -> Int32 in
+            unsafe stream.pointee.next_in = unsafe UnsafeMutablePointer(
+                mutating: source.bindMemory(to: UInt8.self).baseAddress)
+            unsafe stream.pointee.avail_in = UInt32(source.count)
+            unsafe stream.pointee.next_out = buffer.bindMemory(to: UInt8.self).baseAddress
+            unsafe stream.pointee.avail_out = UInt32(room)
+            let status = unsafe CZlib.inflate(stream, Z_NO_FLUSH)
+            unsafe stream.pointee.next_in = nil
+            unsafe stream.pointee.next_out = nil
+            return status
+        }
+        let step = unsafe Step(
+            consumed: piece.count - Int(stream.pointee.avail_in), produced: room - Int(stream.pointee.avail_out),
+            isEnd: status == Z_STREAM_END)
+        switch status {
+        case Z_OK, Z_STREAM_END, Z_BUF_ERROR: return step
+        case Z_MEM_ERROR: throw .outOfMemory
+        default: throw .corrupt
+        }
+    }
+}
+
+/// CRC-32 (ITU-T V.42) of bytes, as ZIP and gzip use it.
+///
+/// - Parameter crc: the checksum of the bytes before these.
+package func crc32(of bytes: Span<UInt8>, continuing crc: UInt32 = 0) -> UInt32 {
+    unsafe bytes.withUnsafeBufferPointer { buffer in
+        unsafe UInt32(truncatingIfNeeded: crc32_z(UInt(crc), buffer.baseAddress, buffer.count))
+    }
+}
+
+/// CRC-32 of bytes; see ``crc32(of:continuing:)-(Span<UInt8>,_)``.
+package func crc32(of bytes: Bytes, continuing crc: UInt32 = 0) -> UInt32 {
+    bytes.withSpan { crc32(of: $0, continuing: crc) }
+}
+
+/// CRC-32 of two texts, one behind the other.
+///
+/// - Parameter count: the bytes of the second one.
+package func crc32(_ first: UInt32, followedBy second: UInt32, count: Int) -> UInt32 {
+    UInt32(truncatingIfNeeded: crc32_combine(UInt(first), UInt(second), count))
+}
+
+/// The version of zlib that runs. Another version may compress the same bytes differently.
+package var zlibVersionText: String { unsafe String(cString: CZlib.zlibVersion()) }

@@ -1,0 +1,54 @@
+#if canImport(Darwin)
+/// A value that threads read and change in single steps. It has the part of Swift's `Atomic` that this package
+/// uses, because Swift's needs iOS 18.
+///
+/// Each step takes an unfair lock, so all orderings are as strict as the strictest.
+public struct Atomic<Value: Sendable>: ~Copyable, Sendable {
+    private let value: Mutex<Value>
+
+    /// An atomic with its first value.
+    public init(_ initialValue: Value) { value = Mutex(initialValue) }
+
+    /// The present value.
+    public borrowing func load(ordering: AtomicOrdering) -> Value { value.withLock { $0 } }
+
+    /// Stores a value.
+    public borrowing func store(_ new: Value, ordering: AtomicOrdering) { value.withLock { $0 = new } }
+
+    /// Stores a value, and returns the one before it.
+    public borrowing func exchange(_ new: Value, ordering: AtomicOrdering) -> Value {
+        value.withLock { value in
+            let old = value
+            value = new
+            return old
+        }
+    }
+}
+
+extension Atomic where Value: FixedWidthInteger {
+    /// Traps if the sum does not fit.
+    @discardableResult
+    public borrowing func add(_ operand: Value, ordering: AtomicOrdering) -> (oldValue: Value, newValue: Value) {
+        value.withLock { value in
+            let old = value
+            value += operand
+            return (old, value)
+        }
+    }
+
+    /// Traps if the difference does not fit.
+    @discardableResult
+    public borrowing func subtract(_ operand: Value, ordering: AtomicOrdering) -> (oldValue: Value, newValue: Value) {
+        value.withLock { value in
+            let old = value
+            value -= operand
+            return (old, value)
+        }
+    }
+}
+
+/// The memory orderings, as in Swift's `AtomicLoadOrdering` and related types.
+public enum AtomicOrdering: Sendable {
+    case relaxed, acquiring, releasing, sequentiallyConsistent
+}
+#endif

@@ -1,0 +1,45 @@
+/// A collection's full state at one timestamp, with what vouches for it.
+///
+/// Only this package can make one: from a verified signature, or if the configuration explicitly accepts an unsigned or
+/// imported collection.
+package struct Snapshot: Sendable {
+    package let collection: CollectionID
+    package let payload: Payload
+    package let metadata: CollectionMetadata
+    /// The PEM chain that the signature was verified with; `nil` if there is no signature.
+    package let chain: Bytes?
+    package let provenance: Provenance
+
+    /// The timestamp that the payload states.
+    package var timestamp: Timestamp { payload.timestamp }
+    package var records: RecordTable { payload.records }
+
+    package init(vouchingFor unverified: UnverifiedSnapshot, chain: Bytes?, provenance: Provenance) {
+        collection = unverified.collection
+        payload = unverified.payload
+        metadata = unverified.metadata
+        self.chain = chain
+        self.provenance = provenance
+    }
+}
+
+/// A collection's full state at one timestamp, not verified yet.
+///
+/// Neither the bundle writer nor a cache accepts it. Verification (`SnapshotTrust`) turns it into a ``Snapshot``.
+package struct UnverifiedSnapshot: Sendable {
+    package let collection: CollectionID
+    package let payload: Payload
+    package let metadata: CollectionMetadata
+
+    /// The timestamp that the payload states.
+    package var timestamp: Timestamp { payload.timestamp }
+    package var records: RecordTable { payload.records }
+    /// The signatures in the metadata.
+    package var signatures: [ServedSignature] { metadata.signatures }
+
+    package init(collection: CollectionID, payload: Payload, metadata: CollectionMetadata) {
+        self.collection = collection
+        self.payload = payload
+        self.metadata = metadata
+    }
+}

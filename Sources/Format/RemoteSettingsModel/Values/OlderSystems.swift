@@ -1,0 +1,42 @@
+#if canImport(Darwin)
+// Swift has these on older versions of every system but Apple's. There `Array.span` needs iOS 26, and validating a
+// text needs iOS 18. The compiler prefers a declaration in another module to Swift's own.
+
+extension Array where Element: BitwiseCopyable {
+    /// The elements, as long as the array is not changed. Objective-C never owns an array of such elements.
+    package var span: Span<Element> {
+        @_lifetime(borrow self)
+        borrowing get {
+            let elements = unsafe withUnsafeBufferPointer { unsafe $0 }
+            return unsafe _overrideLifetime(Span(_unsafeElements: elements), borrowing: self)
+        }
+    }
+
+    /// The elements, to be changed in place.
+    package var mutableSpan: MutableSpan<Element> {
+        @_lifetime(&self)
+        mutating get {
+            let elements = unsafe withUnsafeMutableBufferPointer { unsafe $0 }
+            return unsafe _overrideLifetime(MutableSpan(_unsafeElements: elements), mutating: &self)
+        }
+    }
+}
+
+extension String {
+    /// The text of code units; `nil` if they are invalid in the encoding.
+    package init?<Encoding: Unicode.Encoding>(
+        validating units: some Sequence<Encoding.CodeUnit>, as encoding: Encoding.Type
+    ) {
+        var units = units.makeIterator()
+        var parser = Encoding.ForwardParser()
+        self.init()
+        while true {
+            switch parser.parseScalar(from: &units) {
+            case .valid(let scalar): unicodeScalars.append(Encoding.decode(scalar))
+            case .emptyInput: return
+            case .error: return nil
+            }
+        }
+    }
+}
+#endif

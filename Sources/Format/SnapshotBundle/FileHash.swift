@@ -1,0 +1,27 @@
+import RemoteSettingsModel
+
+extension FileStore {
+    /// Hashes a file from end to end in little memory.
+    ///
+    /// - Returns: the hasher, to go on with, and how many bytes it has seen.
+    package static func hash(_ path: String) throws(FileError) -> (hasher: ContentHasher, size: Int) {
+        var hasher = ContentHasher()
+        var size = 0
+        try readPieces(path) { (piece) throws(FileError) in
+            hasher.update(piece)
+            size += piece.count
+        }
+        return (hasher, size)
+    }
+
+    /// The SHA-256 of a file, and its size in bytes.
+    package static func digestAndSize(of path: String) throws(FileError) -> (digest: SHA256Digest, size: Int) {
+        let (hasher, size) = try hash(path)
+        return (hasher.finish(), size)
+    }
+
+    /// The SHA-256 of a file.
+    package static func digest(of path: String) throws(FileError) -> SHA256Digest {
+        try hash(path).hasher.finish()
+    }
+}

@@ -1,0 +1,23 @@
+import RemoteSettingsModel
+
+/// An advisory lock on a directory, so that two refreshes never work in it at once. It ends with the process.
+///
+/// The lock is on the directory itself (`flock`), so it makes no file and leaves none behind.
+package final class DirectoryLock {
+    private let descriptor: Int32
+
+    /// - Returns: `nil` if another process holds the lock.
+    package init?(_ path: String) throws(FileError) {
+        let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FileError("open the directory", path) }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            let error = FileError("lock the directory", path)
+            close(descriptor)
+            if error.code == EWOULDBLOCK { return nil }
+            throw error
+        }
+        self.descriptor = descriptor
+    }
+
+    deinit { close(descriptor) }
+}

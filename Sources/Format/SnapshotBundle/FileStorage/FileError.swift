@@ -1,0 +1,85 @@
+import RemoteSettingsModel
+
+/// A failed system call on a file: the operation, the path, and the reason.
+package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
+    package let path: String
+    package let operation: String
+    package let code: Int32
+
+    // These are negative because the codes of `errno` are positive.
+    /// The path is a pipe or a device.
+    package static let notRegular: Int32 = -1
+    /// The path is a symbolic link.
+    package static let isLink: Int32 = -2
+
+    package init(_ operation: String, _ path: String, code: Int32 = errno) {
+        self.path = path
+        self.operation = operation
+        self.code = code
+    }
+
+    /// Whether the path is a pipe, a device, a link or a directory. That is bad input, not a failure of the machine.
+    package var isWrongKind: Bool { [Self.notRegular, Self.isLink, EISDIR].contains(code) }
+
+    package var isMissing: Bool { code == ENOENT || code == ENOTDIR }
+
+    /// Whether the file has more bytes than the caller reads.
+    package var isTooLarge: Bool { code == EFBIG }
+
+    package var description: String {
+        let reason =
+            switch code {
+            case Self.notRegular: "it is a pipe or a device; expected a regular file"
+            case Self.isLink: "it is a symbolic link, which is not followed; name what it leads to, or remove it"
+            default: unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
+            }
+        return "cannot \(operation) \(path): \(reason)"
+    }
+}
+
+// These have their own names because the types here have methods called read, write, rename and link.
+package func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+    unsafe read(descriptor, buffer, count)
+}
+
+package func systemWrite(_ descriptor: Int32, _ buffer: UnsafeRawPointer?, _ count: Int) -> Int {
+    unsafe write(descriptor, buffer, count)
+}
+
+package func systemRename(_ path: String, _ target: String) -> Int32 {
+    unsafe rename(path, target)
+}
+
+/// Makes two paths change places in one step. Fails with `ENOSYS` if the system cannot.
+package func systemExchange(_ path: String, _ other: String) -> Int32 {
+    #if canImport(Darwin)
+    return unsafe renamex_np(path, other, UInt32(RENAME_SWAP))
+    #else
+    // The headers declare it only for C with _GNU_SOURCE.
+    typealias RenameAt2 =
+        @convention(c) (
+            Int32, UnsafePointer<CChar>?, Int32, UnsafePointer<CChar>?, UInt32
+        ) -> Int32
+    guard let symbol = unsafe dlsym(nil, "renameat2") else {
+        errno = ENOSYS
+        return -1
+    }
+    let exchange: UInt32 = 2
+    return unsafe unsafeBitCast(symbol, to: RenameAt2.self)(AT_FDCWD, path, AT_FDCWD, other, exchange)
+    #endif
+}
+
+/// Waits until a file's content is on the disk.
+///
+/// On Apple systems `fsync` leaves it in the disk's own memory, and the disk writes it later (fsync(2)).
+package func systemFlush(_ descriptor: Int32) -> Int32 {
+    #if canImport(Darwin)
+    // A file system that cannot do this, such as one over a network, gets an ordinary `fsync`.
+    if fcntl(descriptor, F_FULLFSYNC) == 0 { return 0 }
+    #endif
+    return fsync(descriptor)
+}
+
+package func systemLink(_ path: String, _ other: String) -> Int32 {
+    unsafe link(path, other)
+}

@@ -1,0 +1,148 @@
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// Where a file is, or will be: a name in an open directory.
+///
+/// Because the directory is open, operations happen in it even if somebody replaces its path meanwhile.
+struct FilePlace: ~Copyable {
+    let directory: Int32
+    let name: String
+    /// For error messages.
+    let path: String
+
+    /// A path that is taken as it is.
+    init(_ path: String) {
+        directory = AT_FDCWD
+        name = path
+        self.path = path
+    }
+
+    /// A path below a directory that somebody has named. That directory may be a link; below it, no link is followed.
+    ///
+    /// - Parameter making: whether missing directories are made.
+    /// - Throws: ``FileError`` if something on the way is a link or no directory.
+    init(_ path: String, below root: String, making: Bool) throws(FileError) {
+        // The path is split by bytes, because a character may consist of a slash and a mark.
+        let parts = path.utf8.dropFirst(root.utf8.count).split(separator: UInt8(ascii: "/")).compactMap(String.init)
+        guard path.utf8.starts(with: (root + "/").utf8), let last = parts.last, !parts.contains(".."),
+            !parts.contains(".")
+        else { throw FileError("find below \(root)", path, code: EINVAL) }
+        var open = unsafe systemOpen(AT_FDCWD, root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        if open < 0, errno == ENOENT, making {
+            try FileStore.makeDirectories(root)
+            open = unsafe systemOpen(AT_FDCWD, root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        }
+        guard open >= 0 else { throw FileError("open", root) }
+        var reached = root
+        for part in parts.dropLast() {
+            reached += "/\(part)"
+            if making, unsafe mkdirat(open, part, 0o777) != 0, errno != EEXIST {
+                let error = FileError("make the directory", reached)
+                close(open)
+                throw error
+            }
+            let next = unsafe systemOpen(open, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+            if next < 0 {
+                let error = FileError("open", reached)
+                var status = stat()
+                let isLink =
+                    unsafe fstatat(open, part, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_mode & S_IFMT == S_IFLNK
+                close(open)
+                throw isLink ? FileError("use", reached, code: FileError.isLink) : error
+            }
+            close(open)
+            open = next
+        }
+        directory = open
+        name = last
+        self.path = path
+    }
+
+    init(_ path: String, below root: String?, making: Bool) throws(FileError) {
+        if let root { try self.init(path, below: root, making: making) } else { self.init(path) }
+    }
+
+    /// The place of another name in the same directory, which must stay open.
+    borrowing func beside(_ suffix: String) -> (directory: Int32, name: String, path: String) {
+        (directory, name + suffix, path + suffix)
+    }
+
+    /// Waits until the names in the directory are on the disk.
+    borrowing func flushDirectory() throws(FileError) {
+        guard directory != AT_FDCWD else { return try FileStore.flushDirectory(of: path) }
+        // As in `FileStore.flush(directory:)`.
+        guard systemFlush(directory) == 0 || errno == EINVAL else {
+            throw FileError("flush", FileStore.parent(of: path))
+        }
+    }
+
+    deinit { if directory != AT_FDCWD { close(directory) } }
+}
+
+extension FileStore {
+    /// Makes directories below one that somebody has named. No link is followed.
+    ///
+    /// - Throws: ``FileError`` if something on the way is a link or no directory.
+    package static func makeDirectories(_ path: String, below root: String) throws(FileError) {
+        _ = try FilePlace("\(path)/x", below: root, making: true)
+    }
+
+    /// Makes a new directory, under a name that begins with `prefix`.
+    ///
+    /// - Returns: its path.
+    package static func makeUniqueDirectory(_ prefix: String) throws(FileError) -> String {
+        try makeDirectories(parent(of: prefix))
+        for _ in 0..<1000 {
+            let path = uniquePath(prefix)
+            if unsafe mkdir(path, 0o777) == 0 { return path }
+            guard errno == EEXIST else { throw FileError("make the directory", path) }
+        }
+        throw FileError("make a directory of its own beside", prefix, code: EEXIST)
+    }
+
+    /// Removes a file below a directory that somebody has named. No link is followed.
+    package static func remove(_ path: String, below root: String) throws(FileError) {
+        do throws(FileError) {
+            let place = try FilePlace(path, below: root, making: false)
+            guard unsafe unlinkat(place.directory, place.name, 0) == 0 || errno == ENOENT else {
+                throw FileError("remove", path)
+            }
+        } catch {
+            guard error.isMissing else { throw error }
+        }
+    }
+
+    /// Removes a directory with its contents, as ``removeTree(_:)`` does. No link is followed.
+    package static func removeTree(_ path: String, below root: String) throws(FileError) {
+        do throws(FileError) {
+            let place = try FilePlace(path, below: root, making: false)
+            try removeTree(place.name, in: place.directory, path: path)
+        } catch {
+            guard error.isMissing else { throw error }
+        }
+    }
+
+    /// Renames below a directory that somebody has named, and makes the target's directory. No link is followed.
+    ///
+    /// - Parameter flushing: whether to flush the directory, so that the new name lasts.
+    package static func rename(
+        _ path: String, to target: String, below root: String, flushing: Bool = true
+    ) throws(FileError) {
+        let from = try FilePlace(path, below: root, making: false)
+        let to = try FilePlace(target, below: root, making: true)
+        guard unsafe renameat(from.directory, from.name, to.directory, to.name) == 0 else {
+            throw FileError("rename \(path) to", target)
+        }
+        if flushing { try to.flushDirectory() }
+    }
+}
+
+@unsafe
+func systemOpen(_ directory: Int32, _ name: String, _ flags: Int32, _ mode: mode_t = 0) -> Int32 {
+    unsafe openat(directory, name, flags, mode)
+}

@@ -1,0 +1,546 @@
+import RemoteSettingsModel
+
+/// File operations. Each happens as a whole or not at all.
+package enum FileStore {
+    /// A file's content; `nil` if there is no such file.
+    package static func read(_ path: String, limit: Int) throws(FileError) -> Bytes? {
+        // Without O_NONBLOCK, opening a pipe would wait for a writer.
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            let error = FileError("open", path)
+            if error.isMissing { return nil }
+            throw error
+        }
+        defer { close(descriptor) }
+        let status = try regularFile(descriptor, path)
+        guard status.st_size <= limit else { throw FileError("read", path, code: EFBIG) }
+        // One byte more than expected is asked for, so that the last read finds the end. The file may grow meanwhile.
+        var isWhole = false
+        var failure: FileError?
+        func read(into buffer: UnsafeMutableBufferPointer<UInt8>, from start: Int) -> Int {
+            var filled = start
+            while filled < buffer.count {
+                let place = unsafe buffer.baseAddress.map { unsafe UnsafeMutableRawPointer($0 + filled) }
+                let count = unsafe systemRead(descriptor, place, buffer.count - filled)
+                if count < 0 {
+                    if errno == EINTR { continue }
+                    failure = FileError("read", path)
+                    break
+                }
+                isWhole = count == 0
+                if isWhole { break }
+                filled += count
+            }
+            return filled
+        }
+        var content = unsafe [UInt8](unsafeUninitializedCapacity: Int(status.st_size) + 1) { buffer, count in
+            count = unsafe read(into: buffer, from: 0)
+        }
+        while true {
+            if let failure { throw failure }
+            guard content.count <= limit else { throw FileError("read", path, code: EFBIG) }
+            if isWhole { return Bytes(content) }
+            let filled = content.count
+            content.append(contentsOf: repeatElement(0, count: 64 << 10))
+            let count = unsafe content.withUnsafeMutableBufferPointer { unsafe read(into: $0, from: filled) }
+            content.removeLast(content.count - count)
+        }
+    }
+
+    /// The first bytes of a file, and the size of the whole file in bytes; `nil` if there is no such file.
+    ///
+    /// - Parameter most: how many bytes are read at the most.
+    package static func readBeginning(
+        _ path: String, most: Int
+    ) throws(FileError) -> (bytes: Bytes, fileSize: Int)? {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            let error = FileError("open", path)
+            if error.isMissing { return nil }
+            throw error
+        }
+        defer { close(descriptor) }
+        let status = try regularFile(descriptor, path)
+        let size = Int(clamping: status.st_size)
+        var failure: FileError?
+        let content = unsafe [UInt8](unsafeUninitializedCapacity: min(most, size)) { buffer, filled in
+            while filled < buffer.count {
+                let place = unsafe buffer.baseAddress.map { unsafe UnsafeMutableRawPointer($0 + filled) }
+                let count = unsafe systemRead(descriptor, place, buffer.count - filled)
+                if count < 0, errno == EINTR { continue }
+                if count < 0 { failure = FileError("read", path) }
+                guard count > 0 else { return }
+                filled += count
+            }
+        }
+        if let failure { throw failure }
+        return (Bytes(content), size)
+    }
+
+    /// The status of an open file.
+    ///
+    /// - Throws: ``FileError`` if it is a pipe, a device or a directory.
+    static func regularFile(_ descriptor: Int32, _ path: String) throws(FileError) -> stat {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw FileError("look at", path) }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw FileError("use", path, code: status.st_mode & S_IFMT == S_IFDIR ? EISDIR : FileError.notRegular)
+        }
+        return status
+    }
+
+    /// Reads a file from start to end in little memory.
+    package static func readPieces(
+        _ path: String, _ consume: (Span<UInt8>) throws(FileError) -> Void
+    ) throws(FileError) {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw FileError("open", path) }
+        defer { close(descriptor) }
+        _ = try regularFile(descriptor, path)
+        var chunk = [UInt8](repeating: 0, count: 256 << 10)
+        while true {
+            let count = unsafe chunk.withUnsafeMutableBytes { unsafe systemRead(descriptor, $0.baseAddress, $0.count) }
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw FileError("read", path)
+            }
+            if count == 0 { return }
+            try consume(chunk.span.extracting(0..<count))
+        }
+    }
+
+    /// Replaces a file by these bytes. A temporary file beside it is written, flushed to disk, and then renamed.
+    ///
+    /// - Parameters:
+    ///   - isContended: whether others may replace the same file at the same time. Each then has its own temporary
+    ///     file, which stays if the process is killed.
+    ///   - flushing: whether to wait for the disk. Otherwise a failure of the machine may leave an empty file.
+    ///   - root: a directory that somebody has named, if `path` is below one. No link is followed below it, and missing
+    ///     directories are made.
+    ///   - isPrivate: whether only its owner may read it (mode 0600), whatever the mask and the previous file say.
+    ///   - ending: the end of the temporary file's name. A `.gitignore` that names the file must name that one too.
+    package static func replace(
+        _ path: String, below root: String? = nil, with content: Bytes, isContended: Bool = false,
+        flushing: Bool = true,
+        isPrivate: Bool = false, ending: String = ".tmp"
+    ) throws(FileError) {
+        let place = try FilePlace(path, below: root, making: true)
+        let temporary = place.beside(isContended ? uniquePath("") + ending : ending)
+        // A killed process may have left a file there, or somebody may have put a link there.
+        guard unsafe unlinkat(temporary.directory, temporary.name, 0) == 0 || errno == ENOENT else {
+            throw FileError("remove", temporary.path)
+        }
+        let file = try WritableFile(temporary, mode: isPrivate ? 0o600 : 0o666)
+        do throws(FileError) {
+            try file.write(content)
+            try file.finish(flushing: flushing)
+            guard unsafe renameat(temporary.directory, temporary.name, place.directory, place.name) == 0 else {
+                throw FileError("rename \(temporary.path) to", path)
+            }
+            if flushing { try place.flushDirectory() }
+        } catch {
+            file.abandon()
+            _ = unsafe unlinkat(temporary.directory, temporary.name, 0)
+            throw error
+        }
+    }
+
+    /// Whether anyone but a file's owner may read or write it.
+    ///
+    /// - Throws: ``FileError`` if there is no regular file.
+    package static func isOpenToOthers(_ path: String) throws(FileError) -> Bool {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw FileError("open", path) }
+        defer { close(descriptor) }
+        return try regularFile(descriptor, path).st_mode & 0o077 != 0
+    }
+
+    /// Writes a command's output to a file that somebody has named, and replaces a regular file of that name.
+    ///
+    /// If `body` throws, the previous file stays.
+    ///
+    /// - Throws: what ``checkOutput(_:)`` throws, ``FileError``, or what `body` throws.
+    package static func writeOutput(
+        _ path: String, writing body: (_ write: (Span<UInt8>) throws -> Void) throws -> Void
+    ) throws {
+        try checkOutput(path)
+        // The usual name of a temporary file may be taken by another file of the same person.
+        let temporary = uniquePath(path) + ".tmp"
+        let file = try WritableFile(creating: temporary)
+        do {
+            try body { try file.write($0) }
+            try file.finish(flushing: true)
+            try rename(temporary, to: path)
+        } catch {
+            file.abandon()
+            try? remove(temporary)
+            throw error
+        }
+    }
+
+    /// Writes a command's output to a file that somebody has named, like ``writeOutput(_:writing:)``.
+    package static func writeOutput(_ path: String, _ content: Bytes) throws {
+        try writeOutput(path) { write in try content.withSpan { try write($0) } }
+    }
+
+    /// Checks that a path which somebody has named for a command's output is a regular file or does not exist.
+    ///
+    /// Renaming a file over `/dev/null`, or over the link `/dev/stdout`, would break these for the whole machine if the
+    /// process has the right to.
+    ///
+    /// - Parameter path: `nil` if no file is to be written.
+    /// - Throws: ``FileError`` if the path is a link, a directory, a pipe or a device.
+    package static func checkOutput(_ path: String?) throws(FileError) {
+        guard let path, let status = try status(path) else { return }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return
+        case S_IFLNK: throw FileError("replace", path, code: FileError.isLink)
+        case S_IFDIR: throw FileError("replace", path, code: EISDIR)
+        default: throw FileError("replace", path, code: FileError.notRegular)
+        }
+    }
+
+    /// Whether both paths lead to the same existing file, also through links.
+    package static func isSameFile(_ path: String, _ other: String) throws(FileError) -> Bool {
+        func identity(_ path: String) throws(FileError) -> (dev_t, ino_t)? {
+            var status = stat()
+            if unsafe stat(path, &status) == 0 { return (status.st_dev, status.st_ino) }
+            guard errno == ENOENT || errno == ENOTDIR else { throw FileError("look at", path) }
+            return nil
+        }
+        guard let one = try identity(path), let two = try identity(other) else { return false }
+        return one == two
+    }
+
+    /// Renames a file or directory.
+    ///
+    /// - Parameter flushing: whether to flush the directory, so that the new name lasts.
+    package static func rename(_ path: String, to target: String, flushing: Bool = true) throws(FileError) {
+        guard systemRename(path, target) == 0 else { throw FileError("rename \(path) to", target) }
+        if flushing { try flushDirectory(of: target) }
+    }
+
+    /// Gives a file a second name.
+    package static func link(_ path: String, as other: String) throws(FileError) {
+        guard systemLink(path, other) == 0 else { throw FileError("link \(path) as", other) }
+    }
+
+    package static func flushDirectory(of path: String) throws(FileError) { try flush(directory: parent(of: path)) }
+
+    /// Waits until the names in a directory are on the disk.
+    package static func flush(directory: String) throws(FileError) {
+        let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FileError("open", directory) }
+        defer { close(descriptor) }
+        // Some file systems cannot flush a directory and say so; the rename itself is still atomic there.
+        guard systemFlush(descriptor) == 0 || errno == EINVAL else { throw FileError("flush", directory) }
+    }
+
+    /// Waits until every file and every name below a directory is on the disk. Links are not followed.
+    package static func flush(tree: String) throws(FileError) {
+        for name in try list(tree) ?? [] {
+            let path = "\(tree)/\(name)"
+            if try isDirectory(path) {
+                try flush(tree: path)
+            } else if try size(path) != nil {
+                let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+                guard descriptor >= 0 else { throw FileError("open", path) }
+                defer { close(descriptor) }
+                guard systemFlush(descriptor) == 0 else { throw FileError("flush", path) }
+            }
+        }
+        try flush(directory: tree)
+    }
+
+    /// Makes two paths change places, in one step if the system can.
+    ///
+    /// Otherwise, a process that is killed meanwhile leaves what was at `path` at `path` with `.old` appended.
+    package static func exchange(_ path: String, with other: String) throws(FileError) {
+        guard systemExchange(path, other) != 0 else { return try flushDirectory(of: path) }
+        guard [EINVAL, ENOSYS, ENOTSUP].contains(errno) else { throw FileError("rename \(other) to", path) }
+        let aside = uniquePath(path) + ".old"
+        try rename(path, to: aside, flushing: false)
+        do throws(FileError) {
+            try rename(other, to: path, flushing: false)
+        } catch {
+            try? rename(aside, to: path)
+            throw error
+        }
+        try rename(aside, to: other)
+    }
+
+    package static func makeDirectories(_ path: String) throws(FileError) {
+        guard unsafe mkdir(path, 0o777) != 0 else { return }
+        switch errno {
+        case EEXIST: return
+        case ENOENT:
+            try makeDirectories(parent(of: path))
+            guard unsafe mkdir(path, 0o777) == 0 || errno == EEXIST else { throw FileError("make the directory", path) }
+        default: throw FileError("make the directory", path)
+        }
+    }
+
+    package static func remove(_ path: String) throws(FileError) {
+        guard unsafe unlink(path) == 0 || errno == ENOENT else { throw FileError("remove", path) }
+    }
+
+    /// Removes a directory if it is empty.
+    package static func removeIfEmpty(_ path: String) throws(FileError) {
+        guard unsafe rmdir(path) == 0 || [ENOENT, ENOTEMPTY, EEXIST].contains(errno) else {
+            throw FileError("remove", path)
+        }
+    }
+
+    /// Removes a directory with its contents. Of a link or a file, it removes only that. Does nothing if the path does
+    /// not exist.
+    ///
+    /// Each directory is opened relative to its parent, so nothing outside is removed even if a link replaces a
+    /// directory meanwhile.
+    package static func removeTree(_ path: String) throws(FileError) {
+        try removeTree(path, in: AT_FDCWD, path: path)
+    }
+
+    static func removeTree(_ name: String, in parent: Int32, path: String) throws(FileError) {
+        guard let directory = try openTree(name, in: parent, path: path) else { return }
+        defer { close(directory) }
+        try empty(directory, path: path)
+        guard unsafe unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT else {
+            throw FileError("remove", path)
+        }
+    }
+
+    /// Removes everything in an open directory.
+    ///
+    /// The contents of its directories are first moved up into it, so neither the stack nor the number of open files
+    /// limits the depth. A process may have 256 open files, and opening two hundred nested directories at once is
+    /// already too much.
+    private static func empty(_ directory: Int32, path: String) throws(FileError) {
+        var number = 0
+        // Whatever already has this name is about to be removed too. An empty directory may be replaced.
+        var next: String { "moved-up-\(number)" }
+        while case let children = try names(in: directory, path: path), !children.isEmpty {
+            for child in children {
+                let place = "\(path)/\(child)"
+                guard let open = try openTree(child, in: directory, path: place) else { continue }
+                defer { close(open) }
+                for inner in try names(in: open, path: place) {
+                    if unsafe unlinkat(open, inner, AT_REMOVEDIR) == 0 { continue }
+                    switch errno {
+                    case ENOENT: continue
+                    case ENOTDIR where unsafe unlinkat(open, inner, 0) == 0 || errno == ENOENT: continue
+                    case ENOTEMPTY, EEXIST:
+                        while unsafe renameat(open, inner, directory, next) != 0, errno != ENOENT {
+                            guard [ENOTEMPTY, EEXIST, ENOTDIR].contains(errno) else {
+                                throw FileError("remove", "\(place)/\(inner)")
+                            }
+                            number += 1  // bounded: by the names that are taken
+                        }
+                    default: throw FileError("remove", "\(place)/\(inner)")
+                    }
+                }
+                guard unsafe unlinkat(directory, child, AT_REMOVEDIR) == 0 || errno == ENOENT else {
+                    throw FileError("remove", place)
+                }
+            }
+        }
+    }
+
+    /// Opens a directory. A link or a file is removed, and the result is `nil`, as if there were nothing.
+    private static func openTree(_ name: String, in parent: Int32, path: String) throws(FileError) -> Int32? {
+        let descriptor = unsafe openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor < 0 else { return descriptor }
+        switch errno {
+        case ENOENT: return nil
+        case ENOTDIR, ELOOP:
+            guard unsafe unlinkat(parent, name, 0) == 0 || errno == ENOENT || errno == ENOTDIR else {
+                throw FileError("remove", path)
+            }
+            return nil
+        default: throw FileError("open", path)
+        }
+    }
+
+    /// The names in a directory, sorted; `nil` if there is no such directory.
+    package static func list(_ path: String) throws(FileError) -> [String]? {
+        let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            let error = FileError("list", path)
+            if error.isMissing { return nil }
+            throw error
+        }
+        defer { close(descriptor) }
+        return try names(in: descriptor, path: path)
+    }
+
+    /// - Parameter descriptor: an open directory, which stays open.
+    private static func names(in descriptor: Int32, path: String) throws(FileError) -> [String] {
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else { throw FileError("list", path) }
+        guard let directory = unsafe fdopendir(copy) else {
+            close(copy)
+            throw FileError("list", path)
+        }
+        defer { unsafe closedir(directory) }
+        // The copy starts at the place where an earlier listing by the same descriptor has ended.
+        unsafe rewinddir(directory)
+        var names: [String] = []
+        while true {
+            // Only `errno` distinguishes a failure from the end.
+            errno = 0
+            guard let entry = unsafe readdir(directory) else {
+                guard errno == 0 else { throw FileError("list", path) }
+                return names.sorted()
+            }
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+            }
+            if name != "." && name != ".." { names.append(name) }
+        }
+    }
+
+    // The functions below say that nothing is at a path only if the system says so. Any other failure is an error: a
+    // file on a disk that cannot be read must not look missing.
+
+    /// The size of a regular file in bytes; `nil` if there is none, or if `Int` cannot hold it. Links are not followed.
+    package static func size(_ path: String) throws(FileError) -> Int? {
+        guard let status = try status(path), status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return Int(exactly: status.st_size)
+    }
+
+    /// The identity of a file's present version; `nil` if there is no regular file. It changes when the file is
+    /// replaced.
+    ///
+    /// Links are not followed.
+    package static func identity(_ path: String) throws(FileError) -> FileIdentity? {
+        guard let status = try status(path), status.st_mode & S_IFMT == S_IFREG else { return nil }
+        #if canImport(Darwin)
+        let time = status.st_mtimespec
+        #else
+        let time = status.st_mtim
+        #endif
+        return FileIdentity(
+            device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(truncatingIfNeeded: status.st_ino),
+            size: Int64(status.st_size), seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
+    }
+
+    /// Whether something is at a path. Links are followed.
+    package static func exists(_ path: String) throws(FileError) -> Bool {
+        if unsafe access(path, F_OK) == 0 { return true }
+        let error = FileError("look at", path)
+        guard error.isMissing else { throw error }
+        return false
+    }
+
+    /// The result of `lstat`; `nil` if nothing is at the path.
+    private static func status(_ path: String) throws(FileError) -> stat? {
+        var status = stat()
+        if unsafe lstat(path, &status) == 0 { return status }
+        let error = FileError("look at", path)
+        guard error.isMissing else { throw error }
+        return nil
+    }
+
+    /// What is at a path: a regular file, a directory, or anything else; `nil` if nothing is. Links are not followed.
+    package static func kind(_ path: String) throws(FileError) -> FileKind? {
+        guard let status = try status(path) else { return nil }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return .file(size: Int(clamping: status.st_size))
+        case S_IFDIR: return .directory
+        default: return .other
+        }
+    }
+
+    /// Checks that a path is a directory or does not exist, so that nothing is read or written through a link.
+    ///
+    /// - Throws: ``FileError`` if the path is anything else.
+    package static func refuseLink(_ path: String) throws(FileError) {
+        guard let status = try status(path) else { return }
+        switch status.st_mode & S_IFMT {
+        case S_IFDIR: return
+        case S_IFLNK: throw FileError("use", path, code: FileError.isLink)
+        default: throw FileError("use", path, code: ENOTDIR)
+        }
+    }
+
+    /// Whether a directory is at a path. Links are not followed.
+    package static func isDirectory(_ path: String) throws(FileError) -> Bool {
+        guard let status = try status(path) else { return false }
+        return status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    /// Where this user's temporary files go: `TMPDIR`, or `/tmp` if that is not set.
+    package static var temporaryDirectory: String {
+        guard let path = unsafe getenv("TMPDIR").map({ unsafe String(cString: $0) }), !path.isEmpty else {
+            return "/tmp"
+        }
+        return path
+    }
+
+    /// Makes an empty directory that only this user may enter, below ``temporaryDirectory``. The caller removes it.
+    ///
+    /// - Parameter prefix: the start of the directory's name.
+    /// - Returns: the directory's path.
+    package static func makeTemporaryDirectory(_ prefix: String) throws(FileError) -> String {
+        var template = Array("\(temporaryDirectory)/\(prefix)-XXXXXX".utf8CString)
+        let made = unsafe template.withUnsafeMutableBufferPointer { buffer in
+            unsafe buffer.baseAddress.flatMap { unsafe mkdtemp($0) }.map { unsafe String(cString: $0) }
+        }
+        guard let made else { throw FileError("make a temporary directory (see TMPDIR) in", temporaryDirectory) }
+        return made
+    }
+
+    /// Blocks the thread for a short while, for callers that cannot wait asynchronously.
+    package static func pause(microseconds: UInt32) { usleep(microseconds) }
+
+    /// `path` with a suffix that no other task or process uses.
+    package static func uniquePath(_ path: String) -> String {
+        "\(path).\(getpid())-\(uniqueCount.add(1, ordering: .relaxed).newValue)"
+    }
+
+    private static let uniqueCount = Atomic(0)
+
+    /// The absolute path without links; `nil` if nothing is at the path.
+    package static func resolved(_ path: String) throws(FileError) -> String? {
+        guard let resolved = unsafe realpath(path, nil) else {
+            let error = FileError("resolve the links of", path)
+            guard error.isMissing else { throw error }
+            return nil
+        }
+        defer { unsafe free(resolved) }
+        return unsafe String(cString: resolved)
+    }
+
+    /// The absolute path. A relative path is resolved against the working directory. Links are not followed.
+    ///
+    /// - Throws: ``FileError`` if the working directory is unknown.
+    package static func absolute(_ path: String) throws(FileError) -> String {
+        guard !path.hasPrefix("/") else { return path }
+        guard let current = unsafe getcwd(nil, 0) else { throw FileError("find the working directory of", path) }
+        defer { unsafe free(current) }
+        var rest = path[...]
+        while rest.hasPrefix("./") { rest = rest.dropFirst(2) }
+        return unsafe String(cString: current) + "/" + rest
+    }
+
+    /// The path of the directory that contains `path`.
+    package static func parent(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+}
+
+package enum FileKind: Hashable, Sendable {
+    case file(size: Int)
+    case directory
+    case other
+}
+
+/// One version of a file.
+package struct FileIdentity: Hashable, Sendable {
+    let device: UInt64
+    let inode: UInt64
+    let size: Int64
+    /// When its content was last changed, since 1970.
+    package let seconds: Int64
+    package let nanoseconds: Int64
+}

@@ -1,0 +1,48 @@
+import RemoteSettingsModel
+
+extension FileStore {
+    /// Creates an empty file in the temporary directory that nobody else can open. It ends with its last descriptor.
+    ///
+    /// - Returns: a descriptor to read and write it with.
+    package static func makeUnnamedFile() throws(FileError) -> Int32 {
+        let directory = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
+        var template = Array("\(directory)/remote-settings-XXXXXX".utf8CString)
+        let descriptor = unsafe template.withUnsafeMutableBufferPointer { buffer -> Int32 in
+            guard let base = buffer.baseAddress else { return -1 }
+            let descriptor = unsafe mkstemp(base)
+            if descriptor >= 0 { unsafe unlink(base) }
+            return descriptor
+        }
+        guard descriptor >= 0 else { throw FileError("create a file in", directory) }
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        return descriptor
+    }
+
+    /// Opens a file that has a content and no name, at its beginning. If the content is empty, it is `/dev/null`.
+    ///
+    /// - Returns: a descriptor, which the caller closes.
+    package static func openUnnamedFile(with content: Bytes) throws(FileError) -> Int32 {
+        guard !content.isEmpty else {
+            let descriptor = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else { throw FileError("open", "/dev/null") }
+            return descriptor
+        }
+        let descriptor = try makeUnnamedFile()
+        var written = 0
+        while written < content.count {
+            let count = unsafe content.withUnsafeBytes { buffer in
+                unsafe pwrite(
+                    descriptor, buffer.baseAddress.map { unsafe $0 + written }, buffer.count - written,
+                    off_t(written))
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else {
+                let error = FileError("write", "a file in the temporary directory")
+                close(descriptor)
+                throw error
+            }
+            written += count
+        }
+        return descriptor
+    }
+}

@@ -1,0 +1,90 @@
+import RemoteSettingsModel
+
+/// A file open for writing, for one writer.
+package final class WritableFile {
+    private let path: String
+    private var descriptor: Int32
+
+    /// Creates the file. A regular file of that name is removed first, so that its other names do not lead here.
+    /// Anything else of that name is an error.
+    ///
+    /// - Parameter root: a directory that somebody has named, if `path` is below one. No link is followed below it, and
+    ///   missing directories are made.
+    package convenience init(creating path: String, below root: String? = nil) throws(FileError) {
+        let place = try FilePlace(path, below: root, making: true)
+        try self.init(place.beside(""))
+    }
+
+    init(_ place: (directory: Int32, name: String, path: String), mode: mode_t = 0o666) throws(FileError) {
+        path = place.path
+        var status = stat()
+        if unsafe fstatat(place.directory, place.name, &status, AT_SYMLINK_NOFOLLOW) == 0 {
+            switch status.st_mode & S_IFMT {
+            case S_IFREG:
+                guard unsafe unlinkat(place.directory, place.name, 0) == 0 || errno == ENOENT else {
+                    throw FileError("remove", path)
+                }
+            case S_IFDIR: throw FileError("create", path, code: EISDIR)
+            case S_IFLNK: throw FileError("create", path, code: FileError.isLink)
+            default: throw FileError("use", path, code: FileError.notRegular)
+            }
+        } else if errno != ENOENT {
+            throw FileError("look at", path)
+        }
+        descriptor = unsafe systemOpen(
+            place.directory, place.name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
+        guard descriptor >= 0 else { throw FileError("create", path) }
+    }
+
+    /// Opens a file for appending, and creates it if it is missing. A link of that name is not followed.
+    package init(appendingTo path: String) throws(FileError) {
+        self.path = path
+        descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o666)
+        guard descriptor >= 0 else { throw FileError("open", path) }
+        _ = try FileStore.regularFile(descriptor, path)
+    }
+
+    deinit { abandon() }
+
+    package func write(_ bytes: Bytes) throws(FileError) {
+        try unsafe bytes.withUnsafeBytes { (buffer) throws(FileError) in try unsafe write(buffer) }
+    }
+
+    package func write(_ bytes: [UInt8]) throws(FileError) { try write(bytes.span) }
+
+    package func write(_ bytes: Span<UInt8>) throws(FileError) {
+        try unsafe bytes.withUnsafeBytes { (buffer) throws(FileError) in try unsafe write(buffer) }
+    }
+
+    private func write(_ buffer: UnsafeRawBufferPointer) throws(FileError) {
+        var offset = 0
+        while offset < buffer.count {
+            let count = unsafe systemWrite(
+                descriptor, buffer.baseAddress.map { unsafe $0 + offset }, buffer.count - offset)
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw FileError("write", path)
+            }
+            offset += count
+        }
+    }
+
+    /// Empties the file.
+    package func restart() throws(FileError) {
+        guard ftruncate(descriptor, 0) == 0 else { throw FileError("empty", path) }
+    }
+
+    /// - Parameter flushing: whether to wait until the content is on the disk.
+    package func finish(flushing: Bool) throws(FileError) {
+        if flushing, systemFlush(descriptor) != 0 { throw FileError("flush", path) }
+        let result = close(descriptor)
+        descriptor = -1
+        guard result == 0 else { throw FileError("close", path) }
+    }
+
+    /// Closes a file that is discarded, and ignores errors.
+    package func abandon() {
+        if descriptor >= 0 { close(descriptor) }
+        descriptor = -1
+    }
+}

@@ -1,0 +1,121 @@
+import RemoteSettingsModel
+import SnapshotTrust
+
+/// The contents of `dumps.lock.json`, which states exactly what is in `dumps/`. The caller reads and writes the file.
+package struct LockFile: Hashable, Sendable {
+    package static let version = 1
+
+    /// A collection's bundle as a file.
+    package struct Bundle: Hashable, Sendable {
+        /// Relative to the directory of the lock: `<bucket>/<collection>.zip`. It follows from the collection's name.
+        package let path: String
+        /// Bytes.
+        package let size: Int
+        /// Of the whole file. It changes with the compressor; ``Collection/content`` does not.
+        package let sha256: SHA256Digest
+
+        package init(collection: CollectionID, size: Int, sha256: SHA256Digest) {
+            path = Self.path(of: collection)
+            self.size = size
+            self.sha256 = sha256
+        }
+
+        package static func path(of collection: CollectionID) -> String {
+            "\(collection.bucket)/\(collection.name).zip"
+        }
+    }
+
+    /// Where a refresh notes a bundle's future entry before the bundle gets its name, relative to the directory of the
+    /// lock. The note is itself a lock file, with this one collection.
+    package static func notePath(of collection: CollectionID) -> String {
+        // Ids have no dots, so that no two collections share a name.
+        "\(notes)/\(collection.bucket).\(collection.name).json"
+    }
+
+    /// Where a publication notes the future entries of all bundles that get their names together, relative to the
+    /// directory of the lock. The note is itself a lock file. It is written when all of these bundles are packed.
+    package static let togetherPath = "\(notes)/release.json"  // the note of a single bundle has a dot more
+
+    /// Where a bundle is packed, relative to the directory of the lock, until it gets its name.
+    package static func packPath(of collection: CollectionID) -> String {
+        ".rsdump/\(collection.bucket).\(collection.name).zip.tmp"
+    }
+
+    /// The directory of the notes, relative to that of the lock.
+    package static let notes = ".rsdump/pending"
+
+    /// One collection's entry.
+    package struct Collection: Hashable, Sendable {
+        /// The URL of the server that it came from, or what it was imported from.
+        package var server: String
+        package var timestamp: Timestamp
+        package var records: Int
+        /// Attachment files in the bundle.
+        package var attachments: Int
+        /// The rule that selected the attachments, as one line of text. When the rule changes, the bundle is packed
+        /// again.
+        package var attachmentRule: String
+        /// What was left out, sorted by reason.
+        package var omitted: [Omission]
+        /// SHA-256 of the bundle's manifest: what names the snapshot.
+        package var content: SHA256Digest
+        package var bundle: Bundle
+        /// What vouches for the records, as the lock claims; verifying the bundle checks the claim.
+        package var trust: Provenance
+
+        package init(
+            server: String, timestamp: Timestamp, records: Int, attachments: Int, attachmentRule: String = "all",
+            omitted: [Omission], content: SHA256Digest, bundle: Bundle, trust: Provenance
+        ) {
+            self.server = server
+            self.timestamp = timestamp
+            self.records = records
+            self.attachments = attachments
+            self.attachmentRule = attachmentRule
+            self.omitted = omitted
+            self.content = content
+            self.bundle = bundle
+            self.trust = trust
+        }
+    }
+
+    /// Which release of which origin the packaged catalogue is.
+    package struct Release: Hashable, Sendable {
+        package var origin: OriginName
+        /// From 1 to `Catalogue.highestNumber`.
+        package var number: UInt64
+
+        package init(origin: OriginName, number: UInt64) {
+            self.origin = origin
+            self.number = number
+        }
+    }
+
+    package var collections: [CollectionID: Collection]
+    /// The release that the collections are states of, as the lock claims; verifying the directory checks the claim.
+    /// `nil` for a directory whose configuration asks for no releases.
+    package var release: Release?
+
+    package init(collections: [CollectionID: Collection] = [:], release: Release? = nil) {
+        self.collections = collections
+        self.release = release
+    }
+}
+
+extension LockFile.Collection {
+    /// Makes the entry of a bundle. Every entry in a lock is made here.
+    ///
+    /// - Parameters:
+    ///   - bundle: a bundle whose contents were verified.
+    ///   - server: the URL of the server that the snapshot came from, or the source of an import.
+    ///   - attachmentRule: the rule that selected its attachments.
+    package init(
+        _ bundle: WrittenBundle, trust: Provenance, server: String, attachmentRule: String
+    ) {
+        let head = bundle.manifest.head
+        self.init(
+            server: server, timestamp: head.timestamp, records: head.records, attachments: head.attachments,
+            attachmentRule: attachmentRule, omitted: bundle.manifest.omissions, content: bundle.content,
+            bundle: .init(collection: head.collection, size: bundle.size, sha256: bundle.sha256), trust: trust)
+    }
+}

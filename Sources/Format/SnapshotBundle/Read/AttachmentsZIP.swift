@@ -1,0 +1,154 @@
+import RemoteSettingsModel
+
+/// The server's zip of a collection's attachments: for each record `{id}`, the file, and `{id}.meta.json`, the record.
+///
+/// It is unsigned, may lag behind the collection and may lack files; it only saves requests. The caller must check
+/// every file against the hash in its record.
+package struct AttachmentsZIP: Sendable {
+    fileprivate struct Entry {
+        var method: UInt16
+        var compressedSize: Int
+        var size: Int
+        var header: Int
+
+        /// Deflate does not compress by more than 1,032 to 1 (zlib's technical notes): what claims more is passed over
+        /// before memory is taken for it.
+        var canHaveItsSize: Bool { size / 1032 <= compressedSize }
+    }
+
+    private let bytes: Bytes
+    private let limits: Limits
+    private let entries: [String: Entry]
+
+    /// Maps a downloaded zip into memory. Does I/O.
+    ///
+    /// - Throws: as ``init(_:name:limits:)``, and ``BundleError`` if the file cannot be read.
+    package init(path: String, limits: Limits) throws(BundleError) {
+        try self.init(try MappedFile(path: path).bytes, name: path, limits: limits)
+    }
+
+    /// Reads the directory.
+    ///
+    /// - Parameter name: the URL or path it came from, for error messages.
+    /// - Throws: ``BundleError`` if it is no ZIP file, is larger than ``Limits/attachmentsZipBytes``, claims more than
+    ///   ``Limits/attachmentsZipContentBytes`` or entries that overlap, or has an entry that is not a regular file
+    ///   named as above, is encrypted, or has the name of another.
+    package init(_ bytes: Bytes, name: String, limits: Limits) throws(BundleError) {
+        guard bytes.count <= limits.attachmentsZipBytes else {
+            throw BundleError(
+                .overLimit, file: name, expected: "at most \(limits.attachmentsZipBytes) bytes",
+                found: "\(bytes.count)")
+        }
+        self.bytes = bytes
+        self.limits = limits
+        entries = try bytes.withRawSpan { (raw) throws(BundleError) in
+            let end = try ZIPEnd(raw, file: name)
+            // Each record has two entries.
+            guard end.count <= limits.attachments * 2 else {
+                throw BundleError(
+                    .overLimit, file: name, expected: "at most \(limits.attachments * 2) entries",
+                    found: "\(end.count)")
+            }
+            var entries: [String: Entry] = [:]
+            var offset = end.directory.lowerBound
+            var (packed, unpacked) = (0, 0)
+            for _ in 0..<end.count {
+                guard offset <= end.directory.upperBound - ZIPLayout.centralSize,
+                    raw.little(offset) == ZIPLayout.centralSignature
+                else {
+                    throw BundleError(
+                        .malformed, file: name, expected: "a directory record at byte \(offset)", found: "none")
+                }
+                let record = raw.extracting(offset..<offset + ZIPLayout.centralSize)
+                let nameEnd = offset + ZIPLayout.centralSize + Int(record.little(28, as: UInt16.self))
+                let next =
+                    nameEnd + Int(record.little(30, as: UInt16.self)) + Int(record.little(32, as: UInt16.self))
+                guard next <= end.directory.upperBound else {
+                    throw BundleError(
+                        .malformed, file: name, expected: "a directory record inside of the directory",
+                        found: "one at byte \(offset) that leaves it")
+                }
+                let entry = bytes[offset + ZIPLayout.centralSize..<nameEnd].text
+                try Self.check(record, named: entry, file: name)
+                let place = Entry(record)
+                guard entries.updateValue(place, forKey: entry) == nil else {
+                    throw Self.refusal(entry, file: name, expected: "each name once", found: "it twice")
+                }
+                packed = packed.saturatingAdding(place.compressedSize)
+                if place.canHaveItsSize { unpacked = unpacked.saturatingAdding(place.size) }
+                offset = next
+            }
+            guard unpacked <= limits.attachmentsZipContentBytes else {
+                throw BundleError(
+                    .overLimit, file: name,
+                    expected:
+                        "files of at most \(limits.attachmentsZipContentBytes) bytes in all "
+                        + "(Limits.attachmentsZipContentBytes)", found: "\(unpacked)")
+            }
+            // The same compressed bytes under many names are how a small file becomes a large one.
+            guard packed <= end.directory.lowerBound else {
+                throw BundleError(
+                    .malformed, file: name, expected: "entries beside each other, in \(end.directory.lowerBound) bytes",
+                    found: "\(packed) bytes of entries")
+            }
+            return entries
+        }
+    }
+
+    /// The file of a record.
+    ///
+    /// - Parameter size: what the record declares, in bytes: a file of another size is not read, nor one that is larger
+    ///   than ``Limits/attachmentsZipBytes`` when it is decompressed.
+    /// - Returns: `nil` if the zip has no such file, or if it cannot be read.
+    package func file(of record: String, size: Int) -> Bytes? {
+        guard Identifier.isValid(record.utf8), let entry = entries[record], entry.size == size, entry.canHaveItsSize,
+            size <= limits.attachmentsZipBytes
+        else { return nil }
+        let data = bytes.withRawSpan { raw -> Range<Int>? in
+            guard entry.header <= raw.byteCount - ZIPLayout.localSize,
+                raw.little(entry.header) == ZIPLayout.localSignature
+            else { return nil }
+            let start =
+                entry.header + ZIPLayout.localSize + Int(raw.little(entry.header + 26, as: UInt16.self))
+                + Int(raw.little(entry.header + 28, as: UInt16.self))
+            guard start <= raw.byteCount, entry.compressedSize <= raw.byteCount - start else { return nil }
+            return start..<start + entry.compressedSize  // bounded: by the line above
+        }
+        guard let data else { return nil }
+        switch entry.method {
+        case ZIPLayout.stored: return entry.compressedSize == size ? bytes[data] : nil
+        case ZIPLayout.deflated: return (try? Inflater.inflate(bytes[data], size: size)).map { Bytes($0) }
+        default: return nil
+        }
+    }
+
+    /// Refuses names that no server uses, although no file is ever written under an entry's name.
+    private static func check(_ record: RawSpan, named entry: String, file: String) throws(BundleError) {
+        let suffix = ".meta.json"
+        let id = entry.hasSuffix(suffix) ? String(entry.dropLast(suffix.count)) : entry
+        guard Identifier.isValid(id.utf8) else {
+            throw refusal(entry, file: file, expected: "a record id, or one and .meta.json", found: "another name")
+        }
+        let flags: UInt16 = record.little(8)
+        // Python leaves out the type of a regular file.
+        let type = record.little(40, as: UInt16.self) & ZIPLayout.typeMask
+        guard flags & encryptedFlag == 0, [0, ZIPLayout.regularFile].contains(type) else {
+            throw refusal(entry, file: file, expected: "a regular file that is not encrypted", found: "something else")
+        }
+    }
+
+    private static func refusal(_ entry: String, file: String, expected: String, found: String) -> BundleError {
+        BundleError(.malformed, file: file, entry: String(entry.prefix(300)), expected: expected, found: found)
+    }
+
+    private static let encryptedFlag: UInt16 = 1
+}
+
+extension AttachmentsZIP.Entry {
+    fileprivate init(_ record: RawSpan) {
+        method = record.little(10)
+        compressedSize = Int(record.little(20, as: UInt32.self))
+        size = Int(record.little(24, as: UInt32.self))
+        header = Int(record.little(42, as: UInt32.self))
+    }
+}

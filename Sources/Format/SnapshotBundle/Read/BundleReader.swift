@@ -1,0 +1,206 @@
+import RemoteSettingsModel
+
+/// A bundle, opened for reading.
+///
+/// Opening reads the end of the file, its directory and its first bytes; the rest is read on demand. Entries that are
+/// stored uncompressed are slices of the mapped file.
+///
+/// Opening checks the structure, not the contents: ``verifyContents()`` does that. A snapshot from outside of the
+/// program must be verified, by its signature or by the lock's hash, before its records are used.
+package struct BundleReader: Sendable {
+    /// The bundle's path or name, for error messages.
+    package let name: String
+    package let head: BundleHead
+    let directory: ZIPDirectory
+    let limits: Limits
+    /// The file, if it is one; `nil` for bytes in memory.
+    let mapping: MappedFile?
+
+    /// Maps the file into memory and reads its directory. Does I/O.
+    ///
+    /// - Throws: ``BundleError`` if the file cannot be read, or is not a bundle of a known format within `limits`.
+    package init(path: String, limits: Limits = Limits()) throws(BundleError) {
+        try self.init(MappedFile(path: path), limits: limits)
+    }
+
+    /// Copies a file that others may write to while it is read, and reads the copy's directory. Does I/O.
+    ///
+    /// - Throws: as ``init(path:limits:)``.
+    package init(copying path: String, limits: Limits = Limits()) throws(BundleError) {
+        try self.init(MappedFile(copying: path, limits: limits), limits: limits)
+    }
+
+    /// Reads the directory of a file that is open already: its name may lead to another one by now.
+    package init(_ file: MappedFile, limits: Limits) throws(BundleError) {
+        try self.init(file.bytes, name: file.path, limits: limits, mapping: file)
+    }
+
+    /// Reads the directory of a bundle that is in memory, such as one that is part of the program. No I/O.
+    package init(bytes: Bytes, name: String, limits: Limits = Limits()) throws(BundleError) {
+        try self.init(bytes, name: name, limits: limits, mapping: nil)
+    }
+
+    private init(_ bytes: Bytes, name: String, limits: Limits, mapping: MappedFile?) throws(BundleError) {
+        let head: BundleHead
+        do throws(BundleError) {
+            head = try BundleHead.read(bytes[0..<min(bytes.count, BundleFormat.headBytes)], name: name)
+        } catch {
+            // What is not a ZIP file, or is cut short, is described better by its directory's error.
+            if error.kind != .unknownVersion { _ = try ZIPDirectory(bytes, file: name, limits: limits) }
+            throw error
+        }
+        let directory = try ZIPDirectory(bytes, file: name, limits: limits)
+        guard directory.hasChain == (head.trust == .signed), directory.attachmentCount == head.attachments else {
+            throw BundleError(
+                .disagreement, file: name, entry: BundleFormat.manifest,
+                expected: "\(Counted.text(head.attachments, "attachment")), and chain.pem if the bundle is signed",
+                found:
+                    "\(Counted.text(directory.attachmentCount, "attachment"))\(directory.hasChain ? ", chain.pem" : "")"
+            )
+        }
+        self.name = name
+        self.head = head
+        self.directory = directory
+        self.limits = limits
+        self.mapping = mapping
+    }
+
+    /// The text of `manifest.json`, in place.
+    package func manifestText() throws(BundleError) -> Bytes { try contents(0) }
+
+    /// The manifest. Every call parses it again: keep the result.
+    package func manifest() throws(BundleError) -> Manifest {
+        try Manifest(parsing: manifestText(), file: name, limits: limits)
+    }
+
+    /// `records.json`, the canonical signed payload: a slice of the file if it is stored, else inflated at every call.
+    ///
+    /// Inflated bytes are checked against their CRC-32. Stored bytes are not, because the caller verifies the signature
+    /// or trusts the file.
+    package func payloadText() throws(BundleError) -> Bytes { try contents(1) }
+
+    /// Memory for ``inflatePayload(into:)``, which another thread can follow while it is filled; `nil` if the payload
+    /// is stored.
+    package func payloadMemory() throws(BundleError) -> GrowingMemory? {
+        let entry = try directory.open(1).entry
+        return entry.method == ZIPLayout.deflated ? GrowingMemory(count: entry.size) : nil
+    }
+
+    /// Inflates `records.json`, and ends `memory` in any case. The bytes are not checked: the thread that follows them
+    /// computes their CRC-32, for ``payloadText(in:crc:)``.
+    ///
+    /// - Parameter memory: what ``payloadMemory()`` has made for this call.
+    package func inflatePayload(into memory: GrowingMemory) throws(BundleError) {
+        defer { memory.end() }
+        let (entry, data, _) = try directory.open(1)
+        let slice = directory.bytes[data]
+        do throws(InflateError) {
+            try Inflater.inflate(slice, into: memory)
+        } catch {
+            throw damage(1, expected: "\(entry.size) deflated bytes", found: error.found)
+        }
+    }
+
+    /// Like ``payloadText()``, of what ``inflatePayload(into:)`` has inflated without an error.
+    ///
+    /// - Parameter crc: the CRC-32 of all bytes in `memory`.
+    package func payloadText(in memory: GrowingMemory, crc: UInt32) throws(BundleError) -> Bytes {
+        try check(crc, of: 1, directory.open(1).entry)
+        return memory.bytes
+    }
+
+    /// `metadata.json`: the collection's metadata as served.
+    package func metadataText() throws(BundleError) -> Bytes { try contents(2) }
+
+    /// `chain.pem`; `nil` if the bundle is not signed.
+    package func chain() throws(BundleError) -> Bytes? { directory.hasChain ? try contents(3) : nil }
+
+    /// The hashes of the attachments that the bundle has, sorted.
+    package var attachments: [SHA256Digest] {
+        (directory.fixedCount..<directory.count).compactMap(directory.attachment(at:))
+    }
+
+    package func contains(_ digest: SHA256Digest) -> Bool { directory.index(of: digest) != nil }
+
+    /// An attachment's size in bytes, uncompressed; `nil` if the bundle has no such file.
+    package func attachmentSize(_ digest: SHA256Digest) throws(BundleError) -> Int? {
+        guard let index = directory.index(of: digest) else { return nil }
+        return try directory.open(index).entry.size
+    }
+
+    /// An attachment's bytes: a slice of the file if it is stored, else inflated.
+    ///
+    /// - Parameter isTrusted: skips checking the SHA-256, for a bundle that is as trusted as the program.
+    /// - Returns: `nil` if the bundle has no such file.
+    /// - Throws: ``BundleError`` if the bytes do not have this hash.
+    package func attachment(_ digest: SHA256Digest, isTrusted: Bool = false) throws(BundleError) -> Bytes? {
+        guard let index = directory.index(of: digest) else { return nil }
+        let bytes = try contents(index)
+        guard !isTrusted else { return bytes }
+        let found = SHA256Digest(hashing: bytes)
+        guard found == digest else {
+            throw BundleError(
+                .damaged, file: name, entry: directory.name(at: index), expected: "SHA-256 \(digest)",
+                found: found.hex)
+        }
+        return bytes
+    }
+
+    /// Passes an attachment's bytes to `consume` in pieces of at most 1 MiB, using little memory.
+    ///
+    /// The hash is checked after the last piece: results of `consume` are valid only after this function has returned.
+    ///
+    /// - Returns: whether the bundle has the file.
+    /// - Throws: ``BundleError`` if the bytes do not have this hash, and what `consume` throws.
+    package func streamAttachment(
+        _ digest: SHA256Digest, to consume: (Span<UInt8>) throws -> Void
+    ) throws -> Bool {
+        guard let index = directory.index(of: digest) else { return false }
+        var hasher = ContentHasher()
+        try stream(index) { piece in
+            hasher.update(piece)
+            try consume(piece)
+        }
+        let found = hasher.finish()
+        guard found == digest else {
+            throw BundleError(
+                .damaged, file: name, entry: directory.name(at: index), expected: "SHA-256 \(digest)",
+                found: found.hex)
+        }
+        return true
+    }
+
+    /// Reads an entry from end to end in bounded memory.
+    ///
+    /// - Parameter inflater: see ``EntryStream/read(with:_:)``.
+    func stream(_ index: Int, with inflater: Inflater? = nil, to consume: (Span<UInt8>) throws -> Void) throws {
+        let (entry, data, _) = try directory.open(index)
+        let stream = EntryStream(
+            isStored: entry.method == ZIPLayout.stored, size: entry.size, crc: entry.crc, data: data,
+            bytes: directory.bytes, file: name, name: directory.name(at: index),
+            mapping: mapping)
+        try stream.read(with: inflater, consume)
+    }
+
+    func contents(_ index: Int) throws(BundleError) -> Bytes {
+        let (entry, data, _) = try directory.open(index)
+        let slice = directory.bytes[data]
+        guard entry.method == ZIPLayout.deflated else { return slice }
+        let output: Bytes
+        do throws(InflateError) {
+            output = Bytes(try Inflater.inflate(slice, size: entry.size))
+        } catch {
+            throw damage(index, expected: "\(entry.size) deflated bytes", found: error.found)
+        }
+        try check(crc32(of: output), of: index, entry)
+        return output
+    }
+
+    private func check(_ crc: UInt32, of index: Int, _ entry: ZIPEntry) throws(BundleError) {
+        guard crc == entry.crc else { throw damage(index, expected: "CRC-32 \(entry.crc)", found: "\(crc)") }
+    }
+
+    private func damage(_ index: Int, expected: String, found: String) -> BundleError {
+        BundleError(.damaged, file: name, entry: directory.name(at: index), expected: expected, found: found)
+    }
+}

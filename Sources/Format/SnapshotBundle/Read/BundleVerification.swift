@@ -1,0 +1,236 @@
+import Dispatch
+import RemoteSettingsModel
+
+extension BundleReader {
+    /// Reads every byte of the bundle and checks it: each entry's size, CRC-32 and SHA-256, the manifest against the
+    /// entries and the entries against the manifest, the payload's count, timestamp and attachments against the
+    /// manifest, and that nothing lies between the entries. Does I/O; uses little memory besides the manifest and the
+    /// payload, which is inflated and read once.
+    ///
+    /// Signatures are not checked here (`SnapshotTrust` does that), nor the hash of the file (the lock has it).
+    ///
+    /// - Returns: the manifest.
+    /// - Throws: ``BundleError`` that names the first entry that is wrong.
+    @discardableResult
+    package func verifyContents() throws(BundleError) -> Manifest { try verifiedContents().manifest }
+
+    /// Like ``verifyContents()``, and also returns the payload, so that its signature can be verified without reading
+    /// it again.
+    package func verifiedContents() throws(BundleError) -> (manifest: Manifest, payload: Payload) {
+        try verifiedContents(written: nil)
+    }
+
+    /// Like ``verifyContents()``, for a bundle that was just written from `payload`: the records in the file are
+    /// compared with it, and are neither kept nor read.
+    ///
+    /// - Parameter content: the SHA-256 of the manifest that was written.
+    package func verifyContents(of payload: Payload, content: SHA256Digest) throws(BundleError) {
+        let found = SHA256Digest(hashing: try manifestText())
+        try check(0, found == content, expected: "SHA-256 \(content)", found: found.hex)
+        _ = try verifiedContents(written: payload)
+    }
+
+    /// Whether the records in the bundle are exactly those of `payload`. Keeps none of them in memory.
+    package func hasPayload(_ payload: Payload) -> Bool {
+        (try? comparePayload(payload)) != nil
+    }
+
+    private func comparePayload(_ payload: Payload) throws(BundleError) {
+        let entry = try directory.open(1).entry
+        let size = payload.bytes.count
+        try check(1, entry.size == size, expected: "\(size) bytes", found: "\(entry.size)")
+        var count = 0
+        do {
+            try stream(1) { piece in
+                let isSame =
+                    count + piece.count <= payload.bytes.count
+                    && payload.bytes[count..<count + piece.count].withSpan { $0.hasSameBytes(as: piece) }
+                guard isSame else { throw difference(behind: count) }
+                count += piece.count
+            }
+        } catch let error as BundleError {
+            throw error
+        } catch {
+            throw difference(behind: count)
+        }
+    }
+
+    private func difference(behind count: Int) -> BundleError {
+        BundleError(
+            .disagreement, file: name, entry: BundleFormat.records, expected: "the records that were written",
+            found: "others behind byte \(count)")
+    }
+
+    /// - Parameter written: what the bundle was made of, if it was just written.
+    private func verifiedContents(
+        written: Payload?
+    ) throws(BundleError) -> (manifest: Manifest, payload: Payload) {
+        try checkPlaces()
+        let manifest = try manifest()
+        guard manifest.head == head else {
+            throw BundleError(
+                .disagreement, file: name, entry: BundleFormat.manifest, expected: "the head at the file's start",
+                found: "another")
+        }
+        try verify(0, size: manifestText().count, sha256: nil)
+        let files = manifest.packed
+        let bytes = files.saturatingSum { UInt64(clamping: $0.size) }
+        let parts = Self.parts(of: files, bytes)
+        let payload = Mutex<Payload?>(nil)
+        let failures = Mutex<[Int: BundleError]>([:])
+        @Sendable func run(_ part: Int) {
+            do throws(BundleError) {
+                guard part > 0 else {
+                    let verified = try verifiedHead(manifest, written)
+                    return payload.withLock { $0 = verified }
+                }
+                try verify(files[parts[part - 1]], from: directory.fixedCount + parts[part - 1].lowerBound)
+            } catch {
+                failures.withLock { $0[part] = error }
+            }
+        }
+        // Parts are independent of each other, and all cores read them, unless starting a thread would take longer. Of
+        // several errors, the first one in the file's order is reported.
+        if bytes < Self.leastShared {
+            for part in 0...parts.count { run(part) }
+        } else {
+            DispatchQueue.concurrentPerform(iterations: 1 + parts.count, execute: run)
+        }
+        if let first = failures.withLock({ $0.min { $0.key < $1.key } }) { throw first.value }
+        guard directory.fixedCount + files.count == directory.count else {
+            throw BundleError(
+                .disagreement, file: name, entry: directory.name(at: directory.fixedCount + files.count),
+                expected: "an entry of the manifest", found: "an entry that it does not list")
+        }
+        guard let payload = payload.withLock({ $0 }) else { preconditionFailure("part 0 has failed or set it") }
+        return (manifest, payload)
+    }
+
+    /// So few bytes of attachments are read by one thread.
+    private static let leastShared: UInt64 = 128 << 10
+
+    /// At most four runs of attachments that are read side by side, of about as many bytes each: few, because each
+    /// takes memory of its own.
+    private static func parts(of files: [Manifest.File], _ bytes: UInt64) -> [Range<Int>] {
+        let most = max(bytes / 4, leastShared)
+        var parts: [Range<Int>] = []
+        var (start, size) = (0, UInt64(0))
+        for (index, file) in files.enumerated() {
+            size = size.saturatingAdding(UInt64(clamping: file.size))
+            guard size >= most || index == files.count - 1 else { continue }
+            parts.append(start..<index + 1)
+            (start, size) = (index + 1, 0)
+        }
+        return parts
+    }
+
+    /// Verifies everything but manifest and attachments.
+    private func verifiedHead(_ manifest: Manifest, _ written: Payload?) throws(BundleError) -> Payload {
+        let payload: Payload
+        if let written {
+            try comparePayload(written)
+            payload = written
+        } else {
+            payload = try verifiedPayload(manifest.entries[0])
+        }
+        for (offset, entry) in manifest.entries.enumerated().dropFirst() {
+            try verify(1 + offset, size: entry.size, sha256: entry.sha256)
+        }
+        // The manifest of a bundle that was just written was made from its records.
+        if written == nil { try checkFiles(manifest, payload.records) }
+        return payload
+    }
+
+    /// Verifies the attachments that lie behind each other from the entry `start` on.
+    private func verify(_ files: ArraySlice<Manifest.File>, from start: Int) throws(BundleError) {
+        let inflater = try? Inflater()
+        var read: Range<Int>?
+        for (offset, file) in files.enumerated() {
+            let present = directory.attachment(at: start + offset)
+            guard present == file.sha256 else {
+                throw BundleError(
+                    .disagreement, file: name, entry: BundleFormat.attachmentPrefix + file.sha256.hex,
+                    expected: "this entry, as the manifest lists it",
+                    found: present.map { BundleFormat.attachmentPrefix + $0.hex } ?? "no more entries")
+            }
+            try verify(start + offset, size: file.size, sha256: file.sha256, with: inflater)
+            // Pages of the file that were read count as memory of the process until they are released.
+            let data = try directory.open(start + offset).data
+            let range = (read?.lowerBound ?? data.lowerBound)..<data.upperBound
+            let isLarge = range.count >= 1 << 20 || offset == files.count - 1
+            if isLarge { mapping?.discard(range) }
+            read = isLarge ? nil : range
+        }
+    }
+
+    /// Checks that entries and their descriptors follow each other without a gap.
+    private func checkPlaces() throws(BundleError) {
+        for index in 0..<directory.count {
+            let (entry, data, end) = try directory.open(index)
+            try directory.bytes.withRawSpan { (raw) throws(BundleError) in
+                try LocalHeader.checkDescriptor(of: entry, in: raw, data.upperBound..<end, file: name)
+            }
+        }
+    }
+
+    /// Inflates `records.json`, the first entry that the manifest lists, checks its hash and reads it.
+    private func verifiedPayload(_ listed: Manifest.Entry) throws(BundleError) -> Payload {
+        let entry = try directory.open(1).entry
+        try check(1, entry.size == listed.size, expected: "\(listed.size) bytes", found: "\(entry.size)")
+        let text = try contents(1)
+        // What is inflated was checked by contents(_:).
+        let crc = entry.method == ZIPLayout.stored ? crc32(of: text) : entry.crc
+        guard crc == entry.crc else {
+            throw BundleError(
+                .damaged, file: name, entry: BundleFormat.records, expected: "CRC-32 \(entry.crc)", found: "\(crc)")
+        }
+        let found = SHA256Digest(hashing: text)
+        try check(1, found == listed.sha256, expected: "SHA-256 \(listed.sha256)", found: found.hex)
+        return try payload(parsing: text)
+    }
+
+    private func check(
+        _ index: Int, _ isRight: Bool, expected: @autoclosure () -> String, found: @autoclosure () -> String
+    ) throws(BundleError) {
+        guard !isRight else { return }
+        throw BundleError(
+            .disagreement, file: name, entry: directory.name(at: index),
+            expected: "\(expected()), as the manifest says", found: found())
+    }
+
+    private func verify(
+        _ index: Int, size: Int, sha256: SHA256Digest?, with inflater: Inflater? = nil
+    ) throws(BundleError) {
+        let entry = try directory.open(index).entry
+        try check(index, entry.size == size, expected: "\(size) bytes", found: "\(entry.size)")
+        var hasher = ContentHasher()
+        do {
+            try stream(index, with: inflater) { hasher.update($0) }
+        } catch let error as BundleError {
+            throw error
+        } catch {
+            throw BundleError(
+                .disagreement, file: name, entry: directory.name(at: index), expected: "a readable entry",
+                found: "\(error)")
+        }
+        let found = hasher.finish()
+        if let sha256 { try check(index, found == sha256, expected: "SHA-256 \(sha256)", found: found.hex) }
+    }
+
+    /// Checks that the manifest lists exactly the attachments that the records name.
+    private func checkFiles(_ manifest: Manifest, _ records: RecordTable) throws(BundleError) {
+        let named = try Manifest.files(namedBy: records, file: name, limits: limits)
+        let listed = manifest.files
+        for index in 0..<max(named.count, listed.count) {
+            let wanted = index < named.count ? named[index] : nil
+            let found = index < listed.count ? listed[index] : nil
+            guard wanted != found.map({ Manifest.file($0, omitted: nil) }) else { continue }
+            func text(_ file: Manifest.File?) -> String {
+                file.map { "\($0.sha256) of \($0.size) bytes at \($0.location)" } ?? "none"
+            }
+            throw BundleError(
+                .disagreement, file: name, entry: "\(BundleFormat.manifest): files[\(index)]",
+                expected: "the attachment that the records name, \(text(wanted))", found: text(found))
+        }
+    }
+}

@@ -1,0 +1,172 @@
+import RemoteSettingsModel
+
+/// The bytes of a regular file, read-only: the file itself mapped into memory, or a private copy of it.
+///
+/// They last as long as this object or any slice of its ``bytes``. A mapped file that is shortened crashes its reader
+/// (SIGBUS). Bundles of the program and of tools are therefore only ever replaced by renaming a finished file over
+/// them, which leaves an existing mapping untouched. What others may write to is read by ``init(copying:limits:)``.
+package final class MappedFile: Sendable {
+    package let path: String
+    package let bytes: Bytes
+    /// Whether pages that were discarded can be read again from a file.
+    private let isBacked: Bool
+
+    /// Opens, maps and closes the file. Does I/O, but reads no page of the file yet.
+    ///
+    /// - Throws: ``BundleError`` of kind `unreadable`, with the system's own words.
+    package init(path: String) throws(BundleError) {
+        let (descriptor, size) = try Self.open(path)
+        defer { close(descriptor) }
+        self.path = path
+        isBacked = true
+        bytes = try Self.map(descriptor, size: size, path)
+    }
+
+    /// Copies a file that others may change or shorten while it is read: what is verified is what is used. The copy is
+    /// in memory, or a file without a name in the temporary directory if it is larger than
+    /// ``Limits/copiedBundleBytes``. Does I/O.
+    ///
+    /// - Throws: ``BundleError`` of kind `unreadable`, with the system's own words.
+    package init(copying path: String, limits: Limits) throws(BundleError) {
+        let (descriptor, size) = try Self.open(path)
+        defer { close(descriptor) }
+        self.path = path
+        if size > limits.copiedBundleBytes, let copy = try? FileStore.makeUnnamedFile() {
+            defer { close(copy) }
+            if Self.copy(descriptor, size: size, to: copy) {
+                bytes = try Self.map(copy, size: size, path)
+                isBacked = true
+                return
+            }
+        }
+        // If the temporary directory has no room, memory may have it.
+        bytes = try Self.read(descriptor, size: size, path)
+        isBacked = false
+    }
+
+    private static func failure(_ path: String, _ found: String) -> BundleError {
+        BundleError(.unreadable, file: path, expected: "a readable regular file", found: found)
+    }
+
+    private static func open(_ path: String) throws(BundleError) -> (descriptor: Int32, size: Int) {
+        // Without O_NONBLOCK, opening a FIFO would wait for a writer for ever.
+        let descriptor = systemOpen(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw failure(path, lastSystemError()) }
+        var status = stat()
+        let problem: String? =
+            if unsafe fstat(descriptor, &status) != 0 {
+                lastSystemError()
+            } else if status.st_mode & S_IFMT != S_IFREG {
+                "something that is not a regular file"
+            } else {
+                Int(exactly: status.st_size) == nil ? "\(status.st_size) bytes" : nil
+            }
+        if let problem {
+            close(descriptor)
+            throw failure(path, problem)
+        }
+        return (descriptor, Int(clamping: status.st_size))
+    }
+
+    private static func map(_ descriptor: Int32, size: Int, _ path: String) throws(BundleError) -> Bytes {
+        guard size > 0 else { return Bytes() }
+        let address = unsafe mmap(nil, size, PROT_READ, MAP_PRIVATE, descriptor, 0)
+        guard let address = unsafe address, unsafe address != MAP_FAILED else { throw failure(path, lastSystemError()) }
+        return unsafe owned(address, size)
+    }
+
+    /// Reads `size` bytes from the start of a file into memory of their own.
+    private static func read(_ descriptor: Int32, size: Int, _ path: String) throws(BundleError) -> Bytes {
+        guard size > 0 else { return Bytes() }
+        guard let (address, bytes) = unsafe makeMemory(size) else { throw failure(path, lastSystemError()) }
+        var filled = 0
+        while filled < size {
+            let count = unsafe pread(descriptor, address + filled, size - filled, off_t(filled))
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw failure(path, lastSystemError()) }
+            guard count > 0 else {
+                throw failure(path, "\(filled) bytes of \(size): it was shortened while it was read")
+            }
+            filled += count
+        }
+        return bytes
+    }
+
+    /// Memory for a copy. Each of its pages is new: taking 4 KiB after 4 KiB of them takes ten times as long as copying
+    /// does, so that pages of 2 MiB are used if the system has them. The last of them may be up to half empty.
+    private static func makeMemory(_ size: Int) -> (address: UnsafeMutableRawPointer, bytes: Bytes)? {
+        #if os(Linux)
+        let page = 2 << 20
+        let inLargePages = size.saturatingAdding(page / 2) / page * page
+        #else
+        let (page, inLargePages) = (0, 0)
+        #endif
+        let mapped = inLargePages == 0 ? size : max(size, inLargePages).saturatingAdding(page)
+        let start = unsafe mmap(nil, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        guard let start = unsafe start, unsafe start != MAP_FAILED else { return nil }
+        var address = unsafe start
+        #if os(Linux)
+        if inLargePages > 0 {
+            unsafe address = unsafe start.alignedUp(toMultipleOf: page)
+            // If the system does not take the advice, the copy has small pages.
+            _ = unsafe madvise(address, inLargePages, MADV_HUGEPAGE)
+        }
+        #endif
+        // What lies around the copy is never touched, and takes no memory.
+        let offset = unsafe address - start
+        return unsafe (address, owned(start, mapped)[offset..<offset + size])
+    }
+
+    /// - Returns: whether all bytes were copied.
+    private static func copy(_ descriptor: Int32, size: Int, to copy: Int32) -> Bool {
+        var piece = [UInt8](repeating: 0, count: 1 << 20)
+        var offset = 0
+        while offset < size {
+            let count = unsafe piece.withUnsafeMutableBytes { buffer in
+                let wanted = min(buffer.count, size - offset)
+                let count = unsafe pread(descriptor, buffer.baseAddress, wanted, off_t(offset))
+                guard count > 0 else { return count }
+                return unsafe pwrite(copy, buffer.baseAddress, count, off_t(offset))
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            offset += count
+        }
+        return true
+    }
+
+    private static func owned(_ address: UnsafeMutableRawPointer, _ size: Int) -> Bytes {
+        unsafe Bytes(
+            BorrowedMemory(UnsafeRawBufferPointer(start: address, count: size)) { memory in
+                _ = unsafe munmap(UnsafeMutableRawPointer(mutating: memory.baseAddress), memory.count)
+            })
+    }
+
+    /// The SHA-256 of the whole file, read in little memory.
+    package func digest() -> SHA256Digest {
+        let piece = 1 << 20
+        var hasher = ContentHasher()
+        for start in stride(from: 0, to: bytes.count, by: piece) {
+            let range = start..<min(start + piece, bytes.count)
+            bytes[range].withSpan { hasher.update($0) }
+            discard(range)
+        }
+        return hasher.finish()
+    }
+
+    /// Tells the system that the pages inside of `range` are not needed for now, so that reading a large file from
+    /// end to end keeps little of it resident. They are read from the file again when they are touched again.
+    package func discard(_ range: Range<Int>) {
+        guard isBacked, !bytes.isEmpty else { return }
+        unsafe bytes.withUnsafeBytes { whole in
+            let page = Int(getpagesize())
+            let start = (range.lowerBound + page - 1) / page * page
+            let end = range.upperBound / page * page
+            guard start < end, end <= whole.count, let base = whole.baseAddress else { return }
+            _ = unsafe madvise(UnsafeMutableRawPointer(mutating: base + start), end - start, MADV_DONTNEED)
+        }
+    }
+}
+
+// Under a name of its own, because the type here has a method of the same name.
+private func systemOpen(_ path: String, _ flags: Int32) -> Int32 { unsafe open(path, flags) }

@@ -1,0 +1,250 @@
+import RemoteSettingsModel
+
+/// Writes a verified snapshot as a bundle of format 1.
+///
+/// The same snapshot, attachments and options always make the same bytes, independent of time zone, locale, mask,
+/// directory, thread and the order of the attachments. Another version of zlib may compress differently; the manifest,
+/// and with it ``WrittenBundle/content``, stays the same.
+package struct BundleWriter: Sendable {
+    /// How `records.json` is written.
+    package enum RecordsStorage: Sendable {
+        /// Compressed, for the smallest file.
+        case deflated
+        /// Uncompressed, so that readers use it in place.
+        case stored
+    }
+
+    private let snapshot: Snapshot
+    private let sources: [SHA256Digest: AttachmentInput]
+    private let storage: RecordsStorage
+    private let packedRecords: PackedRecords?
+    private let old: BundleReader?
+    private let limits: Limits
+
+    /// - Parameters:
+    ///   - attachments: the bytes of each attachment that the snapshot's records name, or the reason to leave it out,
+    ///     by hash. Size, hash, location and record ids come from the records.
+    ///   - packedRecords: the snapshot's payload, compressed beforehand; used only for deflated `records.json`. It is
+    ///     not compared with the snapshot: ``BundleReader/verifyContents()`` over the finished bundle does that.
+    ///   - old: the bundle of an earlier state. Parts of its compressed payload are copied instead of being compressed
+    ///     once more; the bytes that are written do not depend on it.
+    package init(
+        _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput],
+        records storage: RecordsStorage = .deflated, packedRecords: PackedRecords? = nil,
+        keeping old: BundleReader? = nil,
+        limits: Limits = Limits()
+    ) {
+        self.snapshot = snapshot
+        self.old = old
+        self.packedRecords = packedRecords
+        sources = attachments
+        self.storage = storage
+        self.limits = limits
+    }
+
+    /// Writes the bundle to a new file and flushes it to the disk. Does I/O.
+    ///
+    /// Write to a temporary file and rename it: a bundle that is in use must not be overwritten in place.
+    ///
+    /// - Parameter flushing: see ``OutputFile/create(path:flushing:_:)``.
+    /// - Throws: ``BundleError``, after removing the file.
+    package func write(toNewFile path: String, flushing: Bool = true) throws(BundleError) -> WrittenBundle {
+        try OutputFile.create(path: path, flushing: flushing) { (descriptor) throws(BundleError) in
+            try write(toDescriptor: descriptor, name: path)
+        }
+    }
+
+    /// Writes the bundle to an open file, from its current place on. Does I/O.
+    ///
+    /// - Parameter name: the file's name for error messages.
+    /// - Throws: ``BundleError``; what was written until then is incomplete.
+    package func write(toDescriptor descriptor: Int32, name: String) throws(BundleError) -> WrittenBundle {
+        try write(to: OutputFile(descriptor: descriptor, name: name))
+    }
+
+    /// The bundle in memory. No I/O, unless an attachment is a file.
+    ///
+    /// - Parameter name: what error messages call it.
+    package func bytes(name: String) throws(BundleError) -> (bytes: Bytes, bundle: WrittenBundle) {
+        let output = OutputFile(inMemory: name)
+        let bundle = try write(to: output)
+        return (output.bytes, bundle)
+    }
+
+    private func write(to output: OutputFile) throws(BundleError) -> WrittenBundle {
+        let name = output.name
+        let manifest = try manifest(name)
+        let text = Bytes(manifest.text)
+        try check(text.count, limit: limits.manifestBytes, entry: BundleFormat.manifest, file: name)
+        let deflater = try Deflater.forBundles(name)
+        let archive = ZIPArchive(output)
+        let content = SHA256Digest(hashing: text)
+        let writer = EntryWriter(archive: archive, deflater: deflater)
+        try writer.write(entry(BundleFormat.manifest, text, sha256: content, file: name), isStored: true)
+        if storage == .deflated, let packedRecords {
+            guard packedRecords.content.size == snapshot.payload.bytes.count else {
+                throw BundleError(
+                    .wrongSource, file: name, entry: BundleFormat.records,
+                    expected: "\(snapshot.payload.bytes.count) bytes", found: "\(packedRecords.content.size)")
+            }
+            try writer.write(
+                BundleFormat.records, content: packedRecords.content, bytes: packedRecords.bytes)
+        } else {
+            let records = entry(
+                BundleFormat.records, snapshot.payload.bytes, sha256: manifest.entries[0].sha256, file: name)
+            if storage == .deflated, records.size > EntryWriter.wholeTrial {
+                try writer.write(records, payload: snapshot.payload, keeping: old)
+            } else {
+                try writer.write(records, isStored: storage == .stored)
+            }
+        }
+        try writer.write(
+            entry(BundleFormat.metadata, snapshot.metadata.json, sha256: manifest.entries[1].sha256, file: name))
+        if let chain = snapshot.chain, manifest.entries.count > 2 {
+            try writer.write(entry(BundleFormat.chain, chain, sha256: manifest.entries[2].sha256, file: name))
+        }
+        for file in manifest.packed {
+            guard let source = sources[file.sha256] else { continue }
+            try writer.write(
+                EntrySource(
+                    name: BundleFormat.attachmentPrefix + file.sha256.hex, size: file.size, sha256: file.sha256,
+                    source: source, file: name))
+        }
+        try archive.close()
+        return WrittenBundle(size: output.size, sha256: output.digest(), content: content, manifest: manifest)
+    }
+
+    private func entry(_ entry: String, _ bytes: Bytes, sha256: SHA256Digest, file: String) -> EntrySource {
+        EntrySource(name: entry, size: bytes.count, sha256: sha256, source: .bytes(bytes), file: file)
+    }
+
+    /// Whatever a reader would refuse is refused here, before anything is written.
+    private func check(_ size: Int, limit: Int, entry: String, file: String) throws(BundleError) {
+        guard size <= limit else {
+            throw BundleError(
+                .overLimit, file: file, entry: entry, expected: "at most \(limit) bytes", found: "\(size)")
+        }
+    }
+}
+
+extension BundleWriter {
+    private func manifest(_ name: String) throws(BundleError) -> Manifest {
+        let timestamp = snapshot.timestamp
+        guard timestamp.milliseconds < 1_000_000_000_000_000_000 else {
+            throw BundleError(
+                .wrongSource, file: name, entry: BundleFormat.manifest, expected: "a timestamp of at most 18 digits",
+                found: "\(timestamp)")
+        }
+        try check(snapshot.payload.bytes.count, limit: limits.changesetBytes, entry: BundleFormat.records, file: name)
+        try check(snapshot.metadata.json.count, limit: limits.metadataBytes, entry: BundleFormat.metadata, file: name)
+        let files = try files(of: snapshot.records, name)
+        var entries = [
+            Self.describe(BundleFormat.records, snapshot.payload.bytes),
+            Self.describe(BundleFormat.metadata, snapshot.metadata.json),
+        ]
+        if snapshot.provenance.isSigned {
+            guard let chain = snapshot.chain else {
+                throw BundleError(
+                    .wrongSource, file: name, entry: BundleFormat.chain, expected: "a signed snapshot's chain",
+                    found: "none")
+            }
+            try check(chain.count, limit: limits.chainBytes, entry: BundleFormat.chain, file: name)
+            entries.append(Self.describe(BundleFormat.chain, chain))
+        }
+        let present = Set(files.lazy.filter { $0.omitted == nil }.map(\.sha256)).count
+        let omitted = Set(files.lazy.filter { $0.omitted != nil }.map(\.sha256)).count
+        guard present <= limits.attachments else {
+            throw BundleError(
+                .overLimit, file: name, expected: "at most \(limits.attachments) attachments (Limits.attachments)",
+                found: "\(present)")
+        }
+        return Manifest(
+            head: BundleHead(
+                collection: snapshot.collection, timestamp: timestamp, records: snapshot.records.count,
+                attachments: present,
+                omitted: omitted, trust: snapshot.provenance.kind),
+            entries: entries, files: files)
+    }
+
+    private func files(of records: RecordTable, _ name: String) throws(BundleError) -> [Manifest.File] {
+        var files = try Manifest.files(namedBy: records, file: name, limits: limits)
+        for index in files.indices {
+            let file = files[index]
+            switch sources[file.sha256] {
+            case nil:
+                throw BundleError(
+                    .wrongSource, file: name, entry: BundleFormat.attachmentPrefix + file.sha256.hex,
+                    expected: "the bytes of \(file.location), or a reason to leave it out", found: "neither")
+            case .omitted(let reason): files[index] = Manifest.file(file, omitted: reason)
+            default: try check(file.size, limit: limits.attachmentBytes, entry: file.location, file: name)
+            }
+        }
+        let named = Set(files.lazy.map(\.sha256))
+        if let extra = sources.keys.filter({ !named.contains($0) }).min() {
+            throw BundleError(
+                .wrongSource, file: name, entry: BundleFormat.attachmentPrefix + extra.hex,
+                expected: "an attachment that a record names", found: "one that none names")
+        }
+        return files
+    }
+
+    private static func describe(_ name: String, _ bytes: Bytes) -> Manifest.Entry {
+        Manifest.Entry(name: name, size: bytes.count, sha256: SHA256Digest(hashing: bytes))
+    }
+}
+
+/// A bundle's file, as the lock describes it.
+package struct WrittenBundle: Hashable, Sendable {
+    /// Bytes of the file.
+    package let size: Int
+    /// SHA-256 of the file.
+    package let sha256: SHA256Digest
+    /// SHA-256 of the manifest, which identifies the snapshot independent of the compressor.
+    package let content: SHA256Digest
+    package let manifest: Manifest
+
+    package init(size: Int, sha256: SHA256Digest, content: SHA256Digest, manifest: Manifest) {
+        self.size = size
+        self.sha256 = sha256
+        self.content = content
+        self.manifest = manifest
+    }
+}
+
+/// Where an attachment's bytes come from, or why the bundle does not contain it.
+package enum AttachmentInput: Sendable {
+    case bytes(Bytes)
+    /// A regular file, which is read while the bundle is written.
+    case file(path: String)
+    /// Bytes that were compressed beforehand and are copied into the bundle.
+    case packed(PackedAttachment)
+    /// The attachment of the same hash in another bundle.
+    case bundle(BundleReader)
+    case omitted(OmissionReason)
+}
+
+extension BundleReader {
+    /// The sources of a bundle with the same attachments: this one, or the reason why one was left out.
+    ///
+    /// - Throws: ``BundleError`` if the manifest cannot be read.
+    package func attachmentInputs() throws(BundleError) -> [SHA256Digest: AttachmentInput] {
+        let inputs = try manifest().files.map { file in
+            (file.sha256, file.omitted.map(AttachmentInput.omitted) ?? .bundle(self))
+        }
+        return Dictionary(inputs) { first, _ in first }
+    }
+}
+
+/// A payload in the form in which a bundle contains it, compressed while the snapshot's attachments are still being
+/// downloaded, because it takes longest.
+package struct PackedRecords: Sendable {
+    let content: PackedContent
+    let bytes: Bytes
+
+    /// - Returns: `nil` for a payload so large that the bundle's writer deflates it in blocks.
+    /// - Throws: ``BundleError`` if there is too little memory.
+    package init?(_ payload: Payload, with deflaters: DeflaterPool) throws(BundleError) {
+        guard payload.bytes.count <= EntryWriter.wholeTrial else { return nil }
+        (content, bytes) = try deflaters.pack(payload.bytes, for: BundleFormat.records)
+    }
+}

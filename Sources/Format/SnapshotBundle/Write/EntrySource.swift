@@ -1,0 +1,138 @@
+import RemoteSettingsModel
+
+/// The bytes of one entry that is to be written, with the size and hash that they must have.
+struct EntrySource {
+    let name: String
+    let size: Int
+    let sha256: SHA256Digest
+    let source: AttachmentInput
+    /// The bundle that is written, for error messages.
+    let file: String
+
+    /// All bytes in memory, checked.
+    func load() throws(BundleError) -> Bytes {
+        if case .bytes(let bytes) = source {
+            guard bytes.count == size else { throw wrong("\(size) bytes", "\(bytes.count)") }
+            let found = SHA256Digest(hashing: bytes)
+            guard found == sha256 else { throw wrong("SHA-256 \(sha256)", found.hex) }
+            return bytes
+        }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(size)
+        try read { piece in
+            unsafe piece.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
+        }
+        return Bytes(bytes)
+    }
+
+    func check(size found: Int) throws(BundleError) {
+        guard found == size else { throw wrong("\(size) bytes", "\(found)") }
+    }
+
+    /// Passes the bytes to `consume`, piece by piece, and checks them.
+    ///
+    /// - Throws: ``BundleError`` that names the source if size or hash is wrong, and what `consume` throws.
+    func read(_ consume: (Span<UInt8>) throws(BundleError) -> Void) throws(BundleError) {
+        var hasher = ContentHasher()
+        var count = 0
+        try pieces { (piece) throws(BundleError) in
+            count += piece.count
+            guard count <= size else { throw wrong("\(size) bytes", "more") }
+            hasher.update(piece)
+            try consume(piece)
+            return true
+        }
+        guard count == size else { throw wrong("\(size) bytes", "\(count)") }
+        let found = hasher.finish()
+        guard found == sha256 else { throw wrong("SHA-256 \(sha256)", found.hex) }
+    }
+
+    /// The first bytes, unchecked.
+    func prefix(_ count: Int) throws(BundleError) -> Bytes {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count)
+        try pieces { (piece) throws(BundleError) in
+            let part = piece.extracting(first: min(piece.count, count - bytes.count))
+            unsafe part.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
+            return bytes.count < count
+        }
+        return Bytes(bytes)
+    }
+
+    /// Passes the bytes to `consume` until it returns `false`.
+    private func pieces(_ consume: (Span<UInt8>) throws(BundleError) -> Bool) throws(BundleError) {
+        switch source {
+        case .bytes(let bytes):
+            var offset = 0
+            while offset < bytes.count {
+                let end = min(offset + (1 << 20), bytes.count)
+                guard try bytes[offset..<end].withSpan(consume) else { return }
+                offset = end
+            }
+        case .file(let path): try pieces(ofFile: path, consume)
+        case .bundle(let reader): try pieces(of: reader, consume)
+        case .packed, .omitted: throw wrong("an attachment's bytes", "none that can be read uncompressed")
+        }
+    }
+
+    private func pieces(
+        of reader: BundleReader, _ consume: (Span<UInt8>) throws(BundleError) -> Bool
+    ) throws(BundleError) {
+        struct Enough: Error {}
+        do {
+            let isPresent = try reader.streamAttachment(sha256) { piece in
+                guard try consume(piece) else { throw Enough() }
+            }
+            guard isPresent else {
+                throw BundleError(.missing, file: reader.name, entry: name, expected: "this entry", found: "none")
+            }
+        } catch is Enough {
+            return
+        } catch let error as BundleError {
+            throw error
+        } catch {
+            throw wrong("a readable source", "\(error)")
+        }
+    }
+
+    private func pieces(
+        ofFile path: String, _ consume: (Span<UInt8>) throws(BundleError) -> Bool
+    ) throws(BundleError) {
+        func failure(_ found: String) -> BundleError {
+            BundleError(.unreadable, file: path, entry: name, expected: "a readable regular file", found: found)
+        }
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw failure(lastSystemError()) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw failure(lastSystemError()) }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw failure("something that is not a regular file") }
+        var buffer = [UInt8](repeating: 0, count: min(max(size, 1), 256 << 10))
+        while true {
+            let count = unsafe buffer.withUnsafeMutableBytes { unsafe Self.read(descriptor, $0) }
+            guard count >= 0 else { throw failure(lastSystemError()) }
+            guard count > 0, try consume(buffer.span.extracting(0..<count)) else { return }
+        }
+    }
+
+    private static func read(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
+        while true {
+            let count = unsafe systemRead(descriptor, buffer.baseAddress, buffer.count)
+            guard count < 0, errno == EINTR else { return count }
+        }
+    }
+
+    private func wrong(_ expected: String, _ found: String) -> BundleError {
+        let place =
+            switch source {
+            case .file(let path): path
+            case .packed(let attachment): attachment.file.path
+            case .bundle(let reader): reader.name
+            default: file
+            }
+        return BundleError(.wrongSource, file: place, entry: name, expected: expected, found: found)
+    }
+}
+
+// The name is taken by the method that calls it.
+private let systemRead = unsafe read

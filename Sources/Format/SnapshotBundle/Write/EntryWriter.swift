@@ -1,0 +1,77 @@
+import RemoteSettingsModel
+
+/// Writes entries, compressing each one if that makes it smaller.
+///
+/// The rule depends on the bytes alone. An entry of at most 4 MiB is deflated if that makes it smaller by one byte or
+/// more, else stored. A larger one is stored if its first 1 MiB does not become smaller, and tried as a whole
+/// otherwise. A larger payload is deflated in blocks (``PayloadBlocks``).
+struct EntryWriter {
+    let archive: ZIPArchive
+    let deflater: Deflater
+
+    static let wholeTrial = 4 << 20
+    static let prefixTrial = 1 << 20
+
+    func write(_ source: EntrySource, isStored: Bool = false) throws(BundleError) {
+        if case .packed(let attachment) = source.source {
+            try source.check(size: attachment.content.size)
+            let range = attachment.offset..<attachment.offset.saturatingAdding(attachment.content.packedSize)
+            try archive.begin(source.name, size: source.size, isStored: attachment.content.isStored)
+            try attachment.file.read(range) { (piece) throws(BundleError) in
+                try archive.append(piece)
+            }
+            _ = try archive.endEntry(crc: attachment.content.crc)
+        } else if source.size <= Self.wholeTrial {
+            let (content, bytes) = deflater.pack(try source.load(), isStored: isStored)
+            try write(source.name, content: content, bytes: bytes)
+        } else {
+            if !isStored, deflater.smaller(try source.prefix(Self.prefixTrial)) != nil {
+                // Written as it is tried: deflating takes long, and what does not become smaller after all is rare.
+                let mark = try archive.mark()
+                if try stream(source, isStored: false) < source.size { return }
+                try archive.goBack(to: mark)
+            }
+            _ = try stream(source, isStored: true)
+        }
+    }
+
+    /// Writes an entry that was packed beforehand by the same rule.
+    func write(_ name: String, content: PackedContent, bytes: Bytes) throws(BundleError) {
+        try archive.begin(name, size: content.size, isStored: content.isStored)
+        try bytes.withSpan { (span) throws(BundleError) in try archive.append(span) }
+        _ = try archive.endEntry(crc: content.crc)
+    }
+
+    /// Writes `records.json` of a payload that is larger than ``wholeTrial``.
+    ///
+    /// - Parameter old: see ``PayloadBlocks/write(keeping:file:_:)``.
+    func write(_ source: EntrySource, payload: Payload, keeping old: BundleReader?) throws(BundleError) {
+        guard deflater.smaller(try source.prefix(Self.prefixTrial)) != nil else {
+            return try write(source, isStored: true)
+        }
+        let mark = try archive.mark()
+        try archive.begin(source.name, size: source.size, isStored: false)
+        let crc = try PayloadBlocks(payload).write(keeping: old, file: source.file) { (block) throws(BundleError) in
+            try archive.append(block)
+        }
+        if try archive.endEntry(crc: crc) < source.size { return }
+        try archive.goBack(to: mark)
+        try write(source, isStored: true)
+    }
+
+    /// - Returns: bytes in the archive.
+    private func stream(_ source: EntrySource, isStored: Bool) throws(BundleError) -> Int {
+        try archive.begin(source.name, size: source.size, isStored: isStored)
+        deflater.reset()
+        var crc: UInt32 = 0
+        try source.read { (piece) throws(BundleError) in
+            crc = crc32(of: piece, continuing: crc)
+            guard !isStored else { return try archive.append(piece) }
+            try deflater.deflate(piece) { (output) throws(BundleError) in try archive.append(output) }
+        }
+        if !isStored {
+            try deflater.finish { (output) throws(BundleError) in try archive.append(output) }
+        }
+        return try archive.endEntry(crc: crc)
+    }
+}

@@ -1,0 +1,125 @@
+import RemoteSettingsModel
+
+/// A file that is being written, or bytes in memory in its place, with the size and SHA-256 of what was written to it.
+/// Not shared between threads.
+package final class OutputFile {
+    package let name: String
+    /// `nil` if there is no file.
+    private let descriptor: Int32?
+    private var memory: [UInt8] = []
+    package private(set) var size = 0
+    private var hasher = ContentHasher()
+
+    /// - Parameter descriptor: stays the caller's to close.
+    package init(descriptor: Int32, name: String) {
+        self.descriptor = descriptor
+        self.name = name
+    }
+
+    /// No file: the bytes stay in memory.
+    init(inMemory name: String) {
+        descriptor = nil
+        self.name = name
+    }
+
+    /// What was written, if there is no file.
+    var bytes: Bytes { Bytes(memory) }
+
+    func write(_ bytes: [UInt8]) throws(BundleError) { try write(bytes.span) }
+
+    /// Writes all of `bytes`.
+    package func write(_ span: Span<UInt8>) throws(BundleError) {
+        try unsafe span.withUnsafeBytes { (bytes) throws(BundleError) in try unsafe write(bytes) }
+        size += span.count
+        hasher.update(span)
+    }
+
+    private func write(_ bytes: UnsafeRawBufferPointer) throws(BundleError) {
+        guard let descriptor else { return unsafe memory.append(contentsOf: bytes) }
+        var written = 0
+        while written < bytes.count {
+            let step = unsafe systemWrite(
+                descriptor, UnsafeRawBufferPointer(rebasing: bytes[written...]))
+            if step < 0 && errno == EINTR { continue }
+            guard step > 0 else {
+                throw BundleError(
+                    .unwritable, file: name, expected: "room for \(bytes.count - written) bytes",
+                    found: lastSystemError())
+            }
+            written += step
+        }
+    }
+
+    func digest() -> SHA256Digest { hasher.finish() }
+
+    /// What was written so far.
+    struct Mark {
+        fileprivate let offset: off_t
+        fileprivate let size: Int
+        fileprivate let hasher: ContentHasher
+    }
+
+    /// - Throws: ``BundleError`` if the file is none that can be shortened, such as a pipe.
+    func mark() throws(BundleError) -> Mark {
+        let offset = descriptor.map { lseek($0, 0, SEEK_CUR) } ?? off_t(memory.count)
+        guard offset >= 0 else { throw notShortened() }
+        return Mark(offset: offset, size: size, hasher: hasher)
+    }
+
+    /// Shortens the file to what it was at the mark.
+    func goBack(to mark: Mark) throws(BundleError) {
+        if let descriptor {
+            guard ftruncate(descriptor, mark.offset) == 0, lseek(descriptor, mark.offset, SEEK_SET) == mark.offset
+            else {
+                throw notShortened()
+            }
+        } else {
+            memory.removeLast(memory.count - Int(mark.offset))
+        }
+        size = mark.size
+        hasher = mark.hasher
+    }
+
+    private func notShortened() -> BundleError {
+        BundleError(.unwritable, file: name, expected: "a file that can be shortened", found: lastSystemError())
+    }
+
+    /// Creates a new file, lets `body` write it, and brings it to the disk. The file is removed if that fails.
+    ///
+    /// - Parameter flushing: whether to wait until the file is on the disk; otherwise call ``flush(path:)`` before it
+    ///   gets its name.
+    package static func create<Value>(
+        path: String, flushing: Bool = true, _ body: (Int32) throws(BundleError) -> Value
+    ) throws(BundleError) -> Value {
+        func failure() -> BundleError {
+            BundleError(.unwritable, file: path, expected: "a new file", found: lastSystemError())
+        }
+        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o644)
+        guard descriptor >= 0 else { throw failure() }
+        do throws(BundleError) {
+            let value = try body(descriptor)
+            guard !flushing || fsync(descriptor) == 0 else { throw failure() }
+            close(descriptor)
+            return value
+        } catch {
+            close(descriptor)
+            _ = unsafe unlink(path)
+            throw error
+        }
+    }
+
+    /// Waits until a file that ``create(path:flushing:_:)`` has written is on the disk.
+    package static func flush(path: String) throws(BundleError) {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        defer { if descriptor >= 0 { close(descriptor) } }
+        guard descriptor >= 0, fsync(descriptor) == 0 else {
+            throw BundleError(
+                .unwritable, file: path, expected: "a file that can be brought to the disk", found: lastSystemError())
+        }
+    }
+}
+
+private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+    // One call writes at most 2 GiB on Linux, and fails for more than that on Darwin.
+    unsafe write(descriptor, bytes.baseAddress, min(bytes.count, 1 << 30))
+}

@@ -1,0 +1,182 @@
+import Dispatch
+import RemoteSettingsModel
+
+/// A large payload, deflated in blocks on all cores: parts of one deflate stream that do not refer to each other.
+///
+/// Where a block begins follows from the ids and sizes of the records near it. So a change of one record changes one
+/// block or two, and the others are copied from the bundle that has them. The bytes are the same whatever is copied
+/// and however many cores there are: what another version of zlib made is not copied.
+struct PayloadBlocks {
+    /// The highest level that is within 1 % of the smallest size takes half of level 9's time.
+    static let level: Int32 = 7
+    /// No block but the last is smaller.
+    static let least = 512 << 10
+    /// No record is added to a block of so many bytes.
+    static let most = 2 << 20
+    /// A record begins a block with a probability of its size divided by this.
+    private static let spread: UInt64 = 512 << 10
+
+    let payload: Payload
+    let ranges: [Range<Int>]
+
+    init(_ payload: Payload) {
+        self.payload = payload
+        var ranges: [Range<Int>] = []
+        var start = 0
+        payload.forEachPlace { place, id in
+            let size = place.lowerBound - start
+            guard size >= Self.least, size >= Self.most || Self.isStart(id, size: place.count) else { return }
+            ranges.append(start..<place.lowerBound)
+            start = place.lowerBound
+        }
+        ranges.append(start..<payload.bytes.count)
+        self.ranges = ranges
+    }
+
+    /// FNV-1a of 64 bits, whose low bits are mixed with the high ones.
+    private static func isStart(_ id: Span<UInt8>, size: Int) -> Bool {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for index in id.indices { hash = (hash ^ UInt64(id[index])) &* 0x100_0000_01B3 }
+        hash = (hash ^ hash >> 33) &* 0xFF51_AFD7_ED55_8CCD
+        return (hash ^ hash >> 33) % spread < UInt64(clamping: size)
+    }
+
+    /// Passes the deflated blocks to `consume`, in their order.
+    ///
+    /// - Parameter old: the bundle whose blocks are copied if they are the same.
+    /// - Returns: CRC-32 of the payload.
+    func write(
+        keeping old: BundleReader?, file: String, _ consume: (Span<UInt8>) throws(BundleError) -> Void
+    ) throws(BundleError) -> UInt32 {
+        let kept = try old.map { (old) throws(BundleError) in try KeptBlocks(of: old, for: self) }
+        var crc: UInt32 = 0
+        var start = 0
+        // Some at a time, so that not all of them are in memory.
+        let width = 8 * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+        while start < ranges.count {
+            let wave = start..<min(start + width, ranges.count)
+            for block in try deflated(wave, kept, file) {
+                try block.bytes.withSpan(consume)
+                crc = crc32(crc, followedBy: block.crc, count: block.size)
+            }
+            kept?.discard(wave)
+            start = wave.upperBound
+        }
+        return crc
+    }
+
+    private struct Deflated {
+        let bytes: Bytes
+        let size: Int
+        let crc: UInt32
+    }
+
+    private func deflated(
+        _ wave: Range<Int>, _ kept: KeptBlocks?, _ file: String
+    ) throws(BundleError) -> [Deflated] {
+        let made = Mutex<[Int: Deflated]>([:])
+        DispatchQueue.concurrentPerform(iterations: wave.count) { offset in
+            let index = wave.lowerBound + offset
+            let text = payload.bytes[ranges[index]]
+            guard let bytes = kept?.bytes(index) ?? deflated(index) else { return }
+            let block = Deflated(bytes: bytes, size: text.count, crc: crc32(of: text))
+            made.withLock { $0[index] = block }
+        }
+        let blocks = made.withLock { made in wave.compactMap { made[$0] } }
+        guard blocks.count == wave.count else {
+            throw BundleError(.unwritable, file: file, expected: "memory for compressors", found: "too little")
+        }
+        return blocks
+    }
+
+    /// A block that is deflated now; `nil` if there is too little memory.
+    func deflated(_ index: Int) -> Bytes? {
+        Deflater(level: Self.level).map { deflater in
+            Bytes(deflater.block(payload.bytes[ranges[index]], isLast: index == ranges.count - 1))
+        }
+    }
+}
+
+/// The deflated blocks of a bundle that a new payload has too.
+struct KeptBlocks {
+    private let data: Bytes
+    private let start: Int
+    private let mapping: MappedFile?
+    /// The places in `data`, by the number of the new payload's block.
+    private let places: [Int: Range<Int>]
+
+    /// Bytes by which a block is recognised before it is compared.
+    private static let head = 512
+
+    /// Inflates the bundle's blocks on all cores and compares them. What the bundle has does not matter: a block is
+    /// taken only if it inflates, on its own, to what the new payload has.
+    init(of bundle: BundleReader, for blocks: PayloadBlocks) throws(BundleError) {
+        let (entry, place, _) = try bundle.directory.open(1)
+        let data = bundle.directory.bytes[place]
+        (self.data, start, mapping) = (data, place.lowerBound, bundle.mapping)
+        guard entry.method == ZIPLayout.deflated else {
+            places = [:]
+            return
+        }
+        let places = Self.places(of: blocks, in: data) { piece in
+            bundle.mapping?.discard(place.lowerBound + piece.lowerBound..<place.lowerBound + piece.upperBound)
+        }
+        let indices = places.keys.sorted()
+        // The bytes must not depend on who made the present bundle: a version of zlib that deflates otherwise shows at
+        // a sample.
+        let isSame = Set([indices.first, indices.last, indices.isEmpty ? nil : indices[indices.count / 2]])
+            .allSatisfy { index in index.map { blocks.deflated($0) == places[$0].map { data[$0] } } ?? true }
+        self.places = isSame ? places : [:]
+    }
+
+    /// - Parameter done: called with each part of `data` that was looked at.
+    private static func places(
+        of blocks: PayloadBlocks, in data: Bytes, done: @Sendable (Range<Int>) -> Void
+    ) -> [Int: Range<Int>] {
+        // The last block has the timestamp, and ends the stream.
+        let wanted = Dictionary(grouping: blocks.ranges.indices.dropLast()) { index in
+            let range = blocks.ranges[index]
+            return blocks.payload.bytes[range.lowerBound..<min(range.upperBound, range.lowerBound + head)]
+        }
+        let ends = ends(in: data, most: 4 * blocks.ranges.count + 64)
+        let found = Mutex<[Int: Range<Int>]>([:])
+        DispatchQueue.concurrentPerform(iterations: ends.count) { number in
+            let place = (number == 0 ? 0 : ends[number - 1])..<ends[number]
+            defer { done(place) }
+            guard let inflater = try? Inflater(),
+                let first = try? inflater.piece(of: data[place], from: 0, size: head).bytes
+            else { return }
+            // Few blocks begin alike.
+            for index in wanted[Bytes(first)]?.prefix(4) ?? []
+            where inflater.isBlock(data[place], of: blocks.payload.bytes[blocks.ranges[index]]) {
+                found.withLock { $0[index] = place }
+                break
+            }
+        }
+        return found.withLock { $0 }
+    }
+
+    /// The places behind what may be the end of a block; none if there are more than `most`.
+    private static func ends(in data: Bytes, most: Int) -> [Int] {
+        let search = ByteSearch(Deflater.blockEnd)
+        return data.withSpan { span in
+            var ends: [Int] = []
+            var start = 0
+            while let next = search.first(in: span.extracting(start..<span.count)) {
+                start += next + Deflater.blockEnd.count
+                guard ends.count < most else { return [] }
+                ends.append(start)
+            }
+            return ends
+        }
+    }
+
+    func bytes(_ index: Int) -> Bytes? { places[index].map { data[$0] } }
+
+    /// Releases the pages of blocks that were copied.
+    func discard(_ indices: Range<Int>) {
+        for place in indices.compactMap({ places[$0] }) {
+            mapping?.discard(start + place.lowerBound..<start + place.upperBound)
+        }
+    }
+}

@@ -1,0 +1,57 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+import RemoteSettingsModel
+import SwiftASN1
+import X509
+
+/// One decoded certificate of a chain, with its position. Nothing about it is verified.
+struct ChainCertificate: Sendable {
+    let label: CertificateLabel
+    let x509: Certificate
+    let notBefore: Timestamp
+    let notAfter: Timestamp
+
+    /// - Parameter position: the position in the chain; the leaf is 1.
+    init(der: [UInt8], position: Int, count: Int) throws(ContentSignatureError) {
+        x509 = try Result { try Certificate(derEncoded: der) }
+            .mapError { ContentSignatureError.malformedCertificate(certificate: position, reason: "\($0)") }.get()
+        let commonName = x509.subject.lazy.joined().first { $0.type == .RDNAttributeType.commonName }
+        let subject = commonName.flatMap { String($0.value) } ?? "\(x509.subject)"
+        label = CertificateLabel(position: position, count: count, subject: subject)
+        notBefore = Timestamp(x509.notValidBefore)
+        notAfter = Timestamp(x509.notValidAfter)
+    }
+
+    /// Whether subject and issuer are the same name (RFC 5280 section 3.2).
+    var isSelfIssued: Bool { x509.subject == x509.issuer }
+
+    /// An extension's decoded value; `nil` if the certificate does not have the extension.
+    func value<Value>(
+        of oid: ASN1ObjectIdentifier, _ read: (Certificate.Extensions) throws -> Value?
+    ) throws(ContentSignatureError) -> Value? {
+        try Result { try read(x509.extensions) }
+            .mapError { ContentSignatureError.malformedExtension(label, oid: "\(oid)", reason: "\($0)") }.get()
+    }
+
+    /// Every alternative name of the subject; empty if the certificate has none.
+    func alternativeNames() throws(ContentSignatureError) -> [GeneralName] {
+        Array(try value(of: .X509ExtensionID.subjectAlternativeName, { try $0.subjectAlternativeNames }) ?? .init())
+    }
+
+    /// The DNS names among the alternative names of the subject.
+    func dnsNames() throws(ContentSignatureError) -> [String] {
+        try alternativeNames().compactMap { name in
+            if case .dnsName(let dnsName) = name { dnsName } else { nil }
+        }
+    }
+}
+
+extension Timestamp {
+    /// The date as a timestamp. A date before 1970 becomes 1970.
+    fileprivate init(_ date: Date) {
+        self.init(milliseconds: UInt64(clamping: Int64(date.timeIntervalSince1970)) * 1000)
+    }
+}

@@ -1,0 +1,266 @@
+import RemoteSettingsModel
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Reads the XML of property lists and defaults maps: elements, texts, the five entities and numeric character
+/// references. It reads neither entities that the file declares nor anything outside the file.
+struct DefaultsMarkup {
+    private enum Token: Hashable {
+        case open(String)
+        case close(String)
+        case empty(String)
+        case text(String)
+    }
+
+    private let limits: Limits
+    private var tokens: ArraySlice<(token: Token, line: Int)> = []
+
+    init(_ bytes: Bytes, limits: Limits) throws(DefaultsFault) {
+        self.limits = limits
+        let mark = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+        // UTF-16 has zero bytes. XML in UTF-8 has none.
+        guard var text = String(validating: bytes.array[mark...], as: UTF8.self), !bytes.array.contains(0) else {
+            throw DefaultsFault(problem: "the text is not UTF-8")
+        }
+        // XML has line feeds only (XML 1.0, section 2.11).
+        text = text.replacing("\r\n", with: "\n").replacing("\r", with: "\n")
+        tokens = try Self.tokens(text, limits: limits).map { (token: $0, line: $1) }[...]
+    }
+
+    private func error(_ line: Int?, _ problem: String) -> DefaultsFault {
+        DefaultsFault(line: line ?? tokens.first?.line, problem: problem)
+    }
+
+    private static func tokens(_ text: String, limits: Limits) throws(DefaultsFault) -> [(Token, Int)] {
+        var tokens: [(Token, Int)] = []
+        var rest = text.unicodeScalars[...]
+        var line = 1
+        func error(_ problem: String) -> DefaultsFault { DefaultsFault(line: line, problem: problem) }
+        func skip(_ end: String, _ what: String) throws(DefaultsFault) -> Substring.UnicodeScalarView {
+            guard let range = rest.firstRange(of: end.unicodeScalars) else { throw error("\(what) has no end") }
+            let content = rest[..<range.lowerBound]
+            line += content.count { $0 == "\n" }
+            rest = rest[range.upperBound...]
+            return content
+        }
+        while let first = rest.first {
+            if first != "<" {
+                let content = rest.prefix { $0 != "<" }
+                rest = rest[content.endIndex...]
+                guard let plain = unescaped(content) else { throw error("an entity is not known") }
+                tokens.append((.text(plain), line))
+                line += content.count { $0 == "\n" }
+            } else if rest.starts(with: "<!--".unicodeScalars) {
+                _ = try skip("-->", "a comment")
+            } else if rest.starts(with: "<![CDATA[".unicodeScalars) {
+                rest = rest.dropFirst(9)
+                tokens.append((.text(String(try skip("]]>", "a CDATA section"))), line))
+            } else if rest.starts(with: "<?".unicodeScalars) {
+                _ = try skip("?>", "a processing instruction")
+            } else if rest.starts(with: "<!".unicodeScalars) {
+                guard !(try skip(">", "the document type")).contains("[") else {
+                    throw error("the document type defines entities")
+                }
+            } else {
+                rest = rest.dropFirst()
+                let at = line
+                let tag = try skip(">", "a tag")
+                let name = String(tag.drop { $0 == "/" }.prefix { !$0.properties.isWhitespace && $0 != "/" })
+                guard !name.isEmpty else { throw error("a tag has no name") }
+                // An attribute could have a > between its quotes, which does not end the tag.
+                guard !tag.contains("=") || name == "plist" else { throw error("<\(name)> has an attribute") }
+                tokens.append((tag.first == "/" ? .close(name) : tag.last == "/" ? .empty(name) : .open(name), at))
+            }
+            // A value takes at most two tags and a text, and so does its key.
+            guard tokens.count / 6 <= limits.jsonValues else { throw .tooMany(limits, line: line) }
+        }
+        return tokens
+    }
+
+    private static func unescaped(_ text: Substring.UnicodeScalarView) -> String? {
+        guard text.contains("&") else { return String(text) }
+        var output = String.UnicodeScalarView()
+        var rest = text
+        while let scalar = rest.popFirst() {
+            guard scalar == "&" else {
+                output.append(scalar)
+                continue
+            }
+            let name = rest.prefix { $0 != ";" }
+            guard name.count <= 10, name.endIndex < rest.endIndex else { return nil }
+            rest = rest[name.endIndex...].dropFirst()
+            switch String(name) {
+            case "amp": output.append("&")
+            case "lt": output.append("<")
+            case "gt": output.append(">")
+            case "quot": output.append("\"")
+            case "apos": output.append("'")
+            case let number where number.hasPrefix("#"):
+                let value =
+                    number.hasPrefix("#x") ? UInt32(number.dropFirst(2), radix: 16) : UInt32(number.dropFirst())
+                guard let value, let scalar = Unicode.Scalar(value), value != 0 else { return nil }
+                output.append(scalar)
+            default: return nil
+            }
+        }
+        return String(output)
+    }
+
+    // MARK: Documents
+
+    /// - Returns: the defaults, and whether they have types.
+    mutating func document() throws(DefaultsFault) -> ([DefaultsDocument.Member], hasTypes: Bool) {
+        let members: [DefaultsDocument.Member]
+        var hasTypes = true
+        switch next() {
+        case .open("plist")?:
+            let (token, line) = (next(), tokens.first?.line)
+            switch token {
+            case .open("dict")?: members = try dictionary(depth: 0)
+            case .empty("dict")?: members = []
+            default: throw error(line, "the property list has no dictionary")
+            }
+            try close("plist")
+        case .open("defaultsMap")?: (members, hasTypes) = (try map(), false)
+        case .empty("defaultsMap")?: (members, hasTypes) = ([], false)
+        default: throw error(1, "it is neither a property list nor a <defaultsMap>")
+        }
+        if let token = next() { throw error(nil, "\(token) follows the end") }
+        return (members, hasTypes)
+    }
+
+    /// The line of the next tag.
+    private var line: Int { tokens.first { !isSpace($0.token) }?.line ?? 1 }
+
+    /// The next tag. White space before it is skipped.
+    private mutating func next() -> Token? {
+        while let (token, _) = tokens.popFirst() {
+            if !isSpace(token) { return token }
+        }
+        return nil
+    }
+
+    private mutating func close(_ name: String) throws(DefaultsFault) {
+        let line = tokens.first?.line
+        guard next() == .close(name) else { throw error(line, "</\(name)> is missing") }
+    }
+
+    /// The text up to an element's end tag, white space included.
+    private mutating func text(of name: String) throws(DefaultsFault) -> String {
+        var text = ""
+        let line = tokens.first?.line
+        while let (token, _) = tokens.popFirst() {
+            switch token {
+            case .text(let part): text += part
+            case .close(name): return text
+            default: throw error(line, "<\(name)> has another element in it")
+            }
+        }
+        throw error(line, "</\(name)> is missing")
+    }
+
+    private mutating func dictionary(depth: Int) throws(DefaultsFault) -> [DefaultsDocument.Member] {
+        var members: [DefaultsDocument.Member] = []
+        var keys: Set<String> = []
+        while true {
+            let line = self.line
+            switch next() {
+            case .close("dict")?: return members
+            case .open("key")?:
+                let key = try text(of: "key")
+                guard keys.insert(key).inserted else { throw error(line, "the key \(key) appears twice") }
+                members.append(.init(key: key, line: line, value: try value(line, depth: depth + 1)))
+            default: throw error(line, "a dictionary has something else than keys and values")
+            }
+        }
+    }
+
+    private mutating func value(_ line: Int, depth: Int) throws(DefaultsFault) -> DefaultsValue {
+        guard depth <= limits.jsonDepth else { throw .tooDeep(limits, line: line) }
+        switch next() {
+        case .empty("true")?: return .json(.bool(true))
+        case .empty("false")?: return .json(.bool(false))
+        case .empty("string")?: return .json(.string(""))
+        case .empty("dict")?: return .mapping([])
+        case .empty("array")?: return .list([])
+        case .empty("data")?: return .data(Bytes([]))
+        case .open("true")?:
+            try close("true")
+            return .json(.bool(true))
+        case .open("false")?:
+            try close("false")
+            return .json(.bool(false))
+        case .open("string")?: return .json(.string(try text(of: "string")))
+        case .open("integer")?:
+            let text = try text(of: "integer")
+            guard let value = DefaultsValue.number(text, limits: limits), case .json(.number(let number)) = value,
+                number.int64 != nil || number.uint64 != nil
+            else { throw error(line, "\(String(reflecting: text)) is no integer") }
+            return value
+        case .open("real")?:
+            let text = try text(of: "real")
+            // A real without a fraction stays a real. It does not become an integer.
+            let isWhole = !text.contains { ".eE".contains($0) }
+            guard let number = DefaultsValue.number(isWhole ? "\(text).0" : text, limits: limits) else {
+                throw error(line, "\(String(reflecting: text)) is no number that JSON has")
+            }
+            return number
+        case .open("date")?:
+            let text = try text(of: "date")
+            guard let time = Timestamp(rfc3339: text) else {
+                throw error(line, "\(String(reflecting: text)) is no date since 1970")
+            }
+            return .date(time)
+        case .open("data")?:
+            let text = try text(of: "data").filter { !$0.isWhitespace }
+            guard let data = Data(base64Encoded: text) else { throw error(line, "the data is not base64") }
+            return .data(Bytes(Array(data)))
+        case .open("dict")?: return .mapping(try dictionary(depth: depth))
+        case .open("array")?:
+            var elements: [DefaultsValue] = []
+            while true {
+                if let index = tokens.firstIndex(where: { !isSpace($0.token) }), tokens[index].token == .close("array")
+                {
+                    _ = next()
+                    return .list(elements)
+                }
+                elements.append(try value(tokens.first?.line ?? line, depth: depth + 1))
+            }
+        case .open(let name)?, .empty(let name)?:
+            throw error(line, "<\(name)> is no value of a property list")
+        default: throw error(line, "a key has no value")
+        }
+    }
+
+    private func isSpace(_ token: Token) -> Bool {
+        if case .text(let text) = token { text.unicodeScalars.allSatisfy(\.properties.isWhitespace) } else { false }
+    }
+
+    private mutating func map() throws(DefaultsFault) -> [DefaultsDocument.Member] {
+        var members: [DefaultsDocument.Member] = []
+        var keys: Set<String> = []
+        while true {
+            let line = self.line
+            switch next() {
+            case .close("defaultsMap")?: return members
+            case .open("entry")?:
+                guard next() == .open("key") else { throw error(line, "an entry has no key") }
+                let key = try text(of: "key")
+                guard keys.insert(key).inserted else { throw error(line, "the key \(key) appears twice") }
+                let value: String
+                switch next() {
+                case .open("value")?: value = try text(of: "value")
+                case .empty("value")?: value = ""
+                default: throw error(line, "the entry of \(key) has no value")
+                }
+                try close("entry")
+                members.append(.init(key: key, line: line, value: .json(.string(value))))
+            default: throw error(line, "a <defaultsMap> has something else than entries")
+            }
+        }
+    }
+}

@@ -1,0 +1,235 @@
+import RemoteSettings
+import RemoteSettingsModel
+import SnapshotBundle
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// A value that can be a default: text, numbers, booleans, dates, data, JSON, and arrays and dictionaries of them.
+public protocol RemoteConfigDefault {
+    /// The value as JSON.
+    var remoteConfigDefault: JSONValue { get }
+}
+
+extension String: RemoteConfigDefault {
+    public var remoteConfigDefault: JSONValue { .string(self) }
+}
+
+extension Bool: RemoteConfigDefault {
+    public var remoteConfigDefault: JSONValue { .bool(self) }
+}
+
+extension Int: RemoteConfigDefault {
+    public var remoteConfigDefault: JSONValue { .number(JSONNumber(self)) }
+}
+
+extension Int64: RemoteConfigDefault {
+    public var remoteConfigDefault: JSONValue { .number(JSONNumber(self)) }
+}
+
+extension Double: RemoteConfigDefault {
+    /// A number that is not finite counts as 0.
+    public var remoteConfigDefault: JSONValue { RemoteConfigNumber(self).json }
+}
+
+extension Float: RemoteConfigDefault {
+    /// A number that is not finite counts as 0.
+    public var remoteConfigDefault: JSONValue { RemoteConfigNumber(Double("\(self)") ?? 0).json }
+}
+
+extension Date: RemoteConfigDefault {
+    /// `yyyy-MM-dd HH:mm:ss` in the time zone of the device, as in Firebase.
+    public var remoteConfigDefault: JSONValue {
+        // C libraries disagree about years outside this range.
+        var time = time_t(max(-6e10, min(timeIntervalSince1970.rounded(.down), 2.5e11)))
+        var parts = unsafe tm()
+        _ = unsafe localtime_r(&time, &parts)
+        let numbers = unsafe [
+            parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
+        ]
+        let digits = numbers.map { $0 < 10 ? "0\($0)" : "\($0)" }
+        return .string(digits[..<3].joined(separator: "-") + " " + digits[3...].joined(separator: ":"))
+    }
+}
+
+extension Data: RemoteConfigDefault {
+    /// The data read as UTF-8. This is for data inside an array or dictionary; data that is a default itself keeps its
+    /// bytes.
+    public var remoteConfigDefault: JSONValue { .string(String(decoding: self, as: UTF8.self)) }
+}
+
+extension JSONValue: RemoteConfigDefault {
+    public var remoteConfigDefault: JSONValue { self }
+}
+
+extension Array: RemoteConfigDefault where Element: RemoteConfigDefault {
+    public var remoteConfigDefault: JSONValue { .array(map(\.remoteConfigDefault)) }
+}
+
+extension Dictionary: RemoteConfigDefault where Key == String, Value: RemoteConfigDefault {
+    public var remoteConfigDefault: JSONValue {
+        .object(sorted { $0.key < $1.key }.map { .init(key: $0.key, value: $0.value.remoteConfigDefault) })
+    }
+}
+
+extension RemoteConfig {
+    /// Replaces all of the app's defaults; `nil` removes them. They are in force when the call returns. Does no I/O.
+    public func setDefaults(_ defaults: [String: any RemoteConfigDefault]?) {
+        replaceDefaults((defaults ?? [:]).mapValues { RemoteConfigValue($0, source: .default) })
+    }
+
+    /// Replaces the app's defaults by values of any type. Does no I/O.
+    ///
+    /// Each value must be a ``RemoteConfigDefault``, or an array or dictionary of such values, nested and mixed as you
+    /// like.
+    ///
+    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if a value is of another type. The error names its key,
+    ///   and the present defaults stay.
+    @_disfavoredOverload
+    public func setDefaults(_ defaults: [String: Any]?) throws(RemoteConfigError) {
+        var values: [String: RemoteConfigValue] = [:]
+        for (key, value) in defaults ?? [:] {
+            if let data = value as? Data {
+                values[key] = RemoteConfigValue(data, source: .default)
+            } else {
+                values[key] = RemoteConfigValue(try Self.json(value, at: key), source: .default)
+            }
+        }
+        replaceDefaults(values)
+    }
+
+    private static func json(_ value: Any, at path: String) throws(RemoteConfigError) -> JSONValue {
+        switch value {
+        case let value as any RemoteConfigDefault: return value.remoteConfigDefault
+        case let elements as [Any]:
+            var list: [JSONValue] = []
+            for (index, element) in elements.enumerated() { list.append(try json(element, at: "\(path)[\(index)]")) }
+            return .array(list)
+        case let members as [String: Any]:
+            var list: [JSONValue.Member] = []
+            for (key, value) in members.sorted(by: { $0.key < $1.key }) {
+                list.append(.init(key: key, value: try json(value, at: "\(path).\(key)")))
+            }
+            return .object(list)
+        default:
+            #if canImport(Darwin)
+            // Objective-C's property lists consist of these.
+            if value is NSNumber || value is NSString || value is NSDate { return json(value) }
+            #endif
+            throw .invalidDefaults(
+                reason: "\(path): expected a text, number, boolean, date, data, JSON, or an array or dictionary of "
+                    + "them, found \(type(of: value)); convert it to one of them")
+        }
+    }
+
+    /// Replaces the app's defaults by the members of an encodable value. Does no I/O.
+    ///
+    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if the value is not encoded as an object. The present
+    ///   defaults stay.
+    public func setDefaults(
+        from value: some Encodable, encoder: JSONEncoder = JSONEncoder()
+    ) throws(RemoteConfigError) {
+        let json: JSONValue
+        do {
+            let document = Bytes(Array(try encoder.encode(value)))
+            json = try JSONValue(parsing: document, limits: Limits())
+        } catch {
+            throw .invalidDefaults(reason: "the defaults cannot be encoded: \(error)")
+        }
+        guard case .object(let members) = json else {
+            throw .invalidDefaults(
+                reason: "\(type(of: value)): expected a type that is encoded as an object with a member for each "
+                    + "parameter, found another value")
+        }
+        replaceDefaults(members)
+    }
+
+    /// Replaces the app's defaults by those of a property list, XML or binary. Does I/O.
+    ///
+    /// - Parameters:
+    ///   - name: the name of a resource of the app, with or without `.plist`; or a path with a slash. On Linux, an
+    ///     app's resources are beside its program.
+    ///   - directory: the directory of the resource; `nil` for the app's own resources.
+    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if there is no such file, or if it is no property list
+    ///   with a dictionary. The present defaults stay.
+    public func setDefaults(fromPlist name: String?, in directory: String? = nil) throws(RemoteConfigError) {
+        guard let name else { throw .invalidDefaults(reason: "expected the name of a property list, found nil") }
+        let path: String
+        let content: Bytes?
+        do throws(FileError) {
+            path = try PropertyListDefaults.path(of: name, in: directory)
+            content = try FileStore.read(path, limit: PropertyListDefaults.mostBytes)
+        } catch {
+            throw .invalidDefaults(reason: "\(error.path): \(error)")
+        }
+        guard let content else {
+            throw .invalidDefaults(
+                reason: "\(path): expected a property list with defaults, found no such file; add it to the app's "
+                    + "resources, or name its path")
+        }
+        try setDefaults(plist: Data(content.array), name: path)
+    }
+
+    /// Replaces the app's defaults by those of a property list, XML or binary. Does no I/O.
+    ///
+    /// - Parameters:
+    ///   - plist: the content of the property list.
+    ///   - name: the name that errors give it.
+    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if it is no property list with a dictionary. The
+    ///   present defaults stay.
+    public func setDefaults(plist: Data, name: String = "property list") throws(RemoteConfigError) {
+        replaceDefaults(try PropertyListDefaults.values(plist, name: name))
+    }
+
+    private func replaceDefaults(_ members: [JSONValue.Member]) {
+        replaceDefaults(
+            Dictionary(members.map { ($0.key, RemoteConfigValue($0.value, source: .default)) }) { _, last in last })
+    }
+
+    private func replaceDefaults(_ defaults: [String: RemoteConfigValue]) {
+        replaceLayers { state in
+            state.defaults = defaults
+            if let layers = state.layers {
+                state.layers = ConfigLayers(
+                    parameters: layers.parameters, defaults: defaults, fixed: state.overrides, reads: layers.reads)
+            }
+        }
+    }
+}
+
+#if canImport(Darwin)
+extension RemoteConfig {
+    /// Replaces the app's defaults by Objective-C objects: `NSString`, `NSNumber`, `NSData`, `NSDate`, and arrays
+    /// and dictionaries of them.
+    ///
+    /// An object of another type becomes `null`. If either form would do, as for `nil` and `[:]`, the compiler
+    /// takes the other one.
+    @_disfavoredOverload
+    public func setDefaults(_ defaults: [String: NSObject]?) {
+        replaceDefaults(
+            (defaults ?? [:]).mapValues { value in
+                if let data = value as? Data { return RemoteConfigValue(content: .data(data), source: .default) }
+                return RemoteConfigValue(Self.json(value), source: .default)
+            })
+    }
+
+    private static func json(_ value: Any) -> JSONValue {
+        switch value {
+        case let number as NSNumber where CFGetTypeID(number) == CFBooleanGetTypeID(): .bool(number.boolValue)
+        case let number as NSNumber:
+            number.doubleValue == Double(number.int64Value)
+                ? .number(JSONNumber(number.int64Value)) : number.doubleValue.remoteConfigDefault
+        case let text as String: .string(text)
+        case let date as Date: date.remoteConfigDefault
+        case let data as Data: data.remoteConfigDefault
+        case let elements as [Any]: .array(elements.map(json))
+        case let members as [String: Any]:
+            .object(members.sorted { $0.key < $1.key }.map { .init(key: $0.key, value: json($0.value)) })
+        default: .null
+        }
+    }
+}
+#endif

@@ -1,0 +1,318 @@
+import ConfigParameters
+import RemoteSettings
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// There is one fetch at a time.
+struct RemoteConfigFetchKey: Hashable, Sendable {}
+
+/// How a fetch ended.
+struct RemoteConfigFetchOutcome: Sendable {
+    let status: RemoteConfigFetchStatus
+    /// Whether the server was asked.
+    var askedServer = false
+    var error: RemoteConfigError?
+}
+
+extension RetryPauses {
+    /// The pauses after a server's failures.
+    static let afterFetches = RetryPauses(first: .seconds(120), longest: .seconds(14_400), spread: 0.5...1.5)
+}
+
+extension RemoteConfig {
+    /// Fetches newer values, unless the last success is younger than ``RemoteConfigSettings/minimumFetchInterval``.
+    /// Uses the network.
+    ///
+    /// Fetched values wait for ``activate()``. Concurrent calls share one fetch.
+    ///
+    /// - Returns: ``RemoteConfigFetchStatus/success``, also if no request was due.
+    /// - Throws: ``RemoteConfigError``. It is ``RemoteConfigError/throttled(until:reason:)`` if the server asked for a
+    ///   pause, has failed before, or answers 429, 500, 503 or 504, or if ``RemoteConfigSettings/fetchesPerHour`` is
+    ///   used up.
+    @discardableResult
+    public func fetch() async throws(RemoteConfigError) -> RemoteConfigFetchStatus {
+        try await fetch(withExpirationDuration: configSettings.minimumFetchInterval)
+    }
+
+    /// Like ``fetch()``, with another interval.
+    ///
+    /// - Parameter seconds: the server is asked if the last success is at least this old. 0 always asks, unless a pause
+    ///   is in force.
+    @discardableResult
+    public func fetch(withExpirationDuration seconds: Double) async throws(RemoteConfigError) -> RemoteConfigFetchStatus
+    {
+        let outcome = await fetchOutcome(expiration: seconds)
+        if let error = outcome.error { throw error }
+        return outcome.status
+    }
+
+    /// Like ``fetch()``, and then activates what was fetched.
+    ///
+    /// - Throws: ``RemoteConfigError`` if the fetch fails. Nothing is activated then.
+    @discardableResult
+    public func fetchAndActivate() async throws(RemoteConfigError) -> RemoteConfigFetchAndActivateStatus {
+        let outcome = await fetchOutcome(expiration: configSettings.minimumFetchInterval)
+        if let error = outcome.error { throw error }
+        try await activate()
+        return outcome.askedServer ? .successFetchedFromRemote : .successUsingPreFetchedData
+    }
+
+    /// When a fetch or another sync of the collection last succeeded; `nil` if none has. It is kept across starts.
+    public var lastFetchTime: Date? { keptState?.lastFetch?.date }
+
+    /// How the last fetch ended. It is kept across starts.
+    public var lastFetchStatus: RemoteConfigFetchStatus { keptState?.lastStatus ?? .noFetchYet }
+
+    /// The kept state. It is read from the file if this process has not done so yet.
+    private var keptState: ConfigState? {
+        if let kept = store.known { return kept }
+        guard let access = try? client.access else { return nil }
+        return store.present(access)
+    }
+
+    func fetchOutcome(expiration: Double) async -> RemoteConfigFetchOutcome {
+        while true {
+            let result = await fetches.run(RemoteConfigFetchKey()) { [weak self] _ in
+                guard let self else { return .failure(.Other(reason: "the remote config is gone")) }
+                let outcome = await self.fetchOnce(expiration: expiration)
+                self.tellObservers(outcome)
+                return .success(outcome)
+            }
+            switch result {
+            case .failure: return RemoteConfigFetchOutcome(status: .failure, error: .cancelled)
+            case .success(let outcome):
+                // A fetch that another caller began with a longer interval may not have asked the server.
+                if outcome.error == nil, !outcome.askedServer, !Task.isCancelled, isDue(expiration) { continue }
+                return outcome
+            }
+        }
+    }
+
+    private func isDue(_ expiration: Double) -> Bool {
+        guard let access = try? client.access else { return false }
+        return nextRegularFetch(store.present(access), access, expiration: .interval(expiration)) == nil
+    }
+
+    /// When the interval ends; `nil` if the server may be asked now.
+    func nextRegularFetch(_ kept: ConfigState, _ access: CollectionAccess, expiration: Duration) -> Timestamp? {
+        let now = access.environment.now()
+        // A time in the future was noted before the clock was set back.
+        guard let last = kept.lastFetch, last <= now, kept.lastStatus != .noFetchYet else { return nil }
+        let end = last.advanced(by: expiration)
+        guard now < end, kept.stale == nil, kept.context == kept.contextHash(access) else { return nil }
+        // The cache may be gone, for example after a device was restored. The interval must not delay its values then.
+        if let fetched = kept.fetched {
+            guard let held = access.held()?.snapshot.timestamp ?? state.withLock({ $0.layers?.parameters?.timestamp }),
+                held >= fetched
+            else { return nil }
+        }
+        return end
+    }
+
+    private func fetchOnce(expiration: Double) async -> RemoteConfigFetchOutcome {
+        let access: CollectionAccess
+        do throws(RemoteSettingsError) {
+            access = try client.access
+        } catch {
+            return RemoteConfigFetchOutcome(status: .failure, error: .fetchFailed(reason: "\(error)"))
+        }
+        // Values stay those that were active before the fetch, even if the first read comes later.
+        _ = layers()
+        let kept = store.present(access)
+        let began = access.environment.now()
+        if let hold = kept.hold, hold.isInForce(at: began, limits: access.limits) {
+            return await throttled(hold, access)
+        }
+        if nextRegularFetch(kept, access, expiration: .interval(expiration)) != nil {
+            return RemoteConfigFetchOutcome(status: .success)
+        }
+        // The request is counted before it is made. Otherwise an app that crashes after each start would ask without a
+        // limit.
+        let most = configSettings.fetchesPerHour
+        switch await store.note(access, { $0.admitFetch(at: began, most: most) }) {
+        case .usedUp(let end):
+            return await throttled(.init(since: began, until: end, reason: ConfigState.limitReason(most: most)), access)
+        case .counted(let isAnnounced):
+            state.withLock { $0.isFetching = true }
+            defer { state.withLock { $0.isFetching = false } }
+            do {
+                try await sync(access, expected: kept.stale?.expected)
+            } catch {
+                return await failed(error, access, began: began, isAnnounced: isAnnounced)
+            }
+            return await succeeded(access, stale: kept.stale)
+        }
+    }
+
+    /// Syncs the collection. It ends after the time-out, whatever the transport does.
+    private func sync(_ access: CollectionAccess, expected: Timestamp?) async throws {
+        let timeout = configSettings.fetchTimeout
+        let client = client
+        let sleep = access.environment.sleep
+        defer { access.cancelAbandonedSync() }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                if let expected {
+                    try await client.sync(expectedTimestamp: expected.milliseconds)
+                } else {
+                    try await client.sync()
+                }
+            }
+            group.addTask {
+                try await sleep(.interval(timeout))
+                throw RemoteConfigError.timeout(seconds: timeout)
+            }
+            defer { group.cancelAll() }
+            // If the caller of a sync is cancelled, it stops waiting at once.
+            try await group.next()
+        }
+        try Task.checkCancellation()
+    }
+
+    private func succeeded(_ access: CollectionAccess, stale: ConfigState.Stale?) async -> RemoteConfigFetchOutcome {
+        let held = access.held()?.snapshot
+        await store.note(access) { kept in
+            kept.noteSuccess(access, held: held?.timestamp)
+            // A message that arrived meanwhile announces something newer still.
+            if kept.stale == stale { kept.stale = nil }
+        }
+        var outcome = RemoteConfigFetchOutcome(status: .success, askedServer: true)
+        // A state that cannot be activated is reported at once.
+        if let records = held?.records {
+            do throws(ParameterRecordError) {
+                _ = try records.isEmpty ? ParameterSet() : ParameterSet(records)
+            } catch {
+                outcome.error = .notParameters(reason: "\(access.id): \(error)")
+            }
+        }
+        return outcome
+    }
+
+    /// Counts a successful sync as a fetch if somebody else, such as the update channel, has asked for it.
+    func noteSync(began: Timestamp) async {
+        guard let access = try? client.access, !state.withLock({ $0.isFetching }) else { return }
+        let held = access.held()?.snapshot.timestamp
+        await store.note(access) { kept in
+            kept.noteSuccess(access, held: held)
+            guard let stale = kept.stale else { return }
+            let isHeld = stale.expected.map { expected in held.map { $0 >= expected } ?? false } ?? false
+            if isHeld || stale.since < began { kept.stale = nil }
+        }
+    }
+
+    private func failed(
+        _ error: any Error, _ access: CollectionAccess, began: Timestamp, isAnnounced: Bool
+    ) async -> RemoteConfigFetchOutcome {
+        if error is CancellationError || Task.isCancelled {
+            return RemoteConfigFetchOutcome(status: .failure, error: .cancelled)
+        }
+        let now = access.environment.now()
+        if case .Backoff(let seconds)? = error as? RemoteSettingsError {
+            let hold = ConfigState.Hold(
+                since: now, until: now.advanced(by: .seconds(Int64(clamping: seconds))),
+                reason: "the server asked for no requests")
+            await store.note(access) { $0.hold = hold }
+            return await throttled(hold, access)
+        }
+        let reported = error as? RemoteConfigError ?? .fetchFailed(reason: "\(error)")
+        let uptake = error is RemoteSettingsError ? access.lastUptake : nil
+        let chance = access.environment.random()
+        let hold = await store.note(access) { kept -> ConfigState.Hold? in
+            kept.lastStatus = .failure
+            kept.lastError = "\(reported)"
+            // A device without a network is not made to wait.
+            if uptake?.status == .networkError { kept.takeBackFetch(at: began, isAnnounced: isAnnounced) }
+            guard uptake?.isServersFailure == true else { return nil }
+            kept.failures = kept.failures.saturatingAdding(1)
+            let pause = RetryPauses.afterFetches.pause(after: Int(clamping: kept.failures), random: chance)
+            let until = now.advanced(by: pause)
+            let hold = ConfigState.Hold(
+                since: now, until: until, reason: "the last request failed (\(reported))")
+            kept.hold = hold
+            return hold
+        }
+        guard let hold, uptake?.isAskingForPause == true else {
+            return RemoteConfigFetchOutcome(status: .failure, askedServer: true, error: reported)
+        }
+        var outcome = await throttled(hold, access)
+        outcome.askedServer = true
+        return outcome
+    }
+
+    private func throttled(_ hold: ConfigState.Hold, _ access: CollectionAccess) async -> RemoteConfigFetchOutcome {
+        let error = RemoteConfigError.throttled(until: hold.until.date, reason: hold.reason)
+        await store.note(access) { kept in
+            kept.lastStatus = .throttled
+            kept.lastError = "\(error)"
+        }
+        return RemoteConfigFetchOutcome(status: .throttled, error: error)
+    }
+}
+
+extension CollectionAccess.Uptake {
+    /// Whether the server answered, but with an answer that cannot be used.
+    ///
+    /// A 404 is no failure of the server: before the first publication there is nothing to answer.
+    fileprivate var isServersFailure: Bool {
+        switch status {
+        case .serverError, .parseError, .contentError, .signError, .signRetryError, .certificateError, .syncError:
+            httpStatus != 404
+        default: false
+        }
+    }
+
+    /// Whether Firebase's client would report this answer as throttled.
+    fileprivate var isAskingForPause: Bool { [429, 500, 503, 504].contains(httpStatus) }
+}
+
+extension RemoteConfig {
+    /// Notes that something newer than the fetched state exists. Does I/O.
+    ///
+    /// The next fetch then asks the server whatever the interval, though not during a pause that the server asked for.
+    /// The note is kept across starts; the next success clears it.
+    ///
+    /// - Throws: ``RemoteConfigError/storage(reason:)`` if the note cannot be stored. It still holds for this process.
+    public func markStale() throws(RemoteConfigError) { try markStale(expected: nil) }
+
+    private func markStale(expected: Timestamp?) throws(RemoteConfigError) {
+        do {
+            let access = try client.access
+            let stale = ConfigState.Stale(since: access.environment.now(), expected: expected)
+            try store.noteBlocking(access) { $0.stale = stale }
+        } catch {
+            throw RemoteConfigError(error)
+        }
+    }
+
+    /// Reads the payload of a push message, and calls ``markStale()`` if it announces something newer. Does I/O if the
+    /// message is about remote config.
+    ///
+    /// It understands `CONFIG_STATE` = `STALE`, and `timestamp` with the timestamp of the published collection, in
+    /// milliseconds, as a number or text. A timestamp that is already held needs no fetch. A message that names another
+    /// `collection` is ignored.
+    ///
+    /// - Returns: whether the message is about this remote config.
+    /// - Throws: as ``markStale()``.
+    @discardableResult
+    public func handlePushMessage(_ message: [AnyHashable: Any]) throws(RemoteConfigError) -> Bool {
+        guard let message = RemoteSettingsPushMessage(message) else { return false }
+        if let collection = message.collection {
+            guard collection == collectionName || collection == (try? client.access).map({ "\($0.id)" }) else {
+                return false
+            }
+        }
+        if let announced = message.timestamp {
+            let held = (try? client.access)?.held()?.snapshot.timestamp
+            if held.map({ $0 < announced }) ?? true { try markStale(expected: announced) }
+        } else {
+            try markStale()
+        }
+        return true
+    }
+}

@@ -1,0 +1,173 @@
+import Observation
+import RemoteSettings
+import RemoteSettingsModel
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Remote config: parameters with defaults that an app fetches, activates and reads by key.
+///
+/// The parameters are a signed collection, which may be packaged with the app.
+///
+///     RemoteConfig.configure(collection: "app-config", service: service)
+///     let config = RemoteConfig.remoteConfig()
+///     config.setDefaults(["banner": "Welcome", "price": 3])
+///     config["banner"].stringValue  // packaged with the app, or the default
+///     try await config.fetchAndActivate()  // asks the server when that is due
+///
+/// A value comes from the newest state that was activated or packaged, else from the app's defaults; else it is empty.
+/// Fetched values wait for ``activate()``. Reading never uses the network, never fails, and takes no lock under which
+/// I/O is done. The first read in a process does I/O: it reads and verifies the stored or packaged state. Instances may
+/// be used from many threads.
+///
+/// It is `Observable`, on Apple systems since iOS 17 and macOS 14. A SwiftUI view that reads a value is updated when an
+/// activation changes values. `withObservationTracking` does the same on any system. On older Apple systems, use
+/// ``addObserver(on:_:)`` with a queue.
+public final class RemoteConfig: RemoteConfigReading, Sendable {
+    struct State {
+        /// The layers that values are read from; `nil` until they are first needed.
+        var layers: ConfigLayers?
+        var defaults: [String: RemoteConfigValue] = [:]
+        /// What the app's code overrides during development.
+        var overrides: [String: RemoteConfigValue] = [:]
+        /// Why snapshots are not used.
+        var problems: [String] = []
+        /// Whether a fetch is under way. It notes its outcome itself.
+        var isFetching = false
+        /// The newest fetched state that listeners were told about.
+        var announced: Timestamp?
+        var announcer: Task<Void, Never>?
+    }
+
+    private static let shared = Mutex<RemoteConfig?>(nil)
+
+    /// The name of the collection that holds the parameters.
+    public let collectionName: String
+    /// When fetched values take effect.
+    public let activation: RemoteConfigActivation
+    let client: RemoteSettingsClient
+    let givenInstallation: String?
+    let state = Mutex(State())
+    let store: ConfigStore
+    let hub = ObserverHub()
+    let fetches = SharedWork<RemoteConfigFetchKey, RemoteConfigFetchOutcome, Never>(endsWithLastCaller: true)
+    private let settings: Mutex<RemoteConfigSettings>
+    private let observation = ValuesObservation()
+    /// Reports syncs that were not started by ``fetch()``.
+    private let syncs = Mutex<UpdateListening?>(nil)
+
+    /// Makes a remote config separate from the one that ``remoteConfig()`` returns. Does no I/O.
+    ///
+    /// - Parameters:
+    ///   - collection: the collection's name, in the bucket of the service's configuration; or `bucket/name`. It must
+    ///     hold nothing but parameters.
+    ///   - service: the service that syncs, verifies and packages the collection. Its other collections are not
+    ///     affected.
+    ///   - settings: how often it fetches, and how long a fetch may take.
+    ///   - activation: when fetched values take effect.
+    ///   - installationID: the value of `env.id`, which percentages depend on, such as the id of a user who has several
+    ///     devices; `nil` for a random one that is kept in the storage directory.
+    public init(
+        collection: String, service: RemoteSettingsService, settings: RemoteConfigSettings = RemoteConfigSettings(),
+        activation: RemoteConfigActivation = .onRequest, installationID: String? = nil
+    ) {
+        collectionName = collection
+        client = service.makeClient(collectionName: collection)
+        self.settings = Mutex(settings)
+        self.activation = activation
+        givenInstallation = installationID
+        store = ConfigStore(installation: installationID)
+        let listening = client.onSync { [weak self] began in await self?.noteSync(began: began) }
+        syncs.withLock { $0 = listening }
+    }
+
+    deinit {
+        state.withLock { $0.announcer }?.cancel()
+        hub.finish()
+    }
+
+    /// Makes the remote config that ``remoteConfig()`` returns. Call it once, when the app starts. Does no I/O.
+    ///
+    /// The parameters are those of ``init(collection:service:settings:activation:installationID:)``. If it is called
+    /// again, ``remoteConfig()`` returns the new one from then on. Those that were handed out stay as they are.
+    @discardableResult
+    public static func configure(
+        collection: String, service: RemoteSettingsService, settings: RemoteConfigSettings = RemoteConfigSettings(),
+        activation: RemoteConfigActivation = .onRequest, installationID: String? = nil
+    ) -> RemoteConfig {
+        let config = RemoteConfig(
+            collection: collection, service: service, settings: settings, activation: activation,
+            installationID: installationID)
+        shared.withLock { $0 = config }
+        return config
+    }
+
+    /// The app's remote config. Call ``configure(collection:service:settings:activation:installationID:)`` first;
+    /// otherwise this stops the program.
+    public static func remoteConfig() -> RemoteConfig {
+        guard let config = shared.withLock({ $0 }) else {
+            preconditionFailure(
+                "RemoteConfig.remoteConfig() was called before RemoteConfig.configure(collection:service:); configure it "
+                    + "when the app starts")
+        }
+        return config
+    }
+
+    /// How often it fetches, and how long a fetch may take. A change takes effect at the next fetch.
+    public var configSettings: RemoteConfigSettings {
+        get { settings.withLock { $0 } }
+        set { settings.withLock { $0 = newValue } }
+    }
+
+    /// The value of a key: remote or packaged, else the app's default, else empty.
+    public subscript(key: String) -> RemoteConfigValue { layers().value(key) }
+
+    /// The value of a key: remote or packaged, else the app's default, else empty.
+    ///
+    /// - Parameter key: the key. `nil`, as in Firebase, means a key that has no value.
+    public func configValue(forKey key: String?) -> RemoteConfigValue { key.map(layers().value) ?? .none }
+
+    /// The values of this moment. Several keys that are read from it belong to one state.
+    public func snapshot() -> RemoteConfigSnapshot { RemoteConfigSnapshot(layers: layers()) }
+
+    /// Reads and verifies the stored or packaged state, so that the first read of a value need not do this I/O.
+    public func ensureInitialized() async throws(RemoteConfigError) { _ = layers() }
+
+    /// Stands for all values towards Observation.
+    private var observed: Bool { true }
+
+    func layers() -> ConfigLayers {
+        if #available(iOS 17, macOS 14, tvOS 17, watchOS 10, visionOS 1, *) {
+            observation.registrar.access(self, keyPath: \.observed)
+        }
+        if let layers = state.withLock({ $0.layers }) { return layers }
+        return load()
+    }
+
+    /// The first read. Two threads may do it at once; the first result stays.
+    private func load() -> ConfigLayers {
+        let (layer, problems) = startingLayer()
+        return state.withLock { state in
+            if let layers = state.layers { return layers }
+            let layers = ConfigLayers(
+                parameters: layer, defaults: state.defaults, fixed: state.overrides, reads: ReadLog(hub))
+            state.layers = layers
+            state.problems = problems
+            return layers
+        }
+    }
+
+    /// Replaces the layers that values are read from, and tells observers.
+    func replaceLayers(_ change: (inout State) -> Void) {
+        guard #available(iOS 17, macOS 14, tvOS 17, watchOS 10, visionOS 1, *) else {
+            return state.withLock { change(&$0) }
+        }
+        observation.registrar.withMutation(of: self, keyPath: \.observed) { state.withLock { change(&$0) } }
+    }
+}
+
+@available(iOS 17, macOS 14, tvOS 17, watchOS 10, visionOS 1, *)
+extension RemoteConfig: Observable {}

@@ -1,0 +1,167 @@
+import RemoteSettings
+import RemoteSettingsModel
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// The domain of ``RemoteConfigError`` as an `NSError`, as in Firebase.
+public let RemoteConfigErrorDomain = "com.google.remoteconfig.ErrorDomain"
+/// The key of ``RemoteConfigError/throttledUntil`` in the `userInfo` of an `NSError`, in seconds since 1970, as in
+/// Firebase.
+public let RemoteConfigThrottledEndTimeInSecondsKey = "error_throttled_end_time_seconds"
+
+/// Why a call of ``RemoteConfig`` failed. Values can still be read as before.
+public enum RemoteConfigError: Error, Hashable, Sendable {
+    /// No request is made before `until`.
+    ///
+    /// The server asked for the pause or has failed, or the app has used up ``RemoteConfigSettings/fetchesPerHour``.
+    case throttled(until: Date, reason: String)
+    /// The fetch did not end within ``RemoteConfigSettings/fetchTimeout`` seconds.
+    case timeout(seconds: Double)
+    /// The server could not be asked, or its answer was refused.
+    case fetchFailed(reason: String)
+    /// The collection holds something other than parameters; the reason names the record.
+    case notParameters(reason: String)
+    /// The state could not be written into the storage directory.
+    case storage(reason: String)
+    /// Defaults could not be read.
+    case invalidDefaults(reason: String)
+    /// The task was cancelled. Nothing was changed.
+    case cancelled
+}
+
+extension RemoteConfigError {
+    /// Firebase's codes.
+    public enum Code: Int, Hashable, Sendable, CaseIterable {
+        /// The task was cancelled.
+        case unknown = 8001
+        /// No request was made, because a pause is in force.
+        case throttled = 8002
+        /// The request failed, or its result cannot be used or stored.
+        case internalError = 8003
+    }
+
+    /// Which of Firebase's errors this is.
+    ///
+    /// Firebase's header uses `internalError` for a failed request, whatever the HTTP status. It also stands here for
+    /// whatever went wrong on this device. `unknown` means that the task was cancelled.
+    public var code: Code {
+        switch self {
+        case .throttled: .throttled
+        case .timeout, .fetchFailed, .storage, .notParameters, .invalidDefaults: .internalError
+        case .cancelled: .unknown
+        }
+    }
+
+    /// The domain as an `NSError`.
+    public static var errorDomain: String { RemoteConfigErrorDomain }
+
+    /// The number of ``code``.
+    public var errorCode: Int { code.rawValue }
+
+    /// ``Code/unknown``, by its Firebase name.
+    public static var unknown: Code { .unknown }
+    /// ``Code/throttled``, by its Firebase name.
+    public static var throttled: Code { .throttled }
+    /// ``Code/internalError``, by its Firebase name.
+    public static var internalError: Code { .internalError }
+
+    /// When the next request is made at the earliest; `nil` for errors other than `throttled`.
+    public var throttledUntil: Date? {
+        if case .throttled(let until, _) = self { until } else { nil }
+    }
+
+    init(_ error: any Error) {
+        switch error {
+        case let error as RemoteConfigError: self = error
+        case is CancellationError: self = .cancelled
+        default: self = .storage(reason: "\(error)")
+        }
+    }
+}
+
+extension RemoteConfigError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .throttled(let until, let reason):
+            "no request is made before \(Timestamp(until).rfc3339): \(reason); fetch again then"
+        case .timeout(let seconds):
+            "the fetch did not end within \(RemoteConfigNumber(seconds)) s (RemoteConfigSettings.fetchTimeout)"
+        case .fetchFailed(let reason), .notParameters(let reason), .storage(let reason), .invalidDefaults(let reason):
+            reason
+        case .cancelled: "the task was cancelled"
+        }
+    }
+}
+
+extension RemoteConfigError: LocalizedError {
+    public var errorDescription: String? { description }
+}
+
+/// Why custom signals were refused. None of the call's signals was set.
+public enum RemoteConfigCustomSignalsError: Error, Hashable, Sendable {
+    /// The signals could not be stored.
+    case unknown(reason: String)
+    /// A number is not finite.
+    case invalidValueType(key: String)
+    /// A key, a text or the number of signals exceeds its limit.
+    case limitExceeded(reason: String)
+
+    /// Firebase's code: 8101, 8102 or 8103.
+    public var errorCode: Int {
+        switch self {
+        case .unknown: 8101
+        case .invalidValueType: 8102
+        case .limitExceeded: 8103
+        }
+    }
+}
+
+extension RemoteConfigCustomSignalsError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .unknown(let reason): "the signals were not stored: \(reason)"
+        case .invalidValueType(let key):
+            "the signal \(key) is not a finite number; expected a string, an integer or a finite number"
+        case .limitExceeded(let reason): reason
+        }
+    }
+}
+
+extension RemoteConfigCustomSignalsError: LocalizedError {
+    public var errorDescription: String? { description }
+}
+
+#if canImport(Darwin)
+extension RemoteConfigError: CustomNSError {
+    public var errorUserInfo: [String: Any] {
+        var info: [String: Any] = [NSLocalizedDescriptionKey: description]
+        info[RemoteConfigThrottledEndTimeInSecondsKey] = throttledUntil?.timeIntervalSince1970
+        return info
+    }
+}
+
+extension RemoteConfigCustomSignalsError: CustomNSError {
+    public static var errorDomain: String { "com.google.remoteconfig.customsignals.ErrorDomain" }
+    public var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: description] }
+}
+#endif
+
+extension Timestamp {
+    init(_ date: Date) {
+        let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
+        self.init(milliseconds: UInt64(exactly: max(0, min(milliseconds, 1e18))) ?? 0)
+    }
+
+    var date: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
+}
+
+extension Duration {
+    /// The seconds as a time interval, at most a thousand years. What is not a positive number gives 0.
+    static func interval(_ seconds: Double) -> Duration {
+        .milliseconds(Int64(max(0, min(seconds.isNaN ? 0 : seconds, 31_536_000_000)) * 1000))
+    }
+}

@@ -1,0 +1,43 @@
+#if canImport(SwiftUI)
+import SwiftUI
+#endif
+
+/// A property whose value is a parameter, like Firebase's property of the same name.
+///
+///     @RemoteConfigProperty(key: "cardColor", fallback: "#f05138") var cardColor
+///
+/// A SwiftUI view that reads it in its body is redrawn after an activation that changed values. Code that reads it in
+/// `withObservationTracking` is told too, on any system. It reads ``RemoteConfig/remoteConfig()`` unless another remote
+/// config is given.
+@propertyWrapper
+public struct RemoteConfigProperty<Value: Decodable> {
+    /// The parameter's key.
+    public let key: String
+    /// The value to use if the key has none, or if its value cannot be read as this type.
+    public let fallback: Value
+    private let config: RemoteConfig?
+
+    /// - Parameters:
+    ///   - key: the parameter's key.
+    ///   - fallback: the value to use if the key has none, or if its value cannot be read as this type.
+    ///   - config: the remote config to read from; `nil` for ``RemoteConfig/remoteConfig()``, which is looked up at
+    ///     each read.
+    public init(key: String, fallback: Value, config: RemoteConfig? = nil) {
+        self.key = key
+        self.fallback = fallback
+        self.config = config
+    }
+
+    /// The present value, as ``RemoteConfigValue/decoded(as:decoder:)`` reads it.
+    public var wrappedValue: Value {
+        let value = (config ?? .remoteConfig()).configValue(forKey: key)
+        guard value.source != .static else { return fallback }
+        return (try? ParameterDecoder(value: value, options: nil).decode(Value.self)) ?? fallback
+    }
+}
+
+extension RemoteConfigProperty: Sendable where Value: Sendable {}
+
+#if canImport(SwiftUI)
+extension RemoteConfigProperty: DynamicProperty {}
+#endif

@@ -1,0 +1,58 @@
+import RemoteSettingsModel
+
+/// How often a ``RemoteConfig`` fetches, and how long a fetch may take.
+///
+/// It is a reference, as in Firebase. A change takes effect at the next fetch.
+public final class RemoteConfigSettings: Sendable {
+    private let values = Mutex((interval: 43_200.0, timeout: 60.0, perHour: 60))
+
+    /// Firebase's settings: an interval of 12 hours and a time-out of one minute. At most 60 requests are made in an
+    /// hour.
+    public init() {}
+
+    /// Settings with other values than Firebase's. The interval and the time-out are in seconds.
+    public convenience init(minimumFetchInterval: Double, fetchTimeout: Double = 60, fetchesPerHour: Int = 60) {
+        self.init()
+        self.minimumFetchInterval = minimumFetchInterval
+        self.fetchTimeout = fetchTimeout
+        self.fetchesPerHour = fetchesPerHour
+    }
+
+    /// The seconds after a successful fetch in which no request is made. 0 asks the server each time.
+    ///
+    /// A negative value, or one that is no number, becomes 0.
+    public var minimumFetchInterval: Double {
+        get { values.withLock { $0.interval } }
+        set { values.withLock { $0.interval = newValue > 0 ? newValue : 0 } }
+    }
+
+    /// The seconds after which a fetch fails. A value that is not a positive number becomes 60.
+    public var fetchTimeout: Double {
+        get { values.withLock { $0.timeout } }
+        set { values.withLock { $0.timeout = newValue > 0 ? newValue : 60 } }
+    }
+
+    /// The most requests that fetches make in any hour, whatever the interval says. `Int.max` is no limit; 0 or less
+    /// becomes 1.
+    ///
+    /// It protects the server from an app that fetches in a loop. Further fetches fail with
+    /// ``RemoteConfigError/throttled(until:reason:)``, which states when the next request is allowed.
+    ///
+    /// The count is kept across starts, by the minute. Requests that did not reach a server do not count. Requests
+    /// after ``RemoteConfig/markStale()`` are counted apart, up to the same number. Syncs that the update channel
+    /// starts have limits of their own.
+    public var fetchesPerHour: Int {
+        get { values.withLock { $0.perHour } }
+        set { values.withLock { $0.perHour = max(1, newValue) } }
+    }
+}
+
+/// When fetched values take effect.
+public enum RemoteConfigActivation: Hashable, Sendable {
+    /// When the app calls ``RemoteConfig/activate()``, in this start of the app or a later one.
+    case onRequest
+    /// At the app's next start, so that no value changes while the app runs. This is Flurry's simple mode.
+    ///
+    /// An app may still call ``RemoteConfig/activate()`` earlier.
+    case onNextStart
+}

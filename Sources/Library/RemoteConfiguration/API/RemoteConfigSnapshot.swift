@@ -1,0 +1,166 @@
+import RemoteSettings
+import RemoteSettingsModel
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// The values of one moment. Several keys that are read from it belong together, even if the config changes meanwhile.
+public struct RemoteConfigSnapshot: Sendable {
+    let layers: ConfigLayers
+
+    init(layers: ConfigLayers) { self.layers = layers }
+
+    /// Values that no server has sent, for an app's tests and previews. Does no I/O.
+    ///
+    /// - Parameters:
+    ///   - values: the values that stand for the server's, by key.
+    ///   - defaults: the app's defaults.
+    public init(
+        values: [String: any RemoteConfigDefault], defaults: [String: any RemoteConfigDefault] = [:]
+    ) {
+        self.init(
+            values: values.mapValues { RemoteConfigValue($0) },
+            defaults: defaults.mapValues { RemoteConfigValue($0, source: .default) })
+    }
+
+    package init(values: [String: RemoteConfigValue], defaults: [String: RemoteConfigValue]) {
+        layers = ConfigLayers(parameters: nil, defaults: defaults, fixed: values, reads: nil)
+    }
+}
+
+/// Something that values can be read from.
+///
+/// The values of a ``RemoteConfig`` change with each activation; those of its ``RemoteConfigSnapshot`` do not. Reading
+/// never uses the network. The first read of a ``RemoteConfig`` in a process does I/O; later reads do none.
+public protocol RemoteConfigReading: Sendable {
+    /// The values of this moment.
+    func snapshot() -> RemoteConfigSnapshot
+}
+
+extension RemoteConfigSnapshot: RemoteConfigReading {
+    /// The same values.
+    public func snapshot() -> RemoteConfigSnapshot { self }
+
+    /// The value of a key: remote or packaged, else the app's default, else empty.
+    public subscript(key: String) -> RemoteConfigValue { layers.value(key) }
+
+    /// The collection's timestamp that remote or packaged values belong to; `nil` if there are none.
+    public var timestamp: Timestamp? { layers.parameters?.timestamp }
+}
+
+extension RemoteConfigReading {
+    /// The value of a key: remote or packaged, else the app's default, else empty.
+    public subscript(key: String) -> RemoteConfigValue { snapshot().layers.value(key) }
+
+    /// The value of a key: remote or packaged, else the app's default, else empty.
+    ///
+    /// - Parameter key: the key. `nil`, as in Firebase, means a key that has no value.
+    public func configValue(forKey key: String?) -> RemoteConfigValue {
+        key.map { snapshot().layers.value($0) } ?? .none
+    }
+
+    /// The value of a key in one layer alone. If that layer has none, the value is empty and its source is
+    /// ``RemoteConfigSource/static``.
+    ///
+    /// Only one of ``RemoteConfigSource/remote`` and ``RemoteConfigSource/packaged`` has values at a time: the newer
+    /// one. A value of ``RemoteConfigSource/override`` comes before both.
+    public func configValue(forKey key: String?, source: RemoteConfigSource) -> RemoteConfigValue {
+        guard let key else { return .none }
+        let layers = snapshot().layers
+        switch source {
+        case .override, .remote, .packaged: return layers.value(key, from: source) ?? .none
+        case .default: return layers.defaults[key] ?? .none
+        case .static: return .none
+        }
+    }
+
+    /// The app's default for a key; `nil` if it has none.
+    public func defaultValue(forKey key: String?) -> RemoteConfigValue? {
+        key.flatMap { snapshot().layers.defaults[$0] }
+    }
+
+    /// The keys that have a value in one layer, sorted.
+    public func allKeys(from source: RemoteConfigSource) -> [String] {
+        let layers = snapshot().layers
+        switch source {
+        case .override, .remote, .packaged: return layers.keys(from: source).sorted()
+        case .default: return layers.defaults.keys.sorted()
+        case .static: return []
+        }
+    }
+
+    /// The keys of remote or packaged values that begin with a text. `nil` and the empty text give all of them.
+    ///
+    /// The app's defaults do not count, as in Firebase.
+    public func keys(withPrefix prefix: String?) -> Set<String> {
+        let keys = snapshot().layers.keys()
+        guard let prefix, !prefix.isEmpty else { return keys }
+        return keys.filter { $0.utf8.starts(with: prefix.utf8) }
+    }
+
+    /// The value of a key as JSON; `nil` if it is not JSON. See ``RemoteConfigValue/jsonValue``.
+    public subscript(jsonValue key: String) -> JSONValue? { configValue(forKey: key).jsonValue }
+
+    /// The members of a key's value if it is an object; see ``RemoteConfigValue/jsonObject``.
+    @available(*, deprecated, message: "read configValue(forKey:).jsonObject; config[jsonValue:] is a JSONValue")
+    @_disfavoredOverload
+    public subscript(jsonValue key: String) -> [String: AnyHashable]? { configValue(forKey: key).jsonObject }
+
+    /// The value of a key as a type of the app; `nil` if ``RemoteConfigValue/decoded(as:decoder:)`` throws for it.
+    public subscript<Value: Decodable>(
+        decodedValue key: String, decoder: JSONDecoder = JSONDecoder()
+    ) -> Value? {
+        try? configValue(forKey: key).decoded(decoder: decoder)
+    }
+
+    /// All parameters as one value of the app, whose members are the keys.
+    ///
+    /// Remote or packaged values come before defaults. Each is read as ``RemoteConfigValue/decoded(as:decoder:)`` reads
+    /// it.
+    ///
+    /// - Parameters:
+    ///   - type: a type whose members are the keys.
+    ///   - decoder: its strategy for keys is used for the parameters' keys as well.
+    /// - Throws: `DecodingError`.
+    public func decoded<Value: Decodable>(
+        as type: Value.Type = Value.self, decoder: JSONDecoder = JSONDecoder()
+    ) throws -> Value {
+        try ParametersDecoder(layers: snapshot().layers, options: decoder).decode(type)
+    }
+
+    /// The same as ``decoded(as:decoder:)``.
+    public func decoded<Value: Decodable>(
+        asType type: Value.Type, decoder: JSONDecoder = JSONDecoder()
+    ) throws -> Value {
+        try decoded(as: type, decoder: decoder)
+    }
+
+    private func found(_ key: String) -> RemoteConfigValue? {
+        let value = configValue(forKey: key)
+        return value.source == .static ? nil : value
+    }
+
+    /// The value of a key as text, or `default` if the key has none. It is Flurry's `getString(forKey:withDefault:)`.
+    public func string(forKey key: String, default fallback: String) -> String { found(key)?.stringValue ?? fallback }
+
+    /// The value of a key as a number, or `default` if the key has none. It is Flurry's
+    /// `getNumber(forKey:withDefault:)`.
+    public func number(forKey key: String, default fallback: RemoteConfigNumber) -> RemoteConfigNumber {
+        found(key)?.numberValue ?? fallback
+    }
+
+    /// The value of a key as a boolean by Firebase's rule (``RemoteConfigValue/boolValue``), or `default` if the key
+    /// has none.
+    public func bool(forKey key: String, default fallback: Bool) -> Bool { found(key)?.boolValue ?? fallback }
+
+    /// The value of a key as a boolean by Flurry's rule, or `default` if the key has none.
+    ///
+    /// Everything is true except the text `0` and JSON's `false`.
+    public func boolUnlessZero(forKey key: String, default fallback: Bool) -> Bool {
+        guard let value = found(key) else { return fallback }
+        return if case .bool(let bool) = value.content { bool } else { value.stringValue != "0" }
+    }
+}

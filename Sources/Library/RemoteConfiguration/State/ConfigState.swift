@@ -1,0 +1,223 @@
+import RemoteSettings
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// What remote config keeps about a collection, apart from the active snapshot.
+struct ConfigState: Hashable, Sendable {
+    /// A random id of this installation, for percentages: `env.id`.
+    var installation: String
+    /// When a fetch last succeeded.
+    var lastFetch: Timestamp?
+    var lastStatus = RemoteConfigFetchStatus.noFetchYet
+    var lastError: String?
+    /// The collection's timestamp after the last success. If an older state is held, the interval does not count.
+    var fetched: Timestamp?
+    /// A hash of the filters' environment at the last success.
+    var context: String?
+    /// Failures of the server since the last success.
+    var failures: UInt64 = 0
+    /// Requests of the last hour.
+    var fetches = FetchCounts()
+    /// The requests of the last hour that a message has caused. They are counted apart.
+    var announcedFetches = FetchCounts()
+    /// When a request was last refused or failed, and until when no further one is made.
+    var hold: Hold?
+    /// A push message's announcement of something newer.
+    var stale: Stale?
+    var signals = CustomSignals()
+    /// When the active snapshot was activated.
+    var activated: Timestamp?
+
+    struct Hold: Hashable, Sendable {
+        let since: Timestamp
+        let until: Timestamp
+        let reason: String
+
+        /// Whether the pause is in force.
+        ///
+        /// A pause is ignored if the clock was set back before its beginning. It is also ignored if it is longer than
+        /// the library makes them, because anyone who can write to the storage directory can write one.
+        func isInForce(at now: Timestamp, limits: Limits) -> Bool {
+            let longest = max(
+                Duration.seconds(limits.backoffSeconds), RetryPauses.afterFetches.pause(after: .max, random: 1))
+            return since <= now && now < until && until.elapsed(since: now) <= longest
+        }
+    }
+
+    struct Stale: Hashable, Sendable {
+        let since: Timestamp
+        /// The collection's timestamp that the message announced.
+        let expected: Timestamp?
+    }
+
+    init(installation: String) { self.installation = installation }
+}
+
+extension ConfigState {
+    /// Notes that the server has sent its state, which is held now.
+    mutating func noteSuccess(_ access: CollectionAccess, held: Timestamp?) {
+        lastFetch = access.environment.now()
+        lastStatus = .success
+        lastError = nil
+        failures = 0
+        hold = nil
+        fetched = held
+        context = contextHash(access)
+    }
+
+    enum Admission {
+        case counted(isAnnounced: Bool)
+        case usedUp(until: Timestamp)
+    }
+
+    /// Counts a request that is about to be made, unless the hour's requests are used up.
+    mutating func admitFetch(at now: Timestamp, most: Int) -> Admission {
+        if let end = limitEnd(at: now, most: most) { return .usedUp(until: end) }
+        let isAnnounced = stale != nil && announcedFetches.end(at: now, most: most) == nil
+        if isAnnounced { announcedFetches.add(at: now) } else { fetches.add(at: now) }
+        return .counted(isAnnounced: isAnnounced)
+    }
+
+    /// Uncounts a request that did not reach the server.
+    mutating func takeBackFetch(at time: Timestamp, isAnnounced: Bool) {
+        if isAnnounced { announcedFetches.remove(at: time) } else { fetches.remove(at: time) }
+    }
+
+    /// Until when no request is made because the hour's requests are used up; `nil` if one may be made.
+    func limitEnd(at now: Timestamp, most: Int) -> Timestamp? {
+        guard let end = fetches.end(at: now, most: most) else { return nil }
+        guard stale != nil else { return end }
+        return announcedFetches.end(at: now, most: most).map { min($0, end) }
+    }
+
+    static func limitReason(most: Int) -> String {
+        "\(Counted.text(most, "request")) within an hour are the most (RemoteConfigSettings.fetchesPerHour)"
+    }
+}
+
+/// The file of a collection's ``ConfigState``: a line of JSON, then the active snapshot with what vouches for it.
+///
+/// One file holds both, so that neither can be lost or restored without the other. It is replaced by renaming.
+package struct ConfigStateFile: Sendable {
+    private static let format: UInt64 = 1
+    private static let mostValues = 1000
+
+    var state: ConfigState
+    /// The active snapshot as made by `CollectionAccess.content(of:)`; `nil` if none was activated.
+    var snapshot: Bytes?
+    /// Whether a later version of the library has written the file, in a newer format.
+    ///
+    /// The installation then keeps its id, and the file stays as it is.
+    private(set) var isOfLaterFormat = false
+
+    /// - Returns: `nil` if there is no such file, or if it is damaged or too large. It is then written anew.
+    /// - Throws: `FileError` if the file cannot be read at the moment, for example before a device is first unlocked.
+    ///   It must not be written anew then, because its content would be lost.
+    static func read(_ path: String, limits: Limits) throws(FileError) -> ConfigStateFile? {
+        let limit = limits.changesetBytes.saturatingAdding(limits.cacheHeadBytes.saturatingMultiplying(by: 2))
+        do throws(FileError) {
+            guard let content = try FileStore.read(path, limit: limit) else { return nil }
+            return ConfigStateFile(parsing: content, limits: limits)
+        } catch {
+            guard error.isTooLarge else { throw error }
+            return nil
+        }
+    }
+
+    init(state: ConfigState, snapshot: Bytes?) {
+        self.state = state
+        self.snapshot = snapshot
+    }
+
+    /// `nil` if the first line cannot be read. A snapshot that is not whole is dropped.
+    package init?(parsing content: Bytes, limits: Limits) {
+        let end = content.withSpan { span in
+            (0..<min(span.count, limits.cacheHeadBytes)).first { span[$0] == UInt8(ascii: "\n") }
+        }
+        var limits = limits
+        limits.jsonValues = Self.mostValues
+        guard let end, let head = try? JSONValue(parsing: content[0..<end], limits: limits),
+            let format = head["format"]?.number?.uint64, format >= Self.format, let state = ConfigState(head)
+        else { return nil }
+        guard format == Self.format else {
+            self.state = ConfigState(installation: state.installation)
+            isOfLaterFormat = true
+            return
+        }
+        self.state = state
+        let rest = content[end + 1..<content.count]
+        // Without a signature, only this hash tells a damaged snapshot from a whole one.
+        let isWhole = head["snapshot"]?.string.map { $0 == SHA256Digest(hashing: rest).hex } ?? false
+        snapshot = rest.isEmpty || !isWhole ? nil : rest
+    }
+
+    /// The content of the file.
+    package var bytes: Bytes {
+        var members = state.members
+        members.insert(.init(key: "format", value: .number(JSONNumber(Self.format))), at: 0)
+        if let snapshot {
+            members.append(.init(key: "snapshot", value: .string(SHA256Digest(hashing: snapshot).hex)))
+        }
+        var content = JSONText.compact(.object(members))
+        content.reserveCapacity(content.count + 1 + (snapshot?.count ?? 0))
+        content.append(UInt8(ascii: "\n"))
+        if let snapshot { unsafe snapshot.withUnsafeBytes { unsafe content.append(contentsOf: $0) } }
+        return Bytes(content)
+    }
+
+    /// Replaces the file, unless it is of a later format. The storage lock must be held.
+    ///
+    /// - Parameter flushing: whether to wait for the disk.
+    func write(to path: String, flushing: Bool = true) throws(FileError) {
+        guard !isOfLaterFormat else { return }
+        try FileStore.replace(path, with: bytes, flushing: flushing)
+    }
+}
+
+extension ConfigState {
+    fileprivate var members: [JSONValue.Member] {
+        func time(_ timestamp: Timestamp?) -> JSONValue? { timestamp.map { .number(JSONNumber($0.milliseconds)) } }
+        let value = JSONValue.members([
+            "installation": .string(installation),
+            "lastFetch": time(lastFetch),
+            "lastStatus": .string("\(lastStatus)"),
+            "lastError": lastError.map { .string($0) },
+            "fetched": time(fetched),
+            "context": context.map { .string($0) },
+            "failures": .count(failures),
+            "fetches": fetches.json,
+            "announcedFetches": announcedFetches.json,
+            "heldSince": time(hold?.since),
+            "heldUntil": time(hold?.until),
+            "heldBecause": hold.map { .string($0.reason) },
+            "staleSince": time(stale?.since),
+            "staleExpected": time(stale?.expected),
+            "signals": signals.json,
+            "activated": time(activated),
+        ])
+        guard case .object(let members) = value else { return [] }
+        return members
+    }
+
+    fileprivate init?(_ head: JSONValue) {
+        func time(_ key: String) -> Timestamp? { head[key]?.number?.uint64.map(Timestamp.init(milliseconds:)) }
+        guard let installation = head["installation"]?.string, !installation.isEmpty else { return nil }
+        self.init(installation: installation)
+        lastFetch = time("lastFetch")
+        let status = head["lastStatus"]?.string
+        lastStatus = RemoteConfigFetchStatus.allCases.first { "\($0)" == status } ?? .noFetchYet
+        lastError = head["lastError"]?.string
+        fetched = time("fetched")
+        context = head["context"]?.string
+        failures = head["failures"]?.number?.uint64 ?? 0
+        fetches = FetchCounts(head["fetches"])
+        announcedFetches = FetchCounts(head["announcedFetches"])
+        if let since = time("heldSince"), let until = time("heldUntil") {
+            hold = Hold(since: since, until: until, reason: head["heldBecause"]?.string ?? "an earlier fetch failed")
+        }
+        if let since = time("staleSince") { stale = Stale(since: since, expected: time("staleExpected")) }
+        signals = CustomSignals(head["signals"])
+        activated = time("activated")
+    }
+}

@@ -1,0 +1,138 @@
+import ConfigParameters
+import RemoteSettings
+import RemoteSettingsModel
+import TargetFilter
+
+/// One state of the collection as seen in one context. It is the source of remote and packaged values.
+///
+/// A key is resolved when it is first asked for, and the value is remembered. No I/O is done under the lock.
+final class ParameterLayer: Sendable {
+    private struct Memory {
+        var filter: RecordFilter
+        /// The keys that were asked for and that the set has. A value is `nil` if the app's own default applies.
+        var values: [String: RemoteConfigValue?] = [:]
+    }
+
+    let snapshot: Snapshot
+    let parameters: ParameterSet
+    let source: RemoteConfigSource
+    /// The server's URL without the version of its protocol.
+    let server: String
+    let context: FilterContext
+    private let memory: Mutex<Memory>
+
+    var timestamp: Timestamp { snapshot.timestamp }
+
+    /// - Throws: `ParameterRecordError` if the snapshot holds something other than parameters.
+    init(
+        _ found: CollectionAccess.Found, server: String, context: FilterContext, limits: FilterLimits
+    ) throws(ParameterRecordError) {
+        snapshot = found.snapshot
+        parameters = try ParameterSet(found.snapshot.records)
+        source = found.configSource
+        self.server = server
+        self.context = context
+        memory = Mutex(Memory(filter: RecordFilter(context: context, limits: limits)))
+    }
+
+    /// The same state in another context, or from another source.
+    init(_ layer: ParameterLayer, source: RemoteConfigSource, context: FilterContext, limits: FilterLimits) {
+        snapshot = layer.snapshot
+        parameters = layer.parameters
+        self.source = source
+        server = layer.server
+        self.context = context
+        memory = Mutex(Memory(filter: RecordFilter(context: context, limits: limits)))
+    }
+
+    /// The value of a key; `nil` if no record of it applies.
+    func value(_ key: String) -> RemoteConfigValue? {
+        memory.withLock { memory -> RemoteConfigValue? in
+            if let known = memory.values[key] { return known }
+            guard parameters.contains(key) else { return nil }
+            let value = parameters.winner(for: key, &memory.filter)?.remoteConfigValue(source)
+            memory.values[key] = .some(value)
+            return value
+        }
+    }
+
+    /// The id of the record that decides a key; `nil` if no record of it applies.
+    func winner(_ key: String) -> String? { memory.withLock { parameters.winner(for: key, &$0.filter)?.id } }
+
+    /// The keys that have a value, in no order.
+    var keys: [String] { parameters.keys.filter { value($0) != nil } }
+
+    /// The keys whose values differ between two layers: added, removed or changed.
+    static func differences(from old: ParameterLayer?, to new: ParameterLayer?) -> Set<String> {
+        guard old !== new else { return [] }
+        var candidates: Set<String> = []
+        (new?.snapshot.records ?? RecordTable()).forEachDifference(from: old?.snapshot.records ?? RecordTable()) {
+            // A set's records are in the order of its table.
+            if let position = $0, let old { candidates.insert(old.parameters.records[position].key) }
+            if let position = $1, let new { candidates.insert(new.parameters.records[position].key) }
+        }
+        // A filter's result may have changed although its record has not.
+        if old?.context != new?.context {
+            for layer in [old, new] {
+                guard let layer, layer.snapshot.records.mayMentionFilters else { continue }
+                for parameter in layer.parameters.records where parameter.hasFilter { candidates.insert(parameter.key) }
+            }
+        }
+        return candidates.filter { old?.value($0)?.content != new?.value($0)?.content }
+    }
+}
+
+extension ParameterRecord {
+    /// `nil` if the app's own default applies.
+    fileprivate func remoteConfigValue(_ source: RemoteConfigSource) -> RemoteConfigValue? {
+        guard case .value(let json) = content else { return nil }
+        return RemoteConfigValue(json: json, source: source)
+    }
+}
+
+/// Everything that values are read from at one moment. It never changes, apart from what it remembers.
+final class ConfigLayers: Sendable {
+    /// The newer of the activated and the packaged state; `nil` if there is neither.
+    let parameters: ParameterLayer?
+    let defaults: [String: RemoteConfigValue]
+    /// The values that come before all others: overrides, and the values of a snapshot that was made by hand.
+    let fixed: [String: RemoteConfigValue]
+    /// `nil` for values that belong to no remote config.
+    let reads: ReadLog?
+
+    init(
+        parameters: ParameterLayer?, defaults: [String: RemoteConfigValue], fixed: [String: RemoteConfigValue],
+        reads: ReadLog?
+    ) {
+        self.parameters = parameters
+        self.defaults = defaults
+        self.fixed = fixed
+        self.reads = reads
+    }
+
+    /// The keys that have a value, including the app's defaults, in no order.
+    var allKeys: Set<String> { keys().union(defaults.keys) }
+
+    /// The value that the app gets.
+    func value(_ key: String) -> RemoteConfigValue {
+        let override = fixed[key]
+        let value = override ?? parameters?.value(key) ?? defaults[key] ?? .none
+        reads?.note(value, of: key, in: override == nil ? parameters : nil)
+        return value
+    }
+
+    /// The value of a key in one of the sources that come before the app's defaults; `nil` if that source has none.
+    func value(_ key: String, from source: RemoteConfigSource) -> RemoteConfigValue? {
+        if let value = fixed[key], value.source == source { return value }
+        return parameters?.source == source ? parameters?.value(key) : nil
+    }
+
+    /// The keys that have a value in one of the sources that come before the app's defaults, in no order.
+    ///
+    /// If `source` is `nil`, it is the keys of all these sources.
+    func keys(from source: RemoteConfigSource? = nil) -> Set<String> {
+        var keys = Set(fixed.filter { source == nil || $0.value.source == source }.keys)
+        if let parameters, source == nil || parameters.source == source { keys.formUnion(parameters.keys) }
+        return keys
+    }
+}

@@ -1,0 +1,56 @@
+import ConfigParameters
+import RemoteSettingsModel
+import SnapshotBundle
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Defaults in a property list.
+package enum PropertyListDefaults {
+    /// The most bytes that such a file may have.
+    static var mostBytes: Int { 16 << 20 }
+
+    static func path(of name: String, in directory: String?) throws(FileError) -> String {
+        let file = name.hasSuffix(".plist") ? name : name + ".plist"
+        if let directory { return "\(directory)/\(file)" }
+        if name.utf8.contains(UInt8(ascii: "/")) { return try FileStore.exists(name) ? name : file }
+        #if canImport(Darwin)
+        return Bundle.main.path(forResource: String(file.dropLast(".plist".count)), ofType: "plist") ?? file
+        #else
+        let program = (try? FileStore.resolved("/proc/self/exe")) ?? CommandLine.arguments.first ?? ""
+        return "\(FileStore.parent(of: program))/\(file)"
+        #endif
+    }
+
+    /// The members of a property list's dictionary. Does no I/O.
+    ///
+    /// - Parameter name: the name that errors give the list.
+    package static func values(_ plist: Data, name: String) throws(RemoteConfigError) -> [String: RemoteConfigValue] {
+        let document: DefaultsDocument
+        do throws(DefaultsFault) {
+            document = try DefaultsDocument(propertyList: Bytes(Array(plist)))
+        } catch {
+            throw .invalidDefaults(
+                reason: "\(name)\(error.line.map { ":\($0)" } ?? ""): expected a property list with a dictionary of "
+                    + "parameters; \(error.problem)")
+        }
+        return Dictionary(document.members.map { ($0.key, value($0.value)) }) { first, _ in first }
+    }
+
+    private static func value(_ value: DefaultsValue) -> RemoteConfigValue {
+        if case .data(let data) = value {
+            return RemoteConfigValue(content: .data(Data(data.array)), source: .default)
+        }
+        return RemoteConfigValue(
+            value.json { value in
+                switch value {
+                case .data(let data): Data(data.array).remoteConfigDefault
+                case .date(let time): time.date.remoteConfigDefault
+                default: .null
+                }
+            }, source: .default)
+    }
+}

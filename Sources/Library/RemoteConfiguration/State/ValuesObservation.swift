@@ -1,0 +1,24 @@
+import Observation
+
+/// Notes reads and changes of values for Swift's Observation, which Apple systems have since iOS 17 and macOS 14.
+package struct ValuesObservation: Sendable {
+    #if canImport(Darwin)
+    /// The registrar, if the system has one.
+    private let present: (any Sendable)?
+
+    package init() {
+        if #available(iOS 17, macOS 14, tvOS 17, watchOS 10, visionOS 1, *) {
+            present = ObservationRegistrar()
+        } else {
+            present = nil
+        }
+    }
+
+    @available(iOS 17, macOS 14, tvOS 17, watchOS 10, visionOS 1, *)
+    package var registrar: ObservationRegistrar { present as? ObservationRegistrar ?? ObservationRegistrar() }
+    #else
+    package let registrar = ObservationRegistrar()
+
+    package init() {}
+    #endif
+}

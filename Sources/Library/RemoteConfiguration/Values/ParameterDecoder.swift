@@ -1,0 +1,279 @@
+import RemoteSettingsModel
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Reads one parameter as a type of the app, by one rule for each type.
+///
+/// Every call that reads a value as a type uses it, so that a parameter always means the same. The rules are in
+/// ``RemoteConfigValue/decoded(as:decoder:)``.
+struct ParameterDecoder: Decoder, SingleValueDecodingContainer {
+    let value: RemoteConfigValue
+    /// The decoder for JSON documents, whose settings say how dates are written; `nil` for a default one, made when
+    /// needed.
+    let options: JSONDecoder?
+
+    /// Paths begin at the value. Code that reads several parameters adds their keys to the errors.
+    var codingPath: [any CodingKey] { [] }
+    var userInfo: [CodingUserInfoKey: Any] { if let options { options.userInfo } else { [:] } }
+
+    func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        switch type {
+        case is String.Type: if let text = value.stringValue as? Value { return text }
+        case is Data.Type: if let data = value.dataValue as? Value { return data }
+        case is Bool.Type:
+            try checkPresence(type)
+            if let bool = value.boolValue as? Value { return bool }
+        case let integers as any FixedWidthInteger.Type:
+            if let number = try integer(integers) as? Value { return number }
+        case let reals as any BinaryFloatingPoint.Type: if let number = try real(reals) as? Value { return number }
+        case is Decimal.Type: if let number = try decimal() as? Value { return number }
+        case is Date.Type: if let date = try date() as? Value { return date }
+        case is URL.Type: if let url = try url() as? Value { return url }
+        case is any KeyedByText.Type:
+            // The decoder's strategy for keys applies to the members of structures, but not to those of dictionaries.
+            if let document = value.document { return try json.decode(type, from: Data(document.array)) }
+        default: break
+        }
+        return try Value(from: self)
+    }
+
+    /// A missing value is not `null`: it is an empty text, as in Firebase.
+    func decodeNil() -> Bool { value.content == .null }
+
+    func singleValueContainer() -> any SingleValueDecodingContainer { self }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        try inside("an object").container(keyedBy: type)
+    }
+
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer { try inside("an array").unkeyedContainer() }
+
+    // MARK: Rules
+
+    private func integer<Integer: FixedWidthInteger>(_ type: Integer.Type) throws -> Integer {
+        let number = try number(type)
+        guard let integer = number.exactly(type) else {
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: [], debugDescription: "expected a number that \(type) can hold, found \(number)"))
+        }
+        return integer
+    }
+
+    private func real<Real: BinaryFloatingPoint>(_ type: Real.Type) throws -> Real {
+        let number = try number(type)
+        guard case let real = Real(number.doubleValue), real.isFinite else {
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: [], debugDescription: "expected a number that \(type) can hold, found \(number)"))
+        }
+        return real
+    }
+
+    private func decimal() throws -> Decimal {
+        switch value.content {
+        case .string, .data:
+            if let literal = TextReading.number(value.stringValue), let decimal = Decimal(string: String(literal)) {
+                return decimal
+            }
+        default: break
+        }
+        return try number(Decimal.self).decimalValue
+    }
+
+    private func number(_ type: any Any.Type) throws -> RemoteConfigNumber {
+        try checkPresence(type)
+        switch value.content {
+        case .number(let number): return number
+        case .string, .data: if let number = RemoteConfigNumber(leading: value.stringValue) { return number }
+        case .none, .null, .bool, .json: break
+        }
+        throw mismatch(type, "a number")
+    }
+
+    private func date() throws -> Date {
+        try checkPresence(Date.self)
+        let document: [UInt8]
+        switch (options ?? json).dateDecodingStrategy {
+        case .deferredToDate: return try Date(from: self)
+        case .custom(let read): return try read(self)
+        case .secondsSince1970, .millisecondsSince1970:
+            document = JSONText.compact(try number(Date.self).json)
+        default: document = JSONText.compact(.string(value.stringValue))
+        }
+        return try json.decode(Date.self, from: Data(document))
+    }
+
+    private func url() throws -> URL {
+        try checkPresence(URL.self)
+        guard let url = URL(string: value.stringValue) else { throw mismatch(URL.self, "a URL") }
+        return url
+    }
+
+    // MARK: Documents
+
+    private var json: JSONDecoder { options ?? JSONDecoder() }
+
+    /// A decoder of the document that the value or its text holds.
+    private func inside(_ expected: String) throws -> any Decoder {
+        struct Inside: Decodable {
+            let decoder: any Decoder
+            init(from decoder: any Decoder) { self.decoder = decoder }
+        }
+        guard let document = value.document else {
+            try checkPresence(Any.self)
+            throw mismatch(Any.self, expected)
+        }
+        return try json.decode(Inside.self, from: Data(document.array)).decoder
+    }
+
+    // MARK: Errors
+
+    private func checkPresence(_ type: any Any.Type) throws {
+        guard value.content == .none || value.content == .null else { return }
+        throw DecodingError.valueNotFound(
+            type, .init(codingPath: [], debugDescription: "the parameter has no value"))
+    }
+
+    private func mismatch(_ type: any Any.Type, _ expected: String) -> DecodingError {
+        let found = VisibleText.escape(String(value.stringValue.prefix(60)))
+        return .typeMismatch(
+            type, .init(codingPath: [], debugDescription: "expected \(expected), found the value \"\(found)\""))
+    }
+}
+
+/// Dictionaries whose keys are texts.
+private protocol KeyedByText {}
+extension Dictionary: KeyedByText where Key == String {}
+
+/// Reads all parameters as one type of the app, whose members are the keys. Each is read by a ``ParameterDecoder``.
+struct ParametersDecoder: Decoder, SingleValueDecodingContainer {
+    let layers: ConfigLayers
+    let options: JSONDecoder
+    /// Whether the decoder's strategy for keys applies. It is meant for the members of structures.
+    var convertsKeys = true
+
+    var codingPath: [any CodingKey] { [] }
+    var userInfo: [CodingUserInfoKey: Any] { options.userInfo }
+
+    func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        try Value(
+            from: ParametersDecoder(layers: layers, options: options, convertsKeys: !(type is any KeyedByText.Type)))
+    }
+
+    func decodeNil() -> Bool { false }
+
+    func singleValueContainer() -> any SingleValueDecodingContainer { self }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        KeyedDecodingContainer(ParameterContainer<Key>(layers: layers, options: options, names: try names()))
+    }
+
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        throw DecodingError.typeMismatch(
+            [Any].self,
+            .init(codingPath: [], debugDescription: "expected a type with a member for each parameter, found an array"))
+    }
+
+    /// The parameters' keys by the names that the decoder's strategy gives them; `nil` if the names are the keys.
+    ///
+    /// The decoder itself is asked, so that a strategy works as it does in a document.
+    private func names() throws -> [String: String]? {
+        struct Name: CodingKey {
+            let stringValue: String
+            var intValue: Int? { nil }
+            init(stringValue: String) { self.stringValue = stringValue }
+            init?(intValue: Int) { nil }
+        }
+        struct Names: Decodable {
+            var positions: [String: Int] = [:]
+
+            init(from decoder: any Decoder) throws {
+                let members = try decoder.container(keyedBy: Name.self)
+                for name in members.allKeys { positions[name.stringValue] = try members.decode(Int.self, forKey: name) }
+            }
+        }
+        guard convertsKeys else { return nil }
+        if case .useDefaultKeys = options.keyDecodingStrategy { return nil }
+        let keys = layers.allKeys.sorted()
+        let document = JSONValue.object(
+            keys.enumerated().map { .init(key: $0.element, value: .number(JSONNumber($0.offset))) })
+        return try options.decode(Names.self, from: Data(JSONText.compact(document))).positions.mapValues { keys[$0] }
+    }
+}
+
+private struct ParameterContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+    let layers: ConfigLayers
+    let options: JSONDecoder
+    let names: [String: String]?
+
+    var codingPath: [any CodingKey] { [] }
+    var allKeys: [Key] {
+        (names.map { Array($0.keys) } ?? Array(layers.allKeys)).compactMap { Key(stringValue: $0) }.filter(contains)
+    }
+
+    func contains(_ key: Key) -> Bool { value(key) != nil }
+
+    func decodeNil(forKey key: Key) throws -> Bool { try member(key) { $0.decodeNil() } }
+
+    func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+        try member(key) { try $0.decode(type) }
+    }
+
+    func nestedContainer<Nested: CodingKey>(
+        keyedBy type: Nested.Type, forKey key: Key
+    ) throws -> KeyedDecodingContainer<Nested> {
+        try member(key) { try $0.container(keyedBy: type) }
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+        try member(key) { try $0.unkeyedContainer() }
+    }
+
+    func superDecoder() throws -> any Decoder {
+        throw DecodingError.valueNotFound(
+            (any Decoder).self,
+            .init(codingPath: [], debugDescription: "parameters have no superclass; name a key for its members"))
+    }
+
+    func superDecoder(forKey key: Key) throws -> any Decoder { try member(key) { $0 } }
+
+    private func value(_ key: Key) -> RemoteConfigValue? {
+        guard let parameter = names.map({ $0[key.stringValue] }) ?? key.stringValue else { return nil }
+        let value = layers.value(parameter)
+        return value.source == .static ? nil : value
+    }
+
+    /// Reads a parameter; an error of it names the key.
+    private func member<Result>(_ key: Key, _ read: (ParameterDecoder) throws -> Result) throws -> Result {
+        guard let value = value(key) else {
+            throw DecodingError.keyNotFound(
+                key, .init(codingPath: [], debugDescription: "no parameter has the key \(key.stringValue)"))
+        }
+        do {
+            return try read(ParameterDecoder(value: value, options: options))
+        } catch let error as DecodingError {
+            throw error.inside(key)
+        }
+    }
+}
+
+extension DecodingError {
+    /// The same error with a key before its path.
+    fileprivate func inside(_ key: any CodingKey) -> DecodingError {
+        func inside(_ context: Context) -> Context {
+            Context(
+                codingPath: [key] + context.codingPath, debugDescription: context.debugDescription,
+                underlyingError: context.underlyingError)
+        }
+        return switch self {
+        case .typeMismatch(let type, let context): .typeMismatch(type, inside(context))
+        case .valueNotFound(let type, let context): .valueNotFound(type, inside(context))
+        case .keyNotFound(let missing, let context): .keyNotFound(missing, inside(context))
+        case .dataCorrupted(let context): .dataCorrupted(inside(context))
+        @unknown default: self
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import RemoteSettingsModel
+
+/// One collection, as an app reads and syncs it. ``RemoteSettingsService/makeClient(collectionName:)`` makes clients. A
+/// client may be used from many threads.
+public final class RemoteSettingsClient: Sendable, WorkOwner {
+    private let name: String
+    let service: RemoteSettingsService
+    private let shutDown = Atomic(false)
+
+    package var isShutDown: Bool { shutDown.load(ordering: .relaxed) }
+
+    init(_ name: String, _ service: RemoteSettingsService) {
+        self.name = name
+        self.service = service
+    }
+
+    /// - Throws: if no collection can have the client's name.
+    func collection() throws(RemoteSettingsError) -> LocalCollection { try service.collection(name) }
+
+    /// The name that the client was made with.
+    public func collectionName() -> String { name }
+
+    /// The records that are meant for this app, sorted by id; `nil` if nothing is held. All are of one state of the
+    /// collection.
+    ///
+    /// Never uses the network. The first call in a process does I/O: it reads what is held, and verifies it if needed.
+    /// Each later call checks with one `lstat` whether another process has stored something newer.
+    public func getRecords() -> [RemoteSettingsRecord]? {
+        try? collection().records()
+    }
+
+    /// The records, like ``getRecords()``. If nothing is held and `syncIfEmpty` is set, the collection is synced first.
+    ///
+    /// The sync uses the network. If it fails, the answer is `nil`. A sync that has just failed is not repeated: the
+    /// answer is `nil` at once, for at most a minute, until the time in ``SnapshotStatus/recentFailure``. `sync()` asks
+    /// the server at any time, and ``RemoteSettingsService/networkChanged()`` ends the pause.
+    public func getRecords(syncIfEmpty: Bool) async -> [RemoteSettingsRecord]? {
+        guard let collection = try? collection() else { return nil }
+        if let records = collection.records() { return records }
+        guard syncIfEmpty, !isShutDown else { return nil }
+        _ = await collection.syncIfEmpty(owner: self)
+        return collection.records()
+    }
+
+    /// The records of ``getRecords()`` by their ids.
+    public func getRecordsMap() -> [String: RemoteSettingsRecord]? {
+        getRecords().map(Self.map)
+    }
+
+    /// The records of `getRecords(syncIfEmpty:)` by their ids.
+    public func getRecordsMap(syncIfEmpty: Bool) async -> [String: RemoteSettingsRecord]? {
+        await getRecords(syncIfEmpty: syncIfEmpty).map(Self.map)
+    }
+
+    private static func map(_ records: [RemoteSettingsRecord]) -> [String: RemoteSettingsRecord] {
+        Dictionary(records.lazy.map { ($0.id, $0) }) { first, _ in first }
+    }
+
+    /// The collection's timestamp, in milliseconds since 1970; `nil` if nothing is held.
+    ///
+    /// Never uses the network. Does I/O as ``getRecords()`` does.
+    public func getLastModifiedTimestamp() -> UInt64? { (try? collection())?.held().timestamp?.milliseconds }
+
+    /// Where the records come from, their age and trust, and which snapshots are not used and why.
+    ///
+    /// Never uses the network. Does I/O as ``getRecords()`` does.
+    public var snapshot: SnapshotStatus {
+        guard let collection = try? collection() else {
+            return SnapshotStatus(collection: name, source: .none, unused: [])
+        }
+        return collection.status
+    }
+
+    /// What syncs change from now on, seen through the app's filters.
+    ///
+    /// Each call makes a new stream. If another process that shares the storage directory stores a change, the stream
+    /// delivers it when a read or a sync of this process notices it. Changes that pile up unread are merged into one,
+    /// which leads to the present records.
+    public var changes: AsyncStream<RecordChanges> {
+        guard !isShutDown, let id = try? collection().id else { return AsyncStream<RecordChanges> { $0.finish() } }
+        let changes = service.changes.listen(to: id, owner: ObjectIdentifier(self))
+        // The client may have been shut down on another thread meanwhile.
+        if isShutDown { service.changes.finish(ObjectIdentifier(self)) }
+        return changes
+    }
+
+    /// Brings the collection to the server's state. Uses the network. Concurrent calls share one sync.
+    ///
+    /// - Throws: ``RemoteSettingsError``. The records that were held stay.
+    public func sync() async throws(RemoteSettingsError) {
+        _ = try await sync(expected: nil, trigger: .manual)
+    }
+
+    /// Like `sync()`, with the reason that telemetry reports for the sync.
+    @discardableResult
+    public func sync(trigger: UptakeEvent.Trigger) async throws(RemoteSettingsError) -> SyncOutcome {
+        try await sync(expected: nil, trigger: trigger)
+    }
+
+    /// Like `sync()`, for a push message.
+    ///
+    /// - Parameter expectedTimestamp: the timestamp that the message announced, in milliseconds since 1970. The request
+    ///   carries it, so that no cache on the way answers in the server's place.
+    @discardableResult
+    public func sync(expectedTimestamp: UInt64) async throws(RemoteSettingsError) -> SyncOutcome {
+        try await sync(expected: Timestamp(milliseconds: expectedTimestamp), trigger: .broadcast)
+    }
+
+    func sync(
+        expected: Timestamp?, trigger: UptakeEvent.Trigger
+    ) async throws(RemoteSettingsError) -> SyncOutcome {
+        guard !isShutDown else { throw .closed }
+        return try await collection().sync(expected: expected, trigger: trigger, owner: self).get()
+    }
+
+    /// Removes everything that is stored of the collection, including what protects it from older states.
+    ///
+    /// Packaged records are then used again. Does I/O.
+    ///
+    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if the files cannot be removed, or if another process is
+    ///   writing.
+    public func resetStorage() throws(RemoteSettingsError) {
+        let collection = try collection()
+        do {
+            try collection.reset()
+        } catch {
+            throw RemoteSettingsError(error)
+        }
+    }
+
+    /// Ends this client.
+    ///
+    /// Its streams of changes end. Its syncs fail from now on, including those under way. The service no longer syncs
+    /// the collection on its behalf. Reads are still answered, and other clients of the collection are not affected.
+    public func shutdown() {
+        shutDown.store(true, ordering: .relaxed)
+        service.session.syncs.leave(self)
+        service.session.serviceSyncs.leave(self)
+        service.changes.finish(ObjectIdentifier(self))
+    }
+}

@@ -1,0 +1,73 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotTrust
+
+extension RemoteSettingsConfig {
+    /// A configuration whose server, roots and signer are those that a packaged source's lock states.
+    ///
+    /// They are then written down in one place. Everything else has its default. For one of Mozilla's servers, the
+    /// roots are those of this package. Does I/O for a directory.
+    ///
+    /// Anyone who can write to the source decides whom the app trusts. The source must therefore be as trusted as the
+    /// program: embedded in it, or a directory that is `trusted`.
+    ///
+    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if the source is not as trusted as the program, if its lock
+    ///   cannot be read or is empty, or if its collections are of different servers or signers.
+    public init(trusting source: PackagedSource) throws(RemoteSettingsError) {
+        func refused(_ found: String, _ advice: String) -> RemoteSettingsError {
+            .Other(reason: "\(source.name): \(found), so that it cannot say whom the app trusts; \(advice)")
+        }
+        if case .directory(_, isTrusted: false) = source.form {
+            throw refused(
+                "expected a source as trusted as the program, found a directory that is not",
+                "pass trusted: true if nobody can write to it who could not change the program as well, else configure "
+                    + "server and trustRoots")
+        }
+        let lock: LockFile
+        do {
+            lock = try LockFile(
+                parsing: try source.lockText(limits: Limits()), path: source.lockName, limits: Limits())
+        } catch {
+            throw .Other(reason: "\(error)")
+        }
+        let entries = lock.collections.values
+        let servers = Set(entries.map(\.server)).sorted()
+        guard let server = servers.first else {
+            throw refused("expected collections, found none", "run rsdump refresh or publish first")
+        }
+        guard servers.count == 1 else {
+            throw refused(
+                "expected one server, found \(servers.joined(separator: " and "))", "configure server and trustRoots")
+        }
+        self.init(server: .custom(url: server), packaged: [source])
+        origin = try Self.origin(of: lock, in: source)
+        let verdicts = lock.collections.compactMapValues(\.trust.verdict)
+        let roots = Set(verdicts.values.map(\.root))
+        if !roots.isEmpty, !roots.isSubset(of: trustPolicy.roots.roots) {
+            trustRoots = TrustAnchors(roots.sorted { $0.hex < $1.hex })
+        }
+        guard verdicts.contains(where: { SignerName.expected(for: $0.key) != SignerName($0.value.signer) }) else {
+            return
+        }
+        let signers = Set(verdicts.values.map(\.signer)).sorted()
+        guard signers.count == 1 else {
+            throw refused(
+                "expected one signer, found \(signers.joined(separator: " and "))",
+                "configure server, trustRoots and signer, with a service for each signer")
+        }
+        signer = signers[0]
+    }
+
+    /// The origin that the packaged catalogue names; `nil` if there is none.
+    private static func origin(of lock: LockFile, in source: PackagedSource) throws(RemoteSettingsError) -> String? {
+        let id = Catalogue.collection
+        guard let entry = lock.collections[id] else { return nil }
+        do {
+            let payload = try PackagedBundle(id, entry, in: source, limits: Limits()).reader().payload()
+            return "\(try Catalogue(payload.records).origin)"
+        } catch {
+            throw .Other(reason: "\(source.name): \(error)")
+        }
+    }
+}

@@ -1,0 +1,163 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotTrust
+
+/// The configuration of a ``RemoteSettingsService``.
+public struct RemoteSettingsConfig: Sendable {
+    /// The server; `nil` for Mozilla's production server.
+    public var server: RemoteSettingsServer?
+    /// The bucket of collections whose names give none; `nil` for `main`.
+    public var bucketName: String?
+    /// Whether collections are read from the preview of their buckets, such as `main-preview` in place of `main`.
+    ///
+    /// A preview holds what editors have not published yet, for people who review it. It must be signed like everything
+    /// else. Snapshots that are packaged from the published bucket are not used.
+    /// ``RemoteSettingsService/updateConfig(config:)`` switches between the two.
+    public var isPreview: Bool
+    /// The name that the server's releases carry; `nil` to read collections one by one, without releases.
+    ///
+    /// The name is `release:` in the server's `dumps.yaml`. Releases of another origin cannot stand in for them, even
+    /// if it signs with the same keys, as a staging server may. With a name, all records are of one release, which
+    /// becomes visible as a whole after a sync. See <doc:Releases>.
+    public var origin: String?
+    /// The values that the records' filters are evaluated against; `nil` for an app that says nothing about itself.
+    public var appContext: RemoteSettingsContext?
+    /// The snapshots that were shipped with the app. If several sources have a collection, the newest snapshot is used.
+    public var packaged: [PackagedSource]
+    /// The pinned root certificates; `nil` for Mozilla's root for the server.
+    ///
+    /// That is the production root for ``RemoteSettingsServer/prod``, and for its URL as a
+    /// ``RemoteSettingsServer/custom(url:)``. It is the staging root for every other server.
+    public var trustRoots: TrustAnchors?
+    /// The DNS name that signing certificates must carry; `nil` for the name that Mozilla uses for the collection's
+    /// bucket.
+    public var signer: String?
+    /// Whether collections without any signature are accepted. Set it for servers that do not sign.
+    ///
+    /// If it is set, anyone who can write to the storage directory can give records to the app. Collections that are
+    /// known to be signed are the exception: those that have a signed bundle in ``packaged``. A signature that is
+    /// present is still verified, and a collection that was once signed is not accepted without a signature later. See
+    /// <doc:Trust>.
+    public var acceptsUnsigned: Bool
+    /// Whether a ``RemoteSettingsServer/custom(url:)`` on another machine may be asked over plain `http`.
+    public var allowsPlainHTTP: Bool
+    /// The app's name and version as the server sees them, as `name/version`. Characters that a header field cannot
+    /// hold become `-`.
+    public var userAgent: String
+    /// The limits on everything that comes from outside.
+    public var limits: Limits
+    /// Receives log entries, such as a failed sync or a snapshot that cannot be used. It is called from any task and
+    /// must not block.
+    ///
+    /// If it is `nil`, swift-log receives the entries under the label `remote-settings`. Unless the program has set up
+    /// something else, swift-log writes them to standard error.
+    public var log: (@Sendable (RemoteSettingsLogEntry) -> Void)?
+    /// Receives the outcomes of syncs.
+    public var telemetry: (any RemoteSettingsTelemetry)?
+    /// How the service learns at once that something was published.
+    ///
+    /// By default, it keeps a connection to a ``RemoteSettingsServer/custom(url:)`` while somebody listens to changes.
+    public var updates: UpdatePolicy
+    /// The clock, the way to wait, and the source of randomness. Tests replace them.
+    public var environment: HTTPEnvironment
+    /// The connection to the network; `nil` for the platform's own: URLSession on Apple systems, libcurl elsewhere.
+    public var transport: (any HTTPTransport)?
+    /// Files of this machine that replace collections while the app is developed. The first one that names a collection
+    /// counts.
+    ///
+    /// Nothing verifies what is in them, so set them in debug builds only.
+    public var overrides: [CollectionOverride] = []
+
+    /// Makes a configuration. Each parameter is the property of the same name, with its default.
+    ///
+    /// Nothing is checked and no I/O is done until a service is made with it.
+    public init(
+        server: RemoteSettingsServer? = nil, bucketName: String? = nil, appContext: RemoteSettingsContext? = nil,
+        packaged: [PackagedSource] = [], trustRoots: TrustAnchors? = nil, signer: String? = nil,
+        acceptsUnsigned: Bool = false, allowsPlainHTTP: Bool = false,
+        userAgent: String = "swift-remote-settings/0.1", limits: Limits = Limits(),
+        log: (@Sendable (RemoteSettingsLogEntry) -> Void)? = nil, telemetry: (any RemoteSettingsTelemetry)? = nil,
+        environment: HTTPEnvironment = .system, transport: (any HTTPTransport)? = nil, isPreview: Bool = false,
+        updates: UpdatePolicy = UpdatePolicy(), origin: String? = nil
+    ) {
+        self.origin = origin
+        self.updates = updates
+        self.isPreview = isPreview
+        self.server = server
+        self.bucketName = bucketName
+        self.appContext = appContext
+        self.packaged = packaged
+        self.trustRoots = trustRoots
+        self.signer = signer
+        self.acceptsUnsigned = acceptsUnsigned
+        self.allowsPlainHTTP = allowsPlainHTTP
+        self.userAgent = userAgent
+        self.limits = limits
+        self.log = log
+        self.telemetry = telemetry
+        self.environment = environment
+        self.transport = transport
+    }
+}
+
+/// Configurations are equal if their values are. Code that an app hands over is not compared: log, telemetry, updates,
+/// environment and transport.
+extension RemoteSettingsConfig: Equatable {
+    public static func == (left: RemoteSettingsConfig, right: RemoteSettingsConfig) -> Bool {
+        left.server == right.server && left.bucketName == right.bucketName && left.isPreview == right.isPreview
+            && left.origin == right.origin
+            && left.appContext == right.appContext && left.packaged == right.packaged
+            && left.trustRoots == right.trustRoots && left.signer == right.signer
+            && left.acceptsUnsigned == right.acceptsUnsigned && left.allowsPlainHTTP == right.allowsPlainHTTP
+            && left.userAgent == right.userAgent && left.limits == right.limits && left.overrides == right.overrides
+    }
+}
+
+extension RemoteSettingsConfig {
+    /// The user agent, in the form that the header field takes.
+    var userAgentField: UserAgent {
+        let parts = userAgent.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        return UserAgent(name: String(parts[0]), version: parts.count > 1 ? String(parts[1]) : "")
+    }
+
+    /// The roots and the signer that collections must be verified against under this configuration.
+    var trustPolicy: TrustPolicy {
+        let url = try? (server ?? .prod).serverURL(allowPlainHTTP: allowsPlainHTTP)
+        let mozilla: TrustAnchors = url?.isSameServer(as: .prod) == true ? .mozillaProduction : .mozillaStaging
+        return TrustPolicy(
+            roots: trustRoots ?? mozilla, signer: signer.map { SignerName($0) }, acceptsUnsigned: acceptsUnsigned)
+    }
+}
+
+/// The name of ``RemoteSettingsConfig`` in Mozilla's binding before version 152.
+public typealias RemoteSettingsConfig2 = RemoteSettingsConfig
+
+/// A Remote Settings server.
+public enum RemoteSettingsServer: Hashable, Sendable {
+    /// Mozilla's production server.
+    case prod
+    /// Mozilla's staging server.
+    case stage
+    /// Mozilla's development server.
+    case dev
+    /// Another server, by its base URL, such as `https://settings.example.org/v1`.
+    ///
+    /// A URL without a version means `/v2`, the newest version that this package supports. The URL of one of Mozilla's
+    /// servers means that server, in either version. `https` is required, except on this machine or if
+    /// ``RemoteSettingsConfig/allowsPlainHTTP`` is set.
+    case custom(url: String)
+
+    func serverURL(allowPlainHTTP: Bool) throws(RemoteSettingsError) -> ServerURL {
+        switch self {
+        case .prod: return .prod
+        case .stage: return .stage
+        case .dev: return .dev
+        case .custom(let url):
+            do throws(HTTPError) {
+                return try ServerURL(url, allowPlainHTTP: allowPlainHTTP)
+            } catch {
+                throw .Other(reason: "RemoteSettingsConfig.server: \(error)")
+            }
+        }
+    }
+}

@@ -1,0 +1,208 @@
+import RemoteSettingsModel
+
+/// Remote Settings for an app: makes clients for collections, and syncs them all.
+///
+/// Clients can read without the network. Records come from the newest snapshot, which is either stored by a sync or
+/// packaged with the app.
+///
+///     let service = RemoteSettingsService(storageDir: path, config: RemoteSettingsConfig())
+///     let client = service.makeClient(collectionName: "regions")
+///     let records = client.getRecords()
+public final class RemoteSettingsService: Sendable {
+    private struct State {
+        var session: Session
+        /// The collections of the session that were asked for, whether or not a client is left.
+        var collections: [CollectionID: LocalCollection] = [:]
+        var clients: [WeakClient] = []
+        var isShutDown = false
+
+        mutating func collection(_ id: CollectionID) -> LocalCollection {
+            if let known = collections[id] { return known }
+            let new = LocalCollection(id, session)
+            collections[id] = new
+            return new
+        }
+    }
+
+    private struct WeakClient {
+        weak var client: RemoteSettingsClient?
+    }
+
+    let changes = ChangeHub()
+    let updates: UpdateChannel
+    private let state: Mutex<State>
+
+    /// Makes a service. Does no I/O. Mistakes in the configuration show when it is first used.
+    ///
+    /// - Parameters:
+    ///   - storageDir: the path of a directory for what syncs store. It is made when it is first needed. Several
+    ///     processes may share one.
+    ///   - config: the server, what is packaged, and whom to trust.
+    public init(storageDir: String, config: RemoteSettingsConfig) {
+        let session = Session(config, storage: StorageDirectory(path: storageDir), changes: changes)
+        state = Mutex(State(session: session))
+        updates = UpdateChannel { [changes] in changes.hasListeners }
+        updates.use(session, of: self)
+        session.service = self
+        changes.onListeners { [weak updates] in updates?.evaluate() }
+    }
+
+    deinit {
+        updates.close()
+    }
+
+    /// Like ``init(storageDir:config:)``, and checks at once that everything packaged can be used. Does I/O.
+    ///
+    /// Each packaged bundle must exist. It must be of the configured server and of the state that its lock states.
+    /// According to the lock, it must be signed up to a pinned root. The signatures themselves are verified when
+    /// records are first read, and by `rsdump verify`.
+    ///
+    /// - Throws: ``RemoteSettingsError/Other(reason:)`` with everything that is wrong.
+    public convenience init(storageDir: String, validating config: RemoteSettingsConfig) throws(RemoteSettingsError) {
+        self.init(storageDir: storageDir, config: config)
+        _ = try session.server.get()
+        try session.checkOrigin()
+        try session.loader.validatePackaged()
+    }
+
+    /// The configuration in force.
+    var session: Session { state.withLock { $0.session } }
+
+    /// The collection under the configuration in force. Does no I/O.
+    ///
+    /// - Throws: if no collection can have the name.
+    func collection(_ name: String) throws(RemoteSettingsError) -> LocalCollection {
+        try state.withLock { (state) throws(RemoteSettingsError) in
+            state.collection(try state.session.collectionID(name))
+        }
+    }
+
+    /// Like ``collection(_:)``, by the id that the server has for it.
+    func collection(id: CollectionID) -> LocalCollection { state.withLock { $0.collection(id) } }
+
+    /// Makes a client for a collection. Does no I/O.
+    ///
+    /// - Parameter collectionName: the collection's name, in the configured bucket; or `bucket/name`.
+    public func makeClient(collectionName: String) -> RemoteSettingsClient {
+        let client = RemoteSettingsClient(collectionName, self)
+        state.withLock { state in
+            state.clients.removeAll { $0.client == nil }
+            state.clients.append(WeakClient(client: client))
+        }
+        return client
+    }
+
+    /// The same as ``makeClient(collectionName:)``.
+    public func makeClient(collection: String) -> RemoteSettingsClient {
+        makeClient(collectionName: collection)
+    }
+
+    /// Brings every collection that has a client to the server's state. Uses the network.
+    ///
+    /// Clients that were shut down or released do not count.
+    ///
+    /// - Returns: the names of the collections that have changed, sorted, each as its client was made with.
+    ///   `syncCollections` also returns those that were up to date.
+    /// - Throws: ``RemoteSettingsError`` if the server's list of collections could not be fetched, or if every
+    ///   collection failed.
+    @discardableResult
+    public func sync() async throws(RemoteSettingsError) -> [String] { try await sync(trigger: .manual) }
+
+    /// Like `sync()`, with the reason that telemetry reports for the sync.
+    @discardableResult
+    public func sync(trigger: UptakeEvent.Trigger) async throws(RemoteSettingsError) -> [String] {
+        let session = session
+        let names = Dictionary(
+            liveClients.map { ((try? session.collectionID($0.collectionName()))?.description, $0.collectionName()) }
+        ) { $0.utf8.count < $1.utf8.count ? $0 : $1 }
+        let results = try await syncCollections(trigger: trigger)
+        if case .failure(let error)? = results.first?.result, !results.contains(where: \.isSynced) { throw error }
+        return results.filter(\.isChanged).map { names[$0.collection] ?? $0.collection }.sorted()
+    }
+
+    /// Like `sync()`, with the result of each collection. If one fails, the others are still synced.
+    ///
+    /// - Parameters:
+    ///   - expectedTimestamp: the timestamp that a push message announced, in milliseconds since 1970.
+    ///   - trigger: the reason that telemetry reports. If it is `nil`, that is `broadcast` with an expected timestamp,
+    ///     else `manual`.
+    /// - Returns: the results, sorted by collection.
+    /// - Throws: ``RemoteSettingsError`` if the server's list of collections could not be fetched.
+    @discardableResult
+    public func syncCollections(
+        expectedTimestamp: UInt64? = nil, trigger: UptakeEvent.Trigger? = nil
+    ) async throws(RemoteSettingsError) -> [CollectionSyncResult] {
+        let expected = expectedTimestamp.map(Timestamp.init(milliseconds:))
+        return try await session.sync(
+            clientCollections, expected: expected, trigger: trigger ?? (expected == nil ? .manual : .broadcast)
+        ).get()
+    }
+
+    /// The clients that were neither released nor shut down.
+    private var liveClients: [RemoteSettingsClient] {
+        state.withLock { $0.clients.compactMap(\.client) }.filter { !$0.isShutDown }
+    }
+
+    /// The collections that have a client, sorted.
+    var clientCollections: [LocalCollection] {
+        var collections: [CollectionID: LocalCollection] = [:]
+        for client in liveClients {
+            guard let collection = try? collection(client.collectionName()) else { continue }
+            collections[collection.id] = collection
+        }
+        return collections.values.sorted { $0.id < $1.id }
+    }
+
+    /// Makes every collection read again what is held.
+    func forgetCollections() {
+        session.forgetRelease()
+        for collection in state.withLock({ Array($0.collections.values) }) { collection.forget() }
+    }
+
+    /// Puts another configuration in force, for existing clients as well. Syncs that are under way end.
+    ///
+    /// The receiver of telemetry stays the same unless `config` names another.
+    ///
+    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if the server's URL or the bucket's name is not valid. The
+    ///   present configuration then stays in force.
+    public func updateConfig(config: RemoteSettingsConfig) throws(RemoteSettingsError) {
+        let old = session
+        let session = Session(config, storage: old.storage, changes: changes, telemetry: old.telemetry)
+        session.service = self
+        _ = try session.server.get()
+        _ = try session.collectionID("x")
+        try session.checkOrigin()
+        let (replaced, isShutDown) = state.withLock { state in
+            let replaced = state.session
+            state.session = session
+            let goesOn = session.trusts(likewise: replaced)
+            state.collections =
+                goesOn ? state.collections.mapValues { LocalCollection($0.id, session, after: $0) } : [:]
+            return (replaced, state.isShutDown)
+        }
+        replaced.close()
+        if isShutDown { session.close() }
+        updates.use(session, of: self)
+    }
+
+    /// The server's base URL; empty if the configured one is not valid.
+    public func clientUrl() -> String {
+        (try? session.server.get()).map { "\($0)" } ?? ""
+    }
+
+    /// Sets the receiver of the outcomes of syncs, including those under way.
+    public func setTelemetry(telemetry: any RemoteSettingsTelemetry) {
+        session.telemetry = telemetry
+    }
+
+    /// Ends syncs that are under way and every stream of changes. Reads are still answered; syncs fail from now on.
+    public func shutdown() {
+        let session = state.withLock { state in
+            state.isShutDown = true
+            return state.session
+        }
+        updates.close()
+        session.close()
+        changes.finishAll()
+    }
+}

@@ -1,0 +1,144 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// The state of a whole service, for a support page or a bug report. Its description is a text for people.
+public struct ServiceInspection: Hashable, Sendable {
+    /// The state of one collection.
+    public struct Collection: Hashable, Sendable {
+        /// What is held.
+        public var status: SnapshotStatus
+        /// The collection's timestamp on the server; `nil` if the server was not asked, or does not have it.
+        public var serverTimestamp: Timestamp?
+        /// The syncs that failed since the last one that succeeded; `nil` if none has.
+        public var failures: SyncFailures?
+        /// Whether the collection has a client, so that the service's sync covers it.
+        public var hasClient: Bool
+    }
+
+    /// The server's base URL; empty if the configured one is not valid.
+    public var server: String
+    /// Whether collections are read from the preview of their buckets.
+    public var isPreview: Bool
+    /// The release whose states are read; `nil` without releases.
+    public var release: ReleaseStatus?
+    /// The storage directory.
+    public var storage: String
+    /// When the server last sent its list of collections, by this device's clock; `nil` if it never has.
+    public var lastCheck: Timestamp?
+    /// How far this device's clock was ahead of the server's at the last sync; negative if it was behind.
+    public var clockSkew: Duration?
+    /// Until when the server asked for no requests; `nil` if it has not asked.
+    public var backoffUntil: Timestamp?
+    /// The collections that have a client, have something stored, or have failed, sorted by name.
+    public var collections: [Collection]
+}
+
+extension ServiceInspection: CustomStringConvertible {
+    public var description: String {
+        var lines = ["server: \(server)\(isPreview ? " (preview)" : "")", "storage: \(storage)"]
+        if let release { lines.append("\(release)") }
+        if let lastCheck { lines.append("last check: \(lastCheck.rfc3339)") }
+        if let clockSkew { lines.append("clock ahead of the server's by \(clockSkew)") }
+        if let backoffUntil { lines.append("no requests until \(backoffUntil.rfc3339)") }
+        for collection in collections {
+            let status = collection.status
+            let held = status.timestamp.map { "\($0.rfc3339), \(status.source)" } ?? "nothing held"
+            let served = collection.serverTimestamp.map { "; on the server \($0.rfc3339)" } ?? ""
+            lines.append("\(status.collection): \(held)\(served)")
+            if case .override(let path) = status.source { lines.append("  OVERRIDDEN for development by \(path)") }
+            lines += status.unused.filter { $0.reason != .older }.map { "  \($0)" }
+            if let failures = collection.failures { lines.append("  \(failures)") }
+            if let recent = status.recentFailure {
+                let until = recent.nextTry.rfc3339
+                lines.append("  reads do not sync before \(until), as that has just failed: \(recent.error)")
+            }
+        }
+        return lines.joined(separator: "\n")
+    }
+}
+
+extension RemoteSettingsService {
+    /// The state of the service as this device knows it. Never uses the network.
+    ///
+    /// Does I/O: it reads and verifies every collection that has a client or has something stored.
+    public func inspect() -> ServiceInspection { inspection(monitor: nil) }
+
+    /// Like ``inspect()``, with the server's timestamps. It asks the server once, and syncs nothing.
+    ///
+    /// - Throws: ``RemoteSettingsError`` if the server's list of collections could not be fetched.
+    public func inspectWithServer() async throws(RemoteSettingsError) -> ServiceInspection {
+        let session = session
+        let client = try session.startingRun()
+        do {
+            guard case .changes(let document, _) = try await WorkThreads.run({ try await client.monitor() }) else {
+                throw RemoteSettingsError.Other(
+                    reason: "\(client.server): expected the list of collections, found none")
+            }
+            return inspection(monitor: try MonitorChangeset(parsing: document.body, limits: session.limits))
+        } catch {
+            session.keepBackoff(client)
+            throw RemoteSettingsError(error)
+        }
+    }
+
+    /// How far this device's clock was ahead of the server's at the last sync of this process or an earlier one;
+    /// negative if it was behind.
+    ///
+    /// It is `nil` if there was no sync, or if the server sends no time. The server's time is not verified, so no
+    /// signature is checked against it. Does I/O.
+    public var clockSkew: Duration? { session.journal.present.clockSkewDuration }
+
+    private func inspection(monitor: MonitorChangeset?) -> ServiceInspection {
+        let session = session
+        let journal = session.journal.present
+        let clients = Set(clientCollections.map(\.id))
+        let stored = (try? session.storage.collections()) ?? []
+        let ids = clients.union(stored).union(journal.failures.keys).sorted()
+        let server = try? session.server.get()
+        let holds = BackoffFile.read(session.storage.backoffPath, limits: session.limits).holds(at: session.now)
+        return ServiceInspection(
+            server: server.map { "\($0)" } ?? "", isPreview: session.config.isPreview, release: release,
+            storage: session.storage.path,
+            lastCheck: journal.lastCheck, clockSkew: journal.clockSkewDuration,
+            backoffUntil: holds.first { $0.origin == server?.root.origin }?.until,
+            collections: ids.map { id in
+                .init(
+                    status: collection(id: id).status, serverTimestamp: monitor?.collections[id],
+                    failures: journal.failures[id], hasClient: clients.contains(id))
+            })
+    }
+
+    /// Removes everything that is stored of every collection, with or without a client, and the record of past syncs.
+    ///
+    /// This includes what protects collections from older states. Packaged records are then used again. A wait that the
+    /// server asked for stays, and so do files in the storage directory that the library has not written. Does I/O.
+    ///
+    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if the files cannot be removed, or if another process is
+    ///   writing.
+    public func resetStorage() async throws(RemoteSettingsError) {
+        let session = session
+        do {
+            if try FileStore.isDirectory(session.storage.path) {
+                try session.withFreeStorageLock {
+                    for id in try session.storage.collections() { try session.storage.remove(id) }
+                    try FileStore.removeTree(session.storage.chainsPath, below: session.storage.path)
+                }
+            }
+        } catch {
+            throw RemoteSettingsError(error)
+        }
+        session.journal.reset()
+        forgetCollections()
+    }
+}
+
+extension RemoteSettingsClient {
+    /// The syncs of this collection that failed since the last one that succeeded; `nil` if the last one succeeded.
+    ///
+    /// Failures of earlier processes count too. Does I/O.
+    public var syncFailures: SyncFailures? {
+        guard let collection = try? collection() else { return nil }
+        return collection.session.journal.present.failures[collection.id]
+    }
+}

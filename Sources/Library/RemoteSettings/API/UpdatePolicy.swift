@@ -1,0 +1,101 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+
+/// How a ``RemoteSettingsService`` learns at once that something was published.
+///
+/// A service keeps one connection for all its clients. The connection is opened for the first listener and closed after
+/// the last. A listener is a stream of ``RemoteSettingsClient/changes``, a listener of remote config, or
+/// ``RemoteSettingsService/startUpdates()``. An ordinary sync fetches and verifies what is announced, so the connection
+/// needs no trust.
+public struct UpdatePolicy: Sendable {
+    /// Where announcements come from.
+    public enum Channel: Sendable {
+        /// The event stream `<server>/updates` of a ``RemoteSettingsServer/custom(url:)``. Mozilla's servers have none,
+        /// so no connection is made for them.
+        case automatic
+        /// An event stream at another URL, such as one of nginx with nchan.
+        case eventStream(url: String)
+        /// Something else, which the app reads itself.
+        case source(any UpdateSource)
+        /// No connection is made. ``RemoteSettingsService/handlePushMessage(_:)`` still works.
+        case off
+    }
+
+    /// Where announcements come from.
+    public var channel: Channel
+    /// The longest time before a sync begins. A random part of it is used, so that not all apps ask the server at one
+    /// moment.
+    ///
+    /// What is announced meanwhile is part of the same sync.
+    public var longestDelay: Duration
+
+    /// Makes a policy. Each parameter is the property of the same name, with its default. Does no I/O.
+    public init(channel: Channel = .automatic, longestDelay: Duration = .seconds(3)) {
+        self.channel = channel
+        self.longestDelay = longestDelay
+    }
+
+    /// No connection is made.
+    public static let off = UpdatePolicy(channel: .off)
+}
+
+/// A way to learn that a server has something new.
+public protocol UpdateSource: Sendable {
+    /// Opens one connection. It is called again, after a pause, when the connection has ended. Uses the network.
+    ///
+    /// - Throws: ``UpdateSourceError`` if no connection can be made. In a cancelled task, the call ends soon.
+    func connect() async throws(UpdateSourceError) -> any UpdateConnection
+}
+
+/// One connection of an ``UpdateSource``, with one reader. Releasing it closes the connection.
+public protocol UpdateConnection {
+    /// Waits for the next message; `nil` if the other side has ended the connection properly.
+    ///
+    /// - Throws: ``UpdateSourceError`` if the connection broke. In a cancelled task, the call ends soon.
+    mutating func next() async throws(UpdateSourceError) -> UpdateMessage?
+}
+
+/// Why a connection to an update channel could not be made, or why it broke.
+public struct UpdateSourceError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What the client does next.
+    public enum Kind: Hashable, Sendable {
+        /// The client tries again after a pause, up to seven times.
+        case failed
+        /// The server has no such channel. The client tries again after 4 hours.
+        case unsupported
+        /// The server asked clients to send no requests for this many seconds.
+        case notBefore(seconds: Int)
+    }
+
+    /// What the client does next.
+    public let kind: Kind
+    /// What was expected and what was found, as a sentence for people.
+    public let description: String
+
+    /// - Parameters:
+    ///   - kind: what the client does next.
+    ///   - description: what was expected and what was found, as a sentence for people.
+    public init(_ kind: Kind, _ description: String) {
+        self.kind = kind
+        self.description = description
+    }
+}
+
+/// The state of a service's update channel.
+public enum UpdateStatus: Hashable, Sendable {
+    /// No connection is wanted: nobody listens, or ``UpdatePolicy/off`` is configured.
+    case idle
+    /// The app has paused it, or the app is in the background.
+    case paused
+    /// A connection is being made.
+    case connecting
+    /// The connection is open.
+    case open
+    /// The next connection is made after a pause, because of this reason.
+    case waiting(reason: String)
+    /// Seven tries have failed, the last one for this reason.
+    ///
+    /// The next try follows a change of the network, ``RemoteSettingsService/resumeUpdates()``, a sync that succeeds,
+    /// or the app's next start.
+    case givenUp(reason: String)
+}

@@ -1,0 +1,85 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+
+extension LocalCollection {
+    /// If more attachments than this are missing, the server's zip is asked for.
+    private static var zipThreshold: Int { 16 }
+    /// How many attachments are downloaded at once.
+    private static var width: Int { 4 }
+
+    /// Downloads every attachment of these records that is neither stored nor packaged.
+    func cacheAttachments(
+        of records: [RemoteSettingsRecord]
+    ) async throws(RemoteSettingsError) -> CachedAttachmentsSummary {
+        var summary = CachedAttachmentsSummary()
+        var missing: [WantedAttachment] = []
+        var seen: Set<SHA256Digest> = []
+        for record in records where record.attachment != nil {
+            let wanted = try wanted(record)
+            guard seen.insert(wanted.digest).inserted else { continue }
+            if localAttachment(wanted) != nil { summary.present += 1 } else { missing.append(wanted) }
+        }
+        guard !missing.isEmpty else { return summary }
+        let client = try session.startingRun()
+        if missing.count > Self.zipThreshold, hasZip {
+            let count = missing.count
+            missing = await takeFromZip(missing, by: client)
+            summary.fromZip = count - missing.count
+        }
+        _ = try await missing.concurrentMap(width: Self.width) { wanted throws(RemoteSettingsError) in
+            try await self.download(wanted, by: client)
+        }
+        summary.downloaded = missing.count
+        return summary
+    }
+
+    private var hasZip: Bool {
+        // A trusted bundle's metadata was not parsed when it was read.
+        guard let metadata = held().snapshot?.metadata.json else { return false }
+        return (try? CollectionMetadata(parsing: metadata, limits: session.limits))?.hasAttachmentsZip ?? false
+    }
+
+    /// Takes attachments out of the server's zip.
+    ///
+    /// The server does not keep its zip current at every moment. Attachments that it lacks, or has in another version,
+    /// are still missing afterwards.
+    ///
+    /// - Returns: the attachments that are still missing.
+    private func takeFromZip(_ missing: [WantedAttachment], by client: ServerClient) async -> [WantedAttachment] {
+        do {
+            let bytes = try await zip(by: client)
+            let zip = try AttachmentsZIP(bytes, name: "the server's zip of \(id)", limits: session.limits)
+            let left = try missing.filter { wanted in
+                guard let file = zip.file(of: wanted.record, size: wanted.size),
+                    SHA256Digest(hashing: file) == wanted.digest
+                else { return true }
+                try keep(file, as: wanted.digest)
+                return false
+            }
+            if !left.isEmpty {
+                session.logger.info("the server's zip of \(id) lacks \(Counted.text(left.count, "attachment"))")
+            }
+            return left
+        } catch {
+            let problem = (error as? BundleError)?.problem ?? "\(error)"
+            session.logger.info(
+                "the server's zip of \(id) could not be used, attachments are downloaded one by one: \(problem)")
+            // Attachments that were taken before the error are stored.
+            return missing.filter { localAttachment($0) == nil }
+        }
+    }
+
+    /// The server's zip in memory. ``Limits/attachmentsZipBytes`` limits its size.
+    private func zip(by client: ServerClient) async throws -> Bytes {
+        let base = try await session.attachmentsURL.value(client)
+        var bytes: [UInt8] = []
+        try await client.attachmentsZip(id, at: base) { part in
+            switch part {
+            case .start(let start): bytes.removeSubrange(min(start.offset, bytes.count)...)
+            case .bytes(let piece): bytes.append(contentsOf: piece)
+            }
+        }
+        return Bytes(bytes)
+    }
+}

@@ -1,0 +1,164 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// Attachments come from the nearest place: the storage directory, a packaged bundle, the network.
+extension LocalCollection {
+    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if the record has no attachment, or one that is too large.
+    func wanted(_ record: RemoteSettingsRecord) throws(RemoteSettingsError) -> WantedAttachment {
+        do throws(ChangesetError) {
+            guard let attachment = try record.record.attachment() else {
+                throw ChangesetError.invalidAttachment(record: record.id, problem: "it has none")
+            }
+            let limit = session.limits.attachmentBytes
+            guard let size = Int(exactly: attachment.size), size <= limit else {
+                throw ChangesetError.invalidAttachment(
+                    record: record.id,
+                    problem: "it has \(attachment.size) bytes, more than \(limit) (Limits.attachmentBytes)")
+            }
+            return WantedAttachment(
+                digest: attachment.hash, size: size, location: attachment.location, record: record.id)
+        } catch {
+            throw .Other(reason: "\(id): \(error)")
+        }
+    }
+
+    func wanted(location: String) throws(RemoteSettingsError) -> WantedAttachment {
+        for record in records() ?? [] {
+            guard let wanted = try? wanted(record), wanted.location == location else { continue }
+            return wanted
+        }
+        throw .Other(reason: "\(id): no record has an attachment at \(String(reflecting: location))")
+    }
+
+    /// An attachment that is stored or packaged, checked against its hash; `nil` if it is neither. Does I/O.
+    func localAttachment(_ wanted: WantedAttachment) -> AttachmentContent? {
+        if let bytes = cached(wanted.digest, size: wanted.size) {
+            return AttachmentContent(bytes: bytes, source: .cached)
+        }
+        if let overriding, let bytes = overriding.attachment(wanted) {
+            return AttachmentContent(bytes: bytes, source: .packaged(overriding.path))
+        }
+        for bundle in held().bundles {
+            guard let bytes = packaged(wanted.digest, size: wanted.size, in: bundle) else { continue }
+            return AttachmentContent(bytes: bytes, source: .packaged(bundle.sourceName))
+        }
+        return nil
+    }
+
+    /// An attachment in memory. Uses the network if it is neither stored nor packaged.
+    func content(_ wanted: WantedAttachment, staleFallback: Bool) async throws(RemoteSettingsError) -> AttachmentContent
+    {
+        if let local = localAttachment(wanted) { return local }
+        do throws(RemoteSettingsError) {
+            let path = try await download(wanted)
+            guard let bytes = cached(wanted.digest, size: wanted.size) else {
+                throw .Other(reason: "\(path): the file was removed or changed right after its download; try again")
+            }
+            return AttachmentContent(bytes: bytes, source: .network)
+        } catch {
+            if staleFallback, let stale = stale(wanted) { return stale }
+            throw error
+        }
+    }
+
+    /// An attachment as a file in the storage directory. Uses the network if it is neither stored nor packaged.
+    func file(
+        _ wanted: WantedAttachment, staleFallback: Bool, progress: (@Sendable (AttachmentProgress) -> Void)?
+    ) async throws(RemoteSettingsError) -> AttachmentFile {
+        let path = session.storage.attachmentPath(id, wanted.digest)
+        if isCached(wanted) { return AttachmentFile(path: path, source: .cached) }
+        if let overriding, let bytes = overriding.attachment(wanted), (try? keep(bytes, as: wanted.digest)) != nil {
+            return AttachmentFile(path: path, source: .packaged(overriding.path))
+        }
+        for bundle in held().bundles {
+            guard let reader = try? bundle.reader(), reader.contains(wanted.digest) else { continue }
+            // An attachment that cannot be taken out of a bundle is downloaded.
+            if (try? extract(wanted, from: reader)) == true {
+                return AttachmentFile(path: path, source: .packaged(bundle.sourceName))
+            }
+        }
+        do throws(RemoteSettingsError) {
+            return AttachmentFile(path: try await download(wanted, progress: progress), source: .network)
+        } catch {
+            guard staleFallback, let stale = stale(wanted) else { throw error }
+            let digest = SHA256Digest(hashing: stale.bytes)
+            if case .stalePackaged = stale.source, (try? keep(stale.bytes, as: digest)) == nil { throw error }
+            return AttachmentFile(
+                path: session.storage.attachmentPath(id, digest), source: stale.source,
+                earlierRecord: stale.earlierRecord)
+        }
+    }
+}
+
+extension LocalCollection {
+    /// A stored attachment, read into memory.
+    ///
+    /// - Parameter size: its size in bytes; `nil` if any size will do.
+    private func cached(_ digest: SHA256Digest, size: Int?) -> Bytes? {
+        let path = session.storage.attachmentPath(id, digest)
+        // If it cannot be read, the next place that has it is used.
+        guard let found = try? FileStore.size(path), size == nil || found == size,
+            let bytes = try? FileStore.read(path, limit: session.limits.attachmentBytes)
+        else { return nil }
+        guard SHA256Digest(hashing: bytes) == digest else {
+            session.logger.warning("\(path): its SHA-256 is not the one in its name; the file is removed")
+            try? FileStore.remove(path, below: session.storage.path)
+            return nil
+        }
+        return bytes
+    }
+
+    /// Whether the attachment is stored, checked without reading it into memory.
+    func isCached(_ wanted: WantedAttachment) -> Bool {
+        let path = session.storage.attachmentPath(id, wanted.digest)
+        var hasher = ContentHasher()
+        do throws(FileError) {
+            guard try FileStore.size(path) == wanted.size else { return false }
+            try FileStore.readPieces(path) { hasher.update($0) }
+        } catch {
+            return false
+        }
+        guard hasher.finish() == wanted.digest else {
+            try? FileStore.remove(path, below: session.storage.path)
+            return false
+        }
+        return true
+    }
+
+    private func packaged(_ digest: SHA256Digest, size: Int?, in bundle: PackagedBundle) -> Bytes? {
+        guard let reader = try? bundle.reader(), let found = try? reader.attachmentSize(digest),
+            size == nil || found == size, let bytes = try? reader.attachment(digest, isTrusted: true)
+        else { return nil }
+        guard SHA256Digest(hashing: bytes) == digest else {
+            session.logger.warning("\(reader.name): the attachment \(digest) is damaged")
+            return nil
+        }
+        return bytes
+    }
+
+    /// The attachment of an earlier version of the same record, as a verified snapshot has it.
+    private func stale(_ wanted: WantedAttachment) -> AttachmentContent? {
+        func earlier(in records: RecordTable?) -> (record: RemoteSettingsRecord, digest: SHA256Digest)? {
+            guard let record = records?.record(id: wanted.record), let digest = try? record.attachment()?.hash,
+                digest != wanted.digest
+            else { return nil }
+            return (RemoteSettingsRecord(record), digest)
+        }
+        let loader = session.loader
+        let held = held()
+        let previous = loader.previousRecords(id, isKnownSigned: held.isKnownSigned)
+        if let earlier = earlier(in: previous), let bytes = cached(earlier.digest, size: nil) {
+            return AttachmentContent(bytes: bytes, source: .staleCached, earlierRecord: earlier.record)
+        }
+        for bundle in held.bundles {
+            let snapshot = try? bundle.snapshot(loader.verifier, now: session.now)
+            guard let earlier = earlier(in: snapshot?.records),
+                let bytes = packaged(earlier.digest, size: nil, in: bundle)
+            else { continue }
+            return AttachmentContent(
+                bytes: bytes, source: .stalePackaged(bundle.sourceName), earlierRecord: earlier.record)
+        }
+        return nil
+    }
+}

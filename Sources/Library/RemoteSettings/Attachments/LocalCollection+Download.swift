@@ -1,0 +1,160 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// Attachments are written into the storage directory under temporary names, and hashed as they arrive. They get their
+/// final names only if size and hash are the record's.
+extension LocalCollection {
+    /// How often an attachment is asked for that arrives whole but wrong.
+    private static var tries: Int { 3 }
+
+    /// Downloads an attachment. Concurrent calls for one attachment share one download.
+    ///
+    /// - Parameter client: the client of the run that the download belongs to; `nil` if the download is a run of its
+    ///   own.
+    /// - Returns: the file's path.
+    func download(
+        _ wanted: WantedAttachment, by client: ServerClient? = nil,
+        progress: (@Sendable (AttachmentProgress) -> Void)? = nil
+    ) async throws(RemoteSettingsError) -> String {
+        let path = session.storage.attachmentPath(id, wanted.digest)
+        try await session.downloads.run(path, progress: progress) { [self] progress in
+            // Another download may have ended since the caller looked.
+            if isCached(wanted) { return .success(()) }
+            do throws(RemoteSettingsError) {
+                let client = if let client { client } else { try session.startingRun() }
+                return .success(try await fetch(wanted, by: client, progress: progress))
+            } catch {
+                return .failure(error)
+            }
+        }.get()
+        return path
+    }
+
+    private func fetch(
+        _ wanted: WantedAttachment, by client: ServerClient, progress: @Sendable (AttachmentProgress) -> Void
+    ) async throws(RemoteSettingsError) {
+        let began = session.now
+        var base: AttachmentsURL?
+        do {
+            let url = try await session.attachmentsURL.value(client)
+            base = url
+            for attempt in 1... {
+                do {
+                    try await receive(wanted, from: client, at: url, progress: progress)
+                    break
+                } catch let error as WrongAttachment {
+                    guard attempt < Self.tries else { throw error }
+                    session.logger.info("attempt \(attempt) failed, trying again: \(error)")
+                }
+            }
+        } catch {
+            if let base { await session.attachmentsURL.forget(base) }
+            session.keepBackoff(client)
+            let status: UptakeEvent.Status = error is WrongAttachment ? .contentError : .downloadError
+            session.report("\(id)", status, .manual, since: began, error: error)
+            throw RemoteSettingsError(error)
+        }
+    }
+
+    private func receive(
+        _ wanted: WantedAttachment, from client: ServerClient, at base: AttachmentsURL,
+        progress: @Sendable (AttachmentProgress) -> Void
+    ) async throws {
+        let part = try AttachmentPart(wanted.digest, of: id, in: session.storage)
+        defer { part.remove() }
+        var hasher = ContentHasher()
+        var received = 0
+        try await client.attachment(wanted.location, at: base, size: wanted.size) { piece in
+            switch piece {
+            case .start(let start) where start.offset == received: break
+            case .start:
+                try part.file.restart()
+                hasher = ContentHasher()
+                received = 0
+            case .bytes(let bytes):
+                try part.file.write(bytes)
+                hasher.update(bytes.span)
+                received += bytes.count
+                progress(AttachmentProgress(received: UInt64(received), total: UInt64(clamping: wanted.size)))
+            }
+        }
+        try check(received, hasher.finish(), wanted)
+        try part.finish()
+    }
+
+    /// Takes an attachment out of a bundle.
+    ///
+    /// - Returns: whether the bundle has it.
+    func extract(_ wanted: WantedAttachment, from bundle: BundleReader) throws -> Bool {
+        let part = try AttachmentPart(wanted.digest, of: id, in: session.storage)
+        defer { part.remove() }
+        var received = 0
+        // Throws if the bytes do not have the hash.
+        let isThere = try bundle.streamAttachment(wanted.digest) { piece in
+            try part.file.write(piece)
+            received += piece.count
+        }
+        guard isThere else { return false }
+        try check(received, wanted.digest, wanted)
+        try part.finish()
+        return true
+    }
+
+    /// Stores bytes whose hash has been checked.
+    func keep(_ bytes: Bytes, as digest: SHA256Digest) throws {
+        let part = try AttachmentPart(digest, of: id, in: session.storage)
+        defer { part.remove() }
+        try part.file.write(bytes)
+        try part.finish()
+    }
+
+    private func check(_ received: Int, _ digest: SHA256Digest, _ wanted: WantedAttachment) throws(WrongAttachment) {
+        guard received == wanted.size, digest == wanted.digest else {
+            throw WrongAttachment(
+                collection: id, wanted: wanted, received: received, digest: received == wanted.size ? digest : nil)
+        }
+    }
+}
+
+/// An attachment's file while it is being written, under a name that no other task or process uses.
+private struct AttachmentPart {
+    let file: WritableFile
+    private let path: String
+    private let target: String
+    private let root: String
+
+    init(_ digest: SHA256Digest, of id: CollectionID, in storage: StorageDirectory) throws(FileError) {
+        try storage.prepare()
+        root = storage.path
+        target = storage.attachmentPath(id, digest)
+        path = FileStore.uniquePath(target) + ".part"
+        file = try WritableFile(creating: path, below: root)
+    }
+
+    /// Gives the file its final name.
+    func finish() throws(FileError) {
+        try file.finish(flushing: true)
+        try FileStore.rename(path, to: target, below: root)
+    }
+
+    /// Removes the file unless it has its final name.
+    func remove() {
+        file.abandon()
+        try? FileStore.remove(path, below: root)
+    }
+}
+
+/// An attachment that arrived whole but is not the one that the record names.
+private struct WrongAttachment: Error, CustomStringConvertible {
+    let collection: CollectionID
+    let wanted: WantedAttachment
+    let received: Int
+    let digest: SHA256Digest?
+
+    var description: String {
+        let found = digest.map { "SHA-256 \($0)" } ?? "\(received) bytes"
+        return "\(collection): attachment \(wanted.location) of record \(wanted.record): expected \(wanted.size) bytes "
+            + "of SHA-256 \(wanted.digest) as the record says, found \(found); nothing was stored, try again later"
+    }
+}

@@ -1,0 +1,277 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+
+#if canImport(Darwin)
+import Foundation
+import RemoteSettingsModel
+#endif
+
+/// Which version of a cache file was read.
+typealias CacheIdentity = FileIdentity
+
+/// The storage directory, which holds what syncs and downloads have stored:
+///
+/// - `<bucket>/<collection>.snapshot` is a ``CacheFile``;
+/// - `<bucket>/<collection>.previous` is the one before it, if some of its attachments may still be of use;
+/// - `<bucket>/<collection>.staged` is the ``CacheFile`` of a release that is being stored, or that a process stored
+///   but did not live to rename;
+/// - `<bucket>/<collection>.refused` says that a read has refused what the collection's cache file or bundle claims;
+/// - `<bucket>/<collection>.attachments/<sha256>` is an attachment; `<sha256>.keep` beside it keeps it when no record
+///   has it any more;
+/// - `<bucket>/<collection>.config` is what remote config keeps about the collection;
+/// - `.chains/<sha256 of its URL>.pem` is a certificate chain;
+/// - `.backoff.json` says which servers asked for no requests, and until when;
+/// - `.syncs.json` is a ``SyncJournal``;
+/// - `.updates.json` holds what the next start must know about failed connections to the update channel.
+///
+/// Ids contain no dot, so no two of these names can collide. The names are the same in every version of the package.
+struct StorageDirectory: Sendable {
+    let path: String
+    /// The directory at the path if it is a temporary one. It must be held, because it ends with its last holder.
+    private let temporary: TemporaryDirectory?
+
+    /// - Parameter path: a directory's path; or `:memory:` for a private, temporary one that ends with the service.
+    init(path: String) {
+        temporary = path == ":memory:" ? TemporaryDirectory("remote-settings") : nil
+        self.path = temporary?.path ?? path
+    }
+
+    var backoffPath: String { "\(path)/.backoff.json" }
+    var chainsPath: String { "\(path)/.chains" }
+    var journalPath: String { "\(path)/.syncs.json" }
+    var updatesPath: String { "\(path)/.updates.json" }
+
+    func snapshotPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).snapshot" }
+    func stagedPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).staged" }
+    func refusedPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).refused" }
+    func damagedPath(_ id: CollectionID) -> String { snapshotPath(id) + ".damaged" }
+    func previousPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).previous" }
+    func keptPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).config" }
+    func keptOverridePath(_ id: CollectionID) -> String { keptPath(id) + ".override" }
+    func attachmentsPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).attachments" }
+    func attachmentPath(_ id: CollectionID, _ digest: SHA256Digest) -> String {
+        "\(attachmentsPath(id))/\(digest.hex)"
+    }
+
+    func chainPath(x5u: String) -> String {
+        "\(chainsPath)/\(SHA256Digest(hashing: Bytes(utf8: x5u)).hex).pem"
+    }
+
+    /// Makes the directory if there is none.
+    ///
+    /// On Apple systems it is left out of device backups, because its content can be fetched again. It can be read from
+    /// the device's first unlock on.
+    func prepare() throws(FileError) {
+        // A temporary directory is there from the start. If it was removed, the process is about to end.
+        guard temporary == nil else { return }
+        let isThere = try FileStore.isDirectory(path)
+        if !isThere { try FileStore.makeDirectories(path) }
+        #if canImport(Darwin)
+        if Self.attributed.withLock({ $0.insert(path).inserted }) || !isThere { setAttributes() }
+        #endif
+    }
+
+    #if canImport(Darwin)
+    /// The paths whose attributes this process has set. An app may have made the directory itself, so each path is
+    /// set once.
+    private static let attributed = Mutex<Set<String>>([])
+
+    /// Attributes that the file system does not support are left out. Nothing depends on them.
+    private func setAttributes() {
+        var url = URL(fileURLWithPath: path, isDirectory: true)
+        var values = URLResourceValues()
+        values.isExcludedFromBackup = true
+        try? url.setResourceValues(values)
+        // Files that are made below it inherit this. An app can ask for stricter protection of all its files, but
+        // then a refresh in the background could read nothing while the device is locked.
+        try? FileManager.default.setAttributes(
+            [.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication], ofItemAtPath: path)
+    }
+    #endif
+
+    /// Reads a collection's cache file into private memory, so that nobody can change what was verified.
+    ///
+    /// - Returns: `nil` if there is none.
+    func cacheFile(_ id: CollectionID, at path: String, limits: Limits) throws -> CacheFile? {
+        guard let content = try FileStore.read(path, limit: Self.mostCacheBytes(limits)) else {
+            return nil
+        }
+        return try CacheFile(parsing: content, of: id, path: path, limits: limits)
+    }
+
+    /// Most first lines of cache files are shorter: nearly all of a line is a chain of certificates.
+    private static let usualHeadBytes = 32 << 10
+
+    /// What a collection's cache file says of itself, without its payload. Does I/O, and verifies nothing.
+    ///
+    /// - Returns: `nil` if there is none.
+    /// - Throws: if ``cacheFile(_:at:limits:)`` would not take it, either.
+    func claim(of id: CollectionID, limits: Limits) throws -> CacheFile? {
+        let path = snapshotPath(id)
+        for most in [Self.usualHeadBytes, limits.cacheHeadBytes] {
+            guard let (beginning, size) = try FileStore.readBeginning(path, most: most) else { return nil }
+            let limit = Self.mostCacheBytes(limits)
+            guard size <= limit else {
+                throw CacheFileError(path: path, problem: "expected at most \(limit) bytes, found \(size)")
+            }
+            let hasLine = beginning.withSpan { span in span.indices.contains { span[$0] == UInt8(ascii: "\n") } }
+            guard hasLine || beginning.count == size || most >= limits.cacheHeadBytes else { continue }
+            return try CacheFile.claim(parsing: beginning, fileSize: size, of: id, path: path, limits: limits).claim
+        }
+        return nil
+    }
+
+    private static func mostCacheBytes(_ limits: Limits) -> Int { limits.changesetBytes + limits.metadataBytes * 2 }
+
+    /// Notes that a read has refused what a collection's cache file or bundle claims. The next sync then verifies it.
+    func noteRefusal(of id: CollectionID) {
+        // Without the note, a sync may take the same claim for true once more.
+        guard !hasRefusal(of: id), (try? prepare()) != nil else { return }
+        try? FileStore.replace(refusedPath(id), below: path, with: Bytes(), isContended: true, flushing: false)
+    }
+
+    func hasRefusal(of id: CollectionID) -> Bool { (try? FileStore.exists(refusedPath(id))) ?? true }
+
+    /// Removes the note that ``noteRefusal(of:)`` has made, if there is one.
+    func forgetRefusal(of id: CollectionID) {
+        guard hasRefusal(of: id) else { return }
+        try? FileStore.remove(refusedPath(id), below: path)
+    }
+
+    /// The seconds after which temporary files are removed. Interrupted downloads and killed writers leave them.
+    private static let leftoverSeconds: Int64 = 86_400
+
+    /// Whether another process may be writing a temporary file.
+    func mayBeWritten(_ path: String, now: Timestamp) throws(FileError) -> Bool {
+        guard let changed = try FileStore.identity(path)?.seconds else { return false }
+        return changed > Int64(clamping: now.seconds).saturatingAdding(-Self.leftoverSeconds)
+    }
+
+    /// Removes temporary files of killed writers that no later writer would reuse.
+    ///
+    /// They lie beside the files that several processes replace without the lock, each under a unique name.
+    func removeLeftovers(now: Timestamp) throws(FileError) {
+        for name in try FileStore.list(path) ?? [] where name.hasPrefix(".") && name.hasSuffix(".tmp") {
+            let leftover = "\(path)/\(name)"
+            guard case .file? = try FileStore.kind(leftover), try !mayBeWritten(leftover, now: now) else { continue }
+            try FileStore.remove(leftover, below: path)
+        }
+    }
+
+    /// Removes everything that was stored of a collection.
+    func remove(_ id: CollectionID) throws(FileError) {
+        for file in [
+            snapshotPath(id), stagedPath(id), previousPath(id), damagedPath(id), refusedPath(id), keptPath(id),
+            keptOverridePath(id),
+        ] {
+            try FileStore.remove(file, below: path)
+        }
+        try FileStore.removeTree(attachmentsPath(id), below: path)
+    }
+
+    /// The end of the name of a file that keeps the attachment of the same name.
+    static let keepMark = ".keep"
+
+    /// Keeps an attachment when no record has it any more. It need not be stored yet.
+    func keep(_ digest: SHA256Digest, of id: CollectionID) throws(FileError) {
+        try prepare()
+        let mark = attachmentPath(id, digest) + Self.keepMark
+        guard try FileStore.size(mark) == nil else { return }
+        try FileStore.replace(mark, below: path, with: Bytes(), isContended: true)
+    }
+
+    /// Removes an attachment and its keep mark.
+    func remove(_ digest: SHA256Digest, of id: CollectionID) throws(FileError) {
+        let path = attachmentPath(id, digest)
+        try FileStore.remove(path + Self.keepMark, below: self.path)
+        try FileStore.remove(path, below: self.path)
+    }
+
+    /// The collections that have something stored, sorted. Nothing is read through a link.
+    func collections() throws(FileError) -> [CollectionID] { try collections(with: Self.endings) }
+
+    /// The collections whose state of a release waits for its final name, sorted.
+    func stagedCollections() throws(FileError) -> [CollectionID] { try collections(with: ["staged"]) }
+
+    private func collections(with endings: Set<String>) throws(FileError) -> [CollectionID] {
+        var found: Set<CollectionID> = []
+        for bucket in try FileStore.list(path) ?? [] where try FileStore.isDirectory("\(path)/\(bucket)") {
+            for name in try FileStore.list("\(path)/\(bucket)") ?? [] {
+                let parts = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+                guard parts.count == 2, endings.contains(String(parts[1])),
+                    let id = try? CollectionID(bucket: bucket, name: String(parts[0]))
+                else { continue }
+                found.insert(id)
+            }
+        }
+        return found.sorted()
+    }
+
+    /// The endings of the names of a collection's files and directories.
+    private static let endings: Set<String> = [
+        "snapshot", "snapshot.damaged", "staged", "previous", "attachments", "config",
+    ]
+
+    /// The version of the cache file that is there; `nil` if there is none.
+    func identity(_ id: CollectionID) throws(FileError) -> CacheIdentity? {
+        try FileStore.identity(snapshotPath(id))
+    }
+
+    /// Renames a cache file that cannot be used, so that it can be looked at later.
+    ///
+    /// It does nothing if another version has replaced the file, or if somebody is writing one at this moment.
+    ///
+    /// - Returns: the version that is there now.
+    func setAside(_ id: CollectionID, _ identity: CacheIdentity) -> CacheIdentity? {
+        let path = snapshotPath(id)
+        if let lock = try? DirectoryLock(self.path) {
+            defer { withExtendedLifetime(lock) {} }
+            if (try? FileStore.identity(path)) == identity {
+                try? FileStore.rename(path, to: damagedPath(id), below: self.path)
+            }
+        }
+        return try? FileStore.identity(path)
+    }
+
+    /// The high-water mark of a file that was set aside, if it can still be read.
+    func markOfDamaged(_ id: CollectionID, limits: Limits) -> HighWaterMark? {
+        do {
+            return try cacheFile(id, at: damagedPath(id), limits: limits)?.mark
+        } catch {
+            return (error as? CacheFileError)?.mark
+        }
+    }
+}
+
+/// The certificate chains in the storage directory, by their URL. They are verified at every use.
+struct ChainDirectory: ChainStore.Keeper {
+    let storage: StorageDirectory
+    let limits: Limits
+
+    func chain(x5u: String) -> Bytes? {
+        try? FileStore.read(storage.chainPath(x5u: x5u), limit: limits.chainBytes)
+    }
+
+    func keep(_ pem: Bytes, x5u: String) {
+        // A chain that cannot be stored is fetched again next time.
+        try? storage.prepare()
+        let path = storage.chainPath(x5u: x5u)
+        try? FileStore.replace(path, below: storage.path, with: pem, isContended: true)
+        try? removeOldest(except: path)
+    }
+
+    /// Removes the oldest files beyond ``Limits/keptChains``, including those that killed processes have left.
+    private func removeOldest(except new: String) throws(FileError) {
+        let directory = storage.chainsPath
+        guard try FileStore.isDirectory(directory), let names = try FileStore.list(directory),
+            names.count > limits.keptChains
+        else { return }
+        let others = names.map { "\(directory)/\($0)" }.filter { $0 != new }
+            .map { (path: $0, changed: (try? FileStore.identity($0))?.seconds ?? .min) }
+            .sorted { $0.changed > $1.changed }
+        for other in others.dropFirst(max(0, limits.keptChains - 1)) {
+            try FileStore.remove(other.path, below: storage.path)
+        }
+    }
+}

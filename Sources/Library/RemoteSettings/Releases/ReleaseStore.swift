@@ -1,0 +1,145 @@
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotTrust
+
+/// Stores a release so that every reader, in this process and in others, sees either the previous one or this one,
+/// whole. This holds whenever the process is killed.
+///
+/// The steps have the same names as in the model `Tests/Models/release.pml`:
+///
+/// 1. *stage*: each new state is written beside the present one, as `<collection>.staged`.
+/// 2. *commit*: the catalogue's file is replaced by a rename. From now on the release is visible: readers find in the
+///    catalogue which bytes belong to it, and look for them under both names.
+/// 3. *settle*: each staged file gets the name of the state that it replaces.
+///
+/// If a process is killed after the commit, it leaves staged files, which the next writer settles. If it is killed
+/// before, it leaves staged files that no catalogue lists, which the next writer removes. Everything happens under the
+/// storage lock.
+struct ReleaseStore {
+    /// A state that the release lists. It was found here or fetched.
+    struct ListedState {
+        let id: CollectionID
+        /// What is held once the release is shown.
+        let held: HeldState
+        /// The state if it has to be stored; `nil` if it was found here.
+        let fetched: Snapshot?
+        /// What was held before.
+        let before: HeldState
+    }
+
+    let session: Session
+    let origin: OriginName
+    /// The reason that telemetry reports for the sync.
+    let trigger: UptakeEvent.Trigger
+    private var storage: StorageDirectory { session.storage }
+
+    /// - Parameter show: called under the lock with what is visible from then on, the version of the catalogue's file,
+    ///   and the versions of the states' files.
+    /// - Returns: what is visible now: the release, or a later one that another process has stored.
+    /// - Throws: `FileError`. The previous release is then still visible.
+    func commit(
+        _ view: ReleaseView, _ states: [ListedState],
+        show: (ReleaseView, CacheIdentity?, _ stored: [CollectionID: CacheIdentity]) -> Void
+    ) throws -> ReleaseView {
+        let present = session.findRelease(of: origin)
+        if let stored = present.view, stored.snapshot.payload != view.snapshot.payload {
+            do throws(CatalogueError) {
+                try view.checkSuccession(of: stored)
+            } catch {
+                session.logger.info("another process has stored a later release: \(error)")
+                show(stored, present.identity, [:])
+                return stored
+            }
+        }
+        var waiting = settleLeftovers(of: present.view, before: view)
+        var stored: [CollectionID: CacheIdentity] = [:]
+        let server = "\(try session.server.get())"
+        for state in states {
+            // This version must not replace what a later version of the library has stored. The state is used in this
+            // process only.
+            guard !state.before.isOfLaterFormat, let snapshot = snapshotToStage(state, in: view) else {
+                stored[state.id] = state.held.storedIdentity
+                continue
+            }
+            let file = CacheFile(snapshot, server: server)
+            try FileStore.replace(storage.stagedPath(state.id), below: storage.path, with: file.bytes)
+            stored[state.id] = try? FileStore.identity(storage.stagedPath(state.id))
+            waiting[state.id] = .some(state)
+        }
+        var identity = present.identity
+        if present.view?.source != .cached || present.view?.snapshot.payload != view.snapshot.payload {
+            let file = CacheFile(view.snapshot, server: server)
+            try FileStore.replace(storage.snapshotPath(Catalogue.collection), below: storage.path, with: file.bytes)
+            identity = try? storage.identity(Catalogue.collection)
+        }
+        for (id, state) in waiting.sorted(by: { $0.key < $1.key }) { settle(id, state) }
+        show(view, identity, stored)
+        return view
+    }
+
+    /// The snapshot to be staged; `nil` if the state is in the storage directory or packaged.
+    ///
+    /// A state that was found in the storage directory before the lock was taken is checked again. Another process may
+    /// have removed it because its release did not list it.
+    private func snapshotToStage(_ state: ListedState, in view: ReleaseView) -> Snapshot? {
+        if let fetched = state.fetched { return fetched }
+        guard state.held.source == .cached, let snapshot = state.held.snapshot else { return nil }
+        for path in [storage.snapshotPath(state.id), storage.stagedPath(state.id)] {
+            if let known = state.held.storedIdentity, (try? FileStore.identity(path)) == known { return nil }
+            let file = try? storage.cacheFile(state.id, at: path, limits: session.limits)
+            if let file, ((try? view.snapshot(of: file)) ?? nil) != nil { return nil }
+        }
+        return snapshot
+    }
+
+    /// Gives a staged file the name of the state that it replaces.
+    ///
+    /// - Parameter state: the state; `nil` if another process staged it. Attachments of what was held before it may
+    ///   stand in for its own.
+    private func settle(_ id: CollectionID, _ state: ListedState?) {
+        do throws(FileError) {
+            let (old, new) = (state.flatMap { $0.before.isCached ? $0.before.snapshot : nil }, state?.held.snapshot)
+            let stale = Result { () throws(FileError) in
+                guard let old, let new else { return Set<SHA256Digest>() }
+                return try storage.staleAttachments(id, from: old.records, to: new.records)
+            }
+            // If one of these two fails, only the fallback to earlier attachments is lost.
+            try? FileStore.remove(storage.previousPath(id), below: storage.path)
+            if (try? stale.get())?.isEmpty == false {
+                try? FileStore.link(storage.snapshotPath(id), as: storage.previousPath(id))
+            }
+            try FileStore.rename(storage.stagedPath(id), to: storage.snapshotPath(id), below: storage.path)
+            guard let new else { return }
+            // If it is not known which attachments may stand in for new ones, all stay until the next release.
+            try storage.removeOrphanedAttachments(id, keeping: new.records, stale.get(), now: session.now)
+        } catch {
+            // Readers find the state under either name. The next writer tries again.
+            session.logger.warning("\(id): \(error)")
+            session.report("\(id)", .cleanupError, trigger, since: session.now, error: error)
+        }
+    }
+
+    /// Settles what a killed process has committed, and removes the rest. Call it under the storage lock.
+    func settleLeftovers() { _ = settleLeftovers(of: session.findRelease(of: origin).view, before: nil) }
+
+    /// Settles what a killed process has committed, and removes the rest unless the next release lists it.
+    ///
+    /// - Returns: the collections whose staged state the next release lists.
+    private func settleLeftovers(
+        of view: ReleaseView?, before next: ReleaseView?
+    ) -> [CollectionID: ListedState?] {
+        var waiting: [CollectionID: ListedState?] = [:]
+        for id in (try? storage.stagedCollections()) ?? [] {
+            let path = storage.stagedPath(id)
+            let file = try? storage.cacheFile(id, at: path, limits: session.limits)
+            if let file, let view, ((try? view.snapshot(of: file)) ?? nil) != nil {
+                settle(id, nil)
+            } else if let file, let next, ((try? next.snapshot(of: file)) ?? nil) != nil {
+                waiting[id] = .some(nil)
+            } else {
+                try? FileStore.remove(path, below: storage.path)
+            }
+        }
+        return waiting
+    }
+}

@@ -1,0 +1,153 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+import TargetFilter
+
+/// One collection under the configuration in force, for other modules of this package.
+///
+/// It gives them verified snapshots, and a place in the storage directory to keep one beside the cache.
+package struct CollectionAccess: Sendable {
+    /// A verified snapshot, and where it came from.
+    package struct Found: Sendable {
+        package var snapshot: Snapshot
+        /// ``SnapshotStatus/Source/cached`` if a sync has stored it, or if it was kept.
+        package var source: SnapshotStatus.Source
+        /// Whether it is the state that the release lists. Its timestamp does not count then.
+        package var isOfRelease = false
+    }
+
+    /// How a sync ended.
+    package struct Uptake: Sendable {
+        package let status: UptakeEvent.Status
+        /// The status of the server's answer, if that is why the sync failed.
+        package let httpStatus: Int?
+    }
+
+    private let collection: LocalCollection
+
+    init(_ collection: LocalCollection) { self.collection = collection }
+
+    private var session: Session { collection.session }
+
+    package var id: CollectionID { collection.id }
+    package var environment: HTTPEnvironment { session.config.environment }
+    package var limits: Limits { session.limits }
+    package var filterContext: FilterContext { session.filterContext }
+    /// The server's URL without the version of its protocol.
+    package var server: String { (try? session.server.get()).map { ServerIdentity($0).description } ?? "" }
+    /// A file of the collection in the storage directory. A reset of the collection removes it as well.
+    ///
+    /// While a file replaces the collection, what is kept lies in a separate place, because nothing verifies it.
+    package var keptPath: String {
+        collection.overriding == nil ? session.storage.keptPath(id) : session.storage.keptOverridePath(id)
+    }
+    /// The file that replaces the collection during development; `nil` if there is none.
+    package var overridingPath: String? { collection.overriding?.path }
+
+    /// The snapshot in use: the newest one, cached or packaged. Does I/O as a read of records does.
+    package func held() -> Found? { Self.found(collection.held()) }
+
+    /// The newest of the kept and the packaged snapshots, verified like a cache file.
+    ///
+    /// Does I/O for packaged directories. The cache is not looked at.
+    ///
+    /// - Parameters:
+    ///   - content: the result of ``content(of:)``; `nil` if nothing was kept.
+    ///   - usesPackaged: whether a packaged snapshot may be the newest.
+    ///   - unused: why snapshots are not used.
+    package func newest(
+        kept content: Bytes?, usesPackaged: Bool = true, unused: inout [SnapshotStatus.Unused]
+    ) -> Found? {
+        let held =
+            collection.overriding == nil
+            ? session.loader.load(id, kept: content, usesPackaged: usesPackaged) : collection.held()
+        unused += held.unused
+        return Self.found(held)
+    }
+
+    private static func found(_ held: HeldState) -> Found? {
+        held.snapshot.map { Found(snapshot: $0, source: held.source, isOfRelease: held.isOfRelease) }
+    }
+
+    /// A snapshot and what vouches for it, as bytes to be kept.
+    package func content(of snapshot: Snapshot) -> Bytes {
+        let server = (try? session.server.get()).map { "\($0)" } ?? ""
+        return CacheFile(snapshot, server: server).bytes
+    }
+
+    /// The outcome of the collection's last sync in this process.
+    ///
+    /// If the list of collections could not be fetched, it is the outcome of that request.
+    package var lastUptake: Uptake? {
+        let monitor = session.lastUptake(of: "settings-changes-monitoring")
+        let hasMonitor = monitor.map { $0.status == .success || $0.status == .upToDate } ?? true
+        return hasMonitor ? session.lastUptake(of: "\(id)") : monitor
+    }
+
+    package func warn(_ text: String) { session.logger.warning("\(text)") }
+
+    /// Cancels a sync of the collection that nobody waits for any more, so that the next one does not wait for it.
+    package func cancelAbandonedSync() {
+        if session.releaseOrigin == nil {
+            session.syncs.cancelIfAbandoned(id)
+        } else {
+            session.serviceSyncs.cancelIfAbandoned(true)
+        }
+    }
+
+    /// Yields whenever another state of the collection comes into use, whatever filters the app has. Ends with the
+    /// service.
+    package func stores() -> AsyncStream<Void> { session.changes.stores(of: id) }
+
+    /// Makes the storage directory, and runs `body` while no other process or session writes to it.
+    package func withStorageLock<Value>(_ body: () throws -> Value) async throws -> Value {
+        try await session.withStorageLock {
+            try FileStore.makeDirectories(FileStore.parent(of: keptPath), below: session.storage.path)
+            return try body()
+        }
+    }
+
+    /// Like the asynchronous one, but blocks the thread when another process is writing.
+    ///
+    /// - Parameter tries: how often the lock is asked for, with pauses of 2 ms; `nil` for
+    ///   ``Limits/storageLockSeconds``.
+    package func withStorageLockBlocking<Value>(tries: Int? = nil, _ body: () throws -> Value) throws -> Value {
+        let storage = session.storage
+        try storage.prepare()
+        for _ in 0..<max(1, tries ?? limits.storageLockSeconds * 500) {
+            if let lock = try DirectoryLock(storage.path) {
+                defer { withExtendedLifetime(lock) {} }
+                try FileStore.makeDirectories(FileStore.parent(of: keptPath), below: session.storage.path)
+                return try body()
+            }
+            FileStore.pause(microseconds: 2000)
+        }
+        throw RemoteSettingsError.storageIsBusy(storage.path, seconds: limits.storageLockSeconds)
+    }
+}
+
+extension RemoteSettingsClient {
+    /// Keeps the service's update channel open until the returned object is released.
+    ///
+    /// - Parameter onProblem: called once for each reason why listeners do not hear of what is published.
+    package func listenForUpdates(
+        onProblem: @escaping @Sendable (UpdateProblem) -> Void
+    ) -> UpdateListening { service.updates.listen(onProblem: onProblem) }
+
+    /// Calls `body` whenever a sync of the collection has succeeded, until the returned object is released.
+    ///
+    /// It does not matter who asked for the sync. The call for the sync returns only after `body`.
+    ///
+    /// - Parameter body: receives the time at which the sync began.
+    package func onSync(_ body: @escaping @Sendable (_ began: Timestamp) async -> Void) -> UpdateListening {
+        service.changes.onSync { [weak self] id, began in
+            guard let self, (try? self.collection())?.id == id else { return }
+            await body(began)
+        }
+    }
+
+    /// - Throws: ``RemoteSettingsError`` if no collection can have the name.
+    package var access: CollectionAccess {
+        get throws(RemoteSettingsError) { CollectionAccess(try collection()) }
+    }
+}

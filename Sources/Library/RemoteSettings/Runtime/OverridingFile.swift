@@ -1,0 +1,119 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// The file that replaces a collection in this process. It is read again after a change.
+final class OverridingFile: Sendable {
+    private struct State {
+        let identity: FileIdentity?
+        let held: HeldState
+        let bundle: BundleReader?
+    }
+
+    let path: String
+    private let id: CollectionID
+    private let session: Session
+    private let state = Mutex<State?>(nil)
+
+    /// `nil` if the configuration does not override the collection. Does I/O if an override is a directory.
+    init?(_ id: CollectionID, _ session: Session) {
+        var paths = session.config.overrides.lazy.flatMap { override -> [String] in
+            switch override.form {
+            case .file(let collection): (try? session.collectionID(collection)) == id ? [override.path] : []
+            case .directory:
+                ["json", "zip"].map { "\(override.path)/\(id).\($0)" }.filter { (try? FileStore.size($0)) != nil }
+            }
+        }.makeIterator()
+        guard let path = paths.next() else { return nil }
+        self.path = path
+        self.id = id
+        self.session = session
+    }
+
+    private var isBundle: Bool { path.hasSuffix(".zip") }
+
+    /// The content of the file. Does I/O.
+    ///
+    /// If the file cannot be read, for example while an editor is writing it, the earlier content stays.
+    ///
+    /// - Returns: the state, and the one that it has just replaced.
+    func held() -> (held: HeldState, before: HeldState?) {
+        let identity = (try? FileStore.identity(path)) ?? nil
+        let known = state.withLock { $0 }
+        if let known, known.identity == identity { return (known.held, nil) }
+        let read = read(identity, after: known)
+        return state.withLock { state in
+            if let first = state, first.identity == identity { return (first.held, nil) }
+            defer { state = read }
+            return (read.held, state?.held)
+        }
+    }
+
+    private func read(_ identity: FileIdentity?, after known: State?) -> State {
+        do {
+            let bundle = isBundle ? try BundleReader(copying: path, limits: session.limits) : nil
+            let unverified =
+                if let bundle {
+                    UnverifiedSnapshot(
+                        collection: id, payload: try bundle.payload(), metadata: try bundle.metadata())
+                } else {
+                    try snapshot(ofJSON: identity, after: known?.held.snapshot?.timestamp)
+                }
+            var held = HeldState()
+            held.serve(
+                Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned), from: .override(path),
+                isVerifiedHere: false)
+            session.logger.warning(
+                "\(id): OVERRIDDEN: \(Counted.text(unverified.records.count, "record")) of \(path) for which nobody vouches"
+            )
+            return State(identity: identity, held: held, bundle: bundle)
+        } catch {
+            session.logger.error("\(id): OVERRIDDEN, but the file cannot be used: \(error)")
+            var held = known?.held ?? HeldState()
+            held.unused = [.init(source: .override(path), timestamp: nil, reason: .damaged("\(error)"))]
+            return State(identity: identity, held: held, bundle: known?.bundle)
+        }
+    }
+
+    /// The timestamp is the time of the last change, and later than the known one even after two edits at the same time,
+    /// so that an edited file counts as a newer state.
+    private func snapshot(ofJSON identity: FileIdentity?, after known: Timestamp?) throws -> UnverifiedSnapshot {
+        guard let identity, let text = try FileStore.read(path, limit: session.limits.changesetBytes) else {
+            throw RemoteSettingsError.Other(reason: "\(path): expected a file with records, found none")
+        }
+        let changed = UInt64(clamping: identity.seconds).saturatingMultiplying(by: 1000)
+            .saturatingAdding(UInt64(clamping: identity.nanoseconds / 1_000_000))
+        let milliseconds = max(changed, known?.milliseconds.saturatingAdding(1) ?? 0)
+        do {
+            let head = Array(#"{"metadata":{},"timestamp":\#(milliseconds),"changes":"#.utf8)
+            let changeset = Bytes(head + (try records(in: text)).array + [UInt8(ascii: "}")])
+            return try Changeset(parsing: changeset, limits: session.limits).snapshot(of: id, onto: nil)
+        } catch {
+            throw RemoteSettingsError.Other(
+                reason: "\(path): expected a list of records as JSON, or an object whose member data is one: \(error)")
+        }
+    }
+
+    private func records(in text: Bytes) throws(JSONError) -> Bytes {
+        var reader = JSONReader(text, limits: session.limits)
+        var (lists, isObject) = ([String: Bytes](), true)
+        do throws(JSONError) { try reader.beginObject() } catch { isObject = false }
+        // A text that is neither form is reported when it is read as a list of records.
+        guard isObject else { return text }
+        while let key = try reader.nextKey() { lists[key] = try reader.skipValue() }
+        try reader.finish()
+        return lists["data"] ?? lists["changes"] ?? text
+    }
+
+    /// A record's attachment from beside the file, checked against its hash; `nil` if there is none. Does I/O.
+    func attachment(_ wanted: WantedAttachment) -> Bytes? {
+        let found: Bytes?
+        if isBundle {
+            found = (try? state.withLock { $0 }?.bundle?.attachment(wanted.digest, isTrusted: true)) ?? nil
+        } else {
+            let file = "\(path.hasSuffix(".json") ? String(path.dropLast(5)) : path + ".files")/\(wanted.record)"
+            found = (try? FileStore.read(file, limit: session.limits.attachmentBytes)) ?? nil
+        }
+        guard let found, found.count == wanted.size, SHA256Digest(hashing: found) == wanted.digest else { return nil }
+        return found
+    }
+}

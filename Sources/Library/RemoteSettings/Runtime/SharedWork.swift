@@ -1,0 +1,191 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+
+/// A client for which callers wait, until it is shut down.
+package protocol WorkOwner: AnyObject, Sendable {
+    /// Set before `SharedWork.leave` is called.
+    var isShutDown: Bool { get }
+}
+
+/// Syncs or downloads, each shared by all callers who ask for it while it is under way.
+///
+/// The work runs on this package's own threads, because the callers that wait for it may block the threads of Swift's
+/// pool.
+///
+/// A caller that is cancelled stops waiting at once. `init` decides whether the work goes on when nobody waits for it
+/// any more.
+package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progress: Sendable>: Sendable {
+    package typealias Outcome = Result<Value, RemoteSettingsError>
+    package typealias Report = @Sendable (Progress) -> Void
+
+    private enum Event {
+        case progress(Progress)
+        case end(Outcome)
+        /// The caller's owner has been shut down.
+        case left
+    }
+
+    private struct Caller {
+        let owner: ObjectIdentifier?
+        let events: AsyncStream<Event>.Continuation
+    }
+
+    private struct Work {
+        let number: Int
+        let expected: Timestamp?
+        let task: Task<Void, Never>
+        var callers: [Int: Caller] = [:]
+    }
+
+    private struct State {
+        var works: [Key: Work] = [:]
+        var count = 0
+        var isClosed = false
+
+        /// - Returns: the task to cancel if nobody waits for its work any more; `nil` if somebody does.
+        mutating func removeIfAbandoned(_ key: Key) -> Task<Void, Never>? {
+            guard works[key]?.callers.isEmpty == true else { return nil }
+            return works.removeValue(forKey: key)?.task
+        }
+    }
+
+    private let endsWithLastCaller: Bool
+    private let state = Mutex(State())
+
+    /// - Parameter endsWithLastCaller: whether work is cancelled when nobody waits for it any more.
+    package init(endsWithLastCaller: Bool) {
+        self.endsWithLastCaller = endsWithLastCaller
+    }
+
+    /// Starts `body`, or waits for the same work if it is already under way.
+    ///
+    /// - Parameters:
+    ///   - expected: the timestamp that a push message announced. Work that was started for a lower one, or for none,
+    ///     is not enough: `body` runs after it has ended.
+    ///   - owner: the client for which the caller waits. The call fails if that client is shut down, before or
+    ///     meanwhile.
+    ///   - progress: called in the caller's task. If it is slower than the work, it only gets the latest value.
+    package func run(
+        _ key: Key, expected: Timestamp? = nil, owner: (any WorkOwner)? = nil, progress: Report? = nil,
+        _ body: @escaping @Sendable (@escaping Report) async -> Outcome
+    ) async -> Outcome {
+        while true {
+            guard let (events, isEnough) = join(key, expected: expected, owner: owner, body) else {
+                return .failure(.closed)
+            }
+            var outcome: Outcome?
+            for await event in events {
+                switch event {
+                case .progress(let value): progress?(value)
+                case .end(let result): outcome = result
+                // This holds even if the work was not enough. Otherwise `body` would run for an owner that has ended.
+                case .left: return .failure(.closed)
+                }
+            }
+            guard let outcome else { return .failure(RemoteSettingsError(CancellationError())) }
+            if isEnough { return outcome }
+        }
+    }
+
+    /// - Returns: the events from now on, and whether the work is for at least the `expected` timestamp; `nil` after
+    ///   ``close()``, or if the owner has been shut down.
+    private func join(
+        _ key: Key, expected: Timestamp?, owner: (any WorkOwner)?,
+        _ body: @escaping @Sendable (@escaping Report) async -> Outcome
+    ) -> (events: AsyncStream<Event>, isEnough: Bool)? {
+        // The end is the newest event, so it is never the one that is dropped.
+        let (events, continuation) = AsyncStream<Event>.makeStream(bufferingPolicy: .bufferingNewest(2))
+        let joined = state.withLock { state -> (caller: Int, isEnough: Bool)? in
+            // This is checked under the lock that `leave` takes, so that one which comes later finds the caller.
+            guard owner?.isShutDown != true else { return nil }
+            state.count += 1
+            let caller = state.count
+            if state.works[key] == nil {
+                guard !state.isClosed else { return nil }
+                let task = WorkThreads.start {
+                    let outcome = await body { self.send(.progress($0), of: key, caller) }
+                    self.end(key, caller, outcome)
+                }
+                state.works[key] = Work(number: caller, expected: expected, task: task)
+            }
+            state.works[key]?.callers[caller] = Caller(owner: owner.map { ObjectIdentifier($0) }, events: continuation)
+            guard let expected else { return (caller, true) }
+            return (caller, state.works[key]?.expected.map { $0 >= expected } ?? false)
+        }
+        guard let joined else { return nil }
+        continuation.onTermination = { [weak self] _ in self?.leave(key, joined.caller) }
+        return (events, joined.isEnough)
+    }
+
+    private func send(_ event: Event, of key: Key, _ number: Int) {
+        let callers = state.withLock { state in
+            state.works[key].map { $0.number == number ? Array($0.callers.values) : [] } ?? []
+        }
+        for caller in callers { caller.events.yield(event) }
+    }
+
+    private func end(_ key: Key, _ number: Int, _ outcome: Outcome) {
+        let callers = state.withLock { state -> [Caller] in
+            guard let work = state.works[key], work.number == number else { return [] }
+            state.works[key] = nil
+            return Array(work.callers.values)
+        }
+        finish(callers, with: .end(outcome))
+    }
+
+    private func leave(_ key: Key, _ caller: Int) {
+        let task = state.withLock { state -> Task<Void, Never>? in
+            guard state.works[key]?.callers.removeValue(forKey: caller) != nil else { return nil }
+            return endsWithLastCaller ? state.removeIfAbandoned(key) : nil
+        }
+        task?.cancel()
+    }
+
+    /// Whether there is work under this key that a caller would wait for.
+    func isUnderWay(_ key: Key) -> Bool { state.withLock { $0.works[key] != nil } }
+
+    /// Cancels work that nobody waits for any more. The next caller starts anew, even if the cancelled work never ends.
+    func cancelIfAbandoned(_ key: Key) { state.withLock { $0.removeIfAbandoned(key) }?.cancel() }
+
+    /// Ends the waiting of all of an owner's callers, as ``close()`` does. Others keep waiting.
+    func leave(_ owner: any WorkOwner) {
+        let owner = ObjectIdentifier(owner)
+        let (left, tasks) = state.withLock { state -> ([Caller], [Task<Void, Never>]) in
+            var left: [Caller] = []
+            var tasks: [Task<Void, Never>] = []
+            for (key, work) in state.works {
+                let leaving = work.callers.filter { $0.value.owner == owner }
+                guard !leaving.isEmpty else { continue }
+                left += leaving.values
+                for caller in leaving.keys { state.works[key]?.callers[caller] = nil }
+                if let task = state.removeIfAbandoned(key) { tasks.append(task) }
+            }
+            return (left, tasks)
+        }
+        for task in tasks { task.cancel() }
+        finish(left, with: .left)
+    }
+
+    private func finish(_ callers: [Caller], with event: Event) {
+        for caller in callers {
+            caller.events.yield(event)
+            caller.events.finish()
+        }
+    }
+
+    /// Cancels what is under way, and refuses new work.
+    package func close() {
+        let tasks = state.withLock { state in
+            state.isClosed = true
+            return state.works.values.map(\.task)
+        }
+        for task in tasks { task.cancel() }
+    }
+}
+
+extension RemoteSettingsError {
+    static let closed = RemoteSettingsError.Other(
+        reason:
+            "the client or service was shut down, or given another configuration, before this call ended; the records "
+            + "that are stored stay available")
+}

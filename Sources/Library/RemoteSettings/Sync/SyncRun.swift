@@ -1,0 +1,316 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotTrust
+
+extension LocalCollection {
+    /// Brings the collection to the server's state. Uses the network. Concurrent calls share one sync.
+    ///
+    /// - Parameters:
+    ///   - expected: the timestamp that a push message announced.
+    ///   - owner: the client that asks.
+    func sync(
+        expected: Timestamp? = nil, trigger: UptakeEvent.Trigger, owner: any WorkOwner
+    ) async -> Result<SyncOutcome, RemoteSettingsError> {
+        if let outcome = overriddenOutcome { return outcome }
+        if session.config.origin != nil, !session.config.isPreview {
+            return await session.syncRelease(with: self, expected: expected, trigger: trigger, owner: owner)
+        }
+        return await session.syncs.run(id, expected: expected, owner: owner) { [self] _ in
+            do throws(SyncRunFailure) {
+                return try await SyncRun(session, expected: expected, trigger: trigger).sync(self)
+            } catch {
+                return .failure(error.error)
+            }
+        }
+    }
+
+    /// The outcome of each sync while a file replaces the collection; `nil` if none does.
+    ///
+    /// Nothing is requested, and nothing is stored.
+    fileprivate var overriddenOutcome: Result<SyncOutcome, RemoteSettingsError>? {
+        guard let overriding else { return nil }
+        let held = held()
+        session.logger.warning("\(id): OVERRIDDEN, so that it is not synced: \(overriding.path) has its place")
+        if let timestamp = held.timestamp { return .success(.upToDate(timestamp)) }
+        let problems = held.unused.map { "\($0)" }.joined(separator: "; ")
+        return .failure(
+            .Other(reason: "\(id): \(problems); mend the file, or take it out of RemoteSettingsConfig.overrides"))
+    }
+
+    /// Syncs for a read that has found nothing. A failure that was just seen is returned at once and not repeated.
+    func syncIfEmpty(owner: any WorkOwner) async -> Result<SyncOutcome, RemoteSettingsError> {
+        if !session.syncs.isUnderWay(id), let failure = session.failures.standing(id) {
+            session.logger.debug(
+                "\(id): not synced, as a sync has just failed; a read tries again from \(failure.nextTry.rfc3339) on")
+            return .failure(failure.error)
+        }
+        return await sync(trigger: .empty, owner: owner)
+    }
+}
+
+extension Session {
+    /// How many collections are synced at once: as many as there are connections to a host.
+    static var width: Int { 8 }
+
+    /// Brings collections to the server's state, each on its own, after one request for the monitor. Uses the network.
+    ///
+    /// Concurrent calls share one sync.
+    ///
+    /// - Returns: a failure only if the monitor could not be fetched.
+    func sync(
+        _ collections: [LocalCollection], expected: Timestamp?, trigger: UptakeEvent.Trigger
+    ) async -> Result<[CollectionSyncResult], RemoteSettingsError> {
+        await serviceSyncs.run(true, expected: expected) { [self] _ in
+            await syncTogether(collections, expected: expected, trigger: trigger)
+        }
+    }
+
+    /// Syncs one collection when releases are read. All the service's collections are synced with it, so that all are
+    /// of one release.
+    fileprivate func syncRelease(
+        with collection: LocalCollection, expected: Timestamp?, trigger: UptakeEvent.Trigger, owner: any WorkOwner
+    ) async -> Result<SyncOutcome, RemoteSettingsError> {
+        // A sync that began before the collection was asked for is joined, but may not include it.
+        for _ in 0..<2 {
+            let results = await serviceSyncs.run(true, expected: expected, owner: owner) { [self] _ in
+                let others = (service?.clientCollections ?? []).filter { $0.id != collection.id }
+                return await syncTogether([collection] + others, expected: expected, trigger: trigger)
+            }
+            switch results {
+            case .failure(let error): return .failure(error)
+            case .success(let results):
+                if let own = results.first(where: { $0.collection == "\(collection.id)" }) { return own.result }
+            }
+        }
+        return .failure(.closed)
+    }
+
+    private func syncTogether(
+        _ collections: [LocalCollection], expected: Timestamp?, trigger: UptakeEvent.Trigger
+    ) async -> Result<[CollectionSyncResult], RemoteSettingsError> {
+        let began = now
+        do throws(SyncRunFailure) {
+            let run = try await SyncRun(self, expected: expected, trigger: trigger)
+            let results: [CollectionSyncResult]
+            if let origin = releaseOrigin {
+                results = try await run.release(of: origin, collections, expected: expected)
+            } else {
+                results = await collections.concurrentMap(width: Self.width) { collection in
+                    let result =
+                        if let outcome = collection.overriddenOutcome { outcome } else {
+                            await self.syncs.run(collection.id, expected: expected) { _ in await run.sync(collection) }
+                        }
+                    return CollectionSyncResult(collection: "\(collection.id)", result: result)
+                }
+            }
+            let hasFailures = results.contains { !$0.isSynced }
+            if !hasFailures { noteSynced(collections.map(\.id), upTo: run.timestamp) }
+            report("settings-sync", hasFailures ? .syncError : .success, trigger, since: began)
+            return .success(results.sorted { $0.collection < $1.collection })
+        } catch {
+            report("settings-sync", error.status, trigger, since: began, error: error.error)
+            return .failure(error.error)
+        }
+    }
+}
+
+/// Why the monitor could not be fetched: an error for the caller, and a finer status for telemetry.
+struct SyncRunFailure: Error {
+    let error: RemoteSettingsError
+    let status: UptakeEvent.Status
+}
+
+/// The monitor's answer, and the syncs of collections that follow from it.
+struct SyncRun: Sendable {
+    let session: Session
+    let trigger: UptakeEvent.Trigger
+    let client: ServerClient
+    let fetcher: CollectionFetcher
+    let monitor: MonitorChangeset
+    /// The monitor's own timestamp.
+    var timestamp: Timestamp { monitor.timestamp }
+
+    /// Asks for the monitor.
+    ///
+    /// - Parameters:
+    ///   - expected: the timestamp that a push message announced.
+    init(_ session: Session, expected: Timestamp?, trigger: UptakeEvent.Trigger) async throws(SyncRunFailure) {
+        self.session = session
+        self.trigger = trigger
+        do throws(RemoteSettingsError) {
+            try session.checkOrigin()
+            client = try session.startingRun()
+        } catch {
+            throw SyncRunFailure(error: error, status: .init(error))
+        }
+        fetcher = session.fetcher(client)
+        let began = session.now
+        let serverTime: Timestamp?
+        do {
+            guard case .changes(let document, _) = try await client.monitor(expected: expected) else {
+                throw RemoteSettingsError.Other(
+                    reason: "\(client.server): expected the list of collections, found an empty answer (204)")
+            }
+            serverTime = document.serverTime(now: began)
+            do throws(ChangesetError) {
+                monitor = try MonitorChangeset(parsing: document.body, limits: session.limits)
+            } catch {
+                throw FetchError.changeset(error, url: "\(document.url)")
+            }
+        } catch {
+            session.keepBackoff(client)
+            let status = UptakeEvent.Status(error)
+            session.report("settings-changes-monitoring", status, trigger, since: began, error: error)
+            let failure = SyncRunFailure(error: RemoteSettingsError(error), status: status)
+            if status.isFailure { session.failures.note(failure.error, of: nil) }
+            throw failure
+        }
+        session.report(
+            "settings-changes-monitoring", .success, trigger, timestamp: monitor.timestamp,
+            age: serverTime?.elapsed(since: monitor.timestamp), since: began)
+        session.noteAnswer()
+        session.tidyUp()
+        session.journal.noteAnswer(serverTime: serverTime, now: session.now)
+    }
+
+    /// Brings one collection to the server's state.
+    func sync(_ collection: LocalCollection) async -> Result<SyncOutcome, RemoteSettingsError> {
+        let began = session.now
+        let result: Result<SyncOutcome, any Error>
+        do {
+            result = .success(try await outcome(of: collection))
+        } catch {
+            result = .failure(error)
+        }
+        // If a delta does not verify, a full fetch follows before the sync fails.
+        return await note(
+            result, of: collection.id, since: began, wasRetried: { collection.held().snapshot != nil })
+    }
+
+    /// Brings collections to the server's release. If the server publishes another one meanwhile, everything is
+    /// requested once more.
+    func release(
+        of origin: OriginName, _ collections: [LocalCollection], expected: Timestamp?
+    ) async throws(SyncRunFailure) -> [CollectionSyncResult] {
+        let overridden = collections.compactMap { collection in
+            collection.overriddenOutcome.map { CollectionSyncResult(collection: "\(collection.id)", result: $0) }
+        }
+        let others = collections.filter { $0.overriding == nil && $0.id != Catalogue.collection }
+        do {
+            var results = try await ReleaseSync(run: self, origin: origin).results(of: others, isLast: false)
+            if results == nil {
+                let again = try await SyncRun(session, expected: expected, trigger: trigger)
+                results = try await ReleaseSync(run: again, origin: origin).results(of: others, isLast: true)
+            }
+            let catalogue = collections.filter { $0.id == Catalogue.collection && $0.overriding == nil }.map { held in
+                CollectionSyncResult(
+                    collection: "\(held.id)", result: .success(.upToDate(held.held().timestamp ?? timestamp)))
+            }
+            return (overridden + (results ?? []) + catalogue).sorted { $0.collection < $1.collection }
+        } catch let error as SyncRunFailure {
+            throw error
+        } catch {
+            throw SyncRunFailure(error: RemoteSettingsError(error), status: UptakeEvent.Status(error))
+        }
+    }
+
+    /// Remembers how the sync of a collection ended, and tells telemetry and the listeners.
+    @discardableResult
+    func note(
+        _ result: Result<SyncOutcome, any Error>, of id: CollectionID, since began: Timestamp,
+        wasRetried: () -> Bool = { false }
+    ) async -> Result<SyncOutcome, RemoteSettingsError> {
+        session.keepBackoff(client)
+        switch result {
+        case .success(let outcome):
+            let status: UptakeEvent.Status = if case .upToDate = outcome { .upToDate } else { .success }
+            session.report("\(id)", status, trigger, timestamp: outcome.timestamp, since: began)
+            session.failures.noteSuccess(of: id)
+            session.journal.noteSuccess(of: id)
+            await session.changes.noteSync(of: id, began: began)
+            return .success(outcome)
+        case .failure(let error):
+            let status = UptakeEvent.Status(error, wasRetried: wasRetried())
+            session.report("\(id)", status, trigger, since: began, error: error)
+            session.logger.warning("\(id): sync failed: \(error)")
+            await noteFailure(of: id, status, error, since: began)
+            return .failure(RemoteSettingsError(error))
+        }
+    }
+
+    /// Reports a cache file that cannot be read to telemetry.
+    func reportDamage(_ held: HeldState, of id: CollectionID) {
+        for unused in held.unused where unused.source == .cached {
+            guard case .damaged(let problem) = unused.reason else { continue }
+            let error = RemoteSettingsError.Other(reason: problem)
+            session.report("\(id)", .corruptionError, trigger, since: session.now, error: error)
+        }
+    }
+
+    /// Remembers a failure, and reports a collection as broken if it fails all the time.
+    private func noteFailure(
+        of id: CollectionID, _ status: UptakeEvent.Status, _ error: any Error, since began: Timestamp
+    ) async {
+        guard status.isFailure else { return }
+        session.failures.note(RemoteSettingsError(error), of: id)
+        let attempt = SyncFailures.Attempt(at: began, trigger: trigger, status: status, error: "\(error)")
+        let failures = session.journal.note(attempt, of: id)
+        guard failures.isBroken else { return }
+        session.report("\(id)", .syncBrokenError, trigger, since: began, error: error)
+        session.logger.error("\(id): \(failures)")
+    }
+
+    private func outcome(of collection: LocalCollection) async throws -> SyncOutcome {
+        let id = collection.id
+        let expected = monitor.collections[id]
+        // A read verifies what it serves. Only to learn that nothing is new, nothing has to be verified.
+        if let expected, collection.claims(expected) { return .upToDate(expected) }
+        let held = collection.held()
+        reportDamage(held, of: id)
+        // An imported snapshot is not signed, so the server's own state replaces it even if it is no newer.
+        let isImported = held.snapshot?.provenance == .imported
+        // A monitor that is older than the held state is no rollback: a cache may have kept it, the server's export may
+        // have overlapped with a publication, or another sync has stored something since. Nothing is new then.
+        if let expected, let timestamp = held.timestamp, timestamp >= expected, !(isImported && timestamp == expected) {
+            if held.unused.allSatisfy({ $0.reason == .older }) { session.storage.forgetRefusal(of: id) }
+            return .upToDate(timestamp)
+        }
+        let fetched = try await fetcher.fetch(
+            .init(
+                id: id, expected: expected, base: held.snapshot?.payload, floor: held.floor(of: id, session),
+                wasSigned: held.snapshot?.provenance.isSigned ?? held.isKnownSigned))
+        guard let fetched else { return .upToDate(held.timestamp ?? Timestamp(milliseconds: 0)) }
+        if let retried = fetched.retried {
+            session.logger.notice("\(id): a delta could not be used, everything was fetched: \(retried)")
+            session.report("\(id)", .init(retried), trigger, since: session.now, error: retried)
+        }
+        if let snapshot = held.snapshot, !isImported, snapshot.payload == fetched.snapshot.payload,
+            held.source != .cached || snapshot.metadata.json == fetched.snapshot.metadata.json
+        {
+            return .upToDate(snapshot.timestamp)
+        }
+        guard !session.isClosed else { throw RemoteSettingsError.closed }
+        let stored = try await collection.storing {
+            try await collection.store(fetched.snapshot, over: held) { error in
+                session.report("\(id)", .cleanupError, trigger, since: session.now, error: error)
+            }
+        }
+        collection.sendChanges(from: held, to: stored)
+        return .updated(stored.timestamp ?? fetched.snapshot.timestamp)
+    }
+}
+
+extension HeldState {
+    /// The lowest timestamp that a verified state of the server may have.
+    ///
+    /// The high-water mark matters if its file is damaged. It counts only if a root that is pinned now vouched for the
+    /// state: whoever signed under a root that was removed since could have chosen any timestamp.
+    func floor(of id: CollectionID, _ session: Session) -> Timestamp? {
+        guard let mark = highWaterMark, timestamp.map({ $0 < mark.timestamp }) ?? true,
+            // The mark is not signed. A mark in the future comes from damage, and would refuse everything.
+            mark.timestamp <= session.now.advanced(by: .seconds(session.limits.clockToleranceSeconds)),
+            session.loader.verifier.vouches(forChain: mark.chain, of: id, at: mark.verifiedAt)
+        else { return timestamp }
+        return mark.timestamp
+    }
+}

@@ -1,0 +1,162 @@
+import RemoteSettingsModel
+
+/// A service's connection to its update channel. It is kept while somebody listens, and closed with the last listener.
+final class UpdateChannel: Sendable {
+    private struct State {
+        /// The follower of the session in force.
+        var follower: UpdateFollower?
+        /// What listeners are told if updates do not arrive.
+        var listeners: [Int: @Sendable (UpdateProblem) -> Void] = [:]
+        var count = 0
+        var isStarted = false
+        var isPaused = false
+        var isInBackground = false
+        var isClosed = false
+        /// Keeps the connection while one is wanted.
+        var loop: (of: UpdateFollower, task: Task<Void, Never>)?
+        /// The loop before this one, which may still be closing its connection.
+        var ended: Task<Void, Never>?
+        var device: [Task<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+    private let hasStreams: @Sendable () -> Bool
+
+    /// - Parameter hasStreams: whether there are streams of changes. ``evaluate()`` must be called after each change of
+    ///   it.
+    init(hasStreams: @escaping @Sendable () -> Bool) { self.hasStreams = hasStreams }
+
+    /// The present state, as apps see it.
+    var status: UpdateStatus {
+        let (follower, isOff) = state.withLock { ($0.loop?.of, $0.isPaused || $0.isInBackground) }
+        return follower?.status ?? (isOff ? .paused : .idle)
+    }
+
+    // MARK: Who wants a connection
+
+    /// Listens until the returned object is released.
+    ///
+    /// - Parameter onProblem: called once for each reason why listeners do not hear of what is published.
+    func listen(onProblem: @escaping @Sendable (UpdateProblem) -> Void) -> UpdateListening {
+        let number = state.withLock { state in
+            state.count += 1
+            state.listeners[state.count] = onProblem
+            return state.count
+        }
+        evaluate()
+        return UpdateListening { [weak self] in self?.change { $0.listeners[number] = nil } }
+    }
+
+    func set(isStarted: Bool) { change { $0.isStarted = isStarted } }
+    func set(isPaused: Bool) { change { $0.isPaused = isPaused } }
+    func set(isInBackground: Bool) { change { $0.isInBackground = isInBackground } }
+
+    private func change(_ change: (inout State) -> Void) {
+        state.withLock { change(&$0) }
+        evaluate()
+    }
+
+    /// Takes over another configuration of the service that owns this object.
+    func use(_ session: Session, of service: RemoteSettingsService) {
+        let follower = UpdateFollower(session) { [weak service] in
+            service?.clientCollections ?? []
+        } tell: { [weak self] problem in
+            for tell in self?.state.withLock({ Array($0.listeners.values) }) ?? [] { tell(problem) }
+        }
+        session.onAnswer { [weak follower] in follower?.note(.answer) }
+        let old = state.withLock { state in
+            defer { state.follower = follower }
+            return state.follower
+        }
+        evaluate()
+        old?.end()
+    }
+
+    func close() {
+        change { $0.isClosed = true }
+        state.withLock { $0.follower }?.end()
+    }
+
+    /// Notes that the network has changed: what failed before may work now.
+    func networkChanged() {
+        let follower = state.withLock { $0.follower }
+        follower?.session.failures.forget()
+        follower?.note(.network)
+    }
+
+    /// Notes that something newer was announced by another way than the channel.
+    func announce(_ announced: Timestamp?, changed: [CollectionID]?) {
+        state.withLock { $0.follower }?.announce(announced, changed: changed, isFromChannel: false)
+    }
+
+    /// Starts or ends the loop, as is wanted now.
+    ///
+    /// Callers change the conditions before the call. So of several concurrent calls, the last one decides by the final
+    /// conditions.
+    func evaluate() {
+        let ended = state.withLock { state in
+            let isWanted = state.isStarted || !state.listeners.isEmpty || hasStreams()
+            let isAllowed = !state.isClosed && !state.isPaused && !state.isInBackground
+            let channel = isWanted && isAllowed ? state.follower?.session.updateChannel : nil
+            var ended: [Task<Void, Never>] = []
+            if let loop = state.loop, channel == nil || loop.of !== state.follower {
+                ended.append(loop.task)
+                (state.ended, state.loop) = (loop.task, nil)
+            }
+            guard let channel, let follower = state.follower else {
+                // In the background the watch continues, because the device has to say when the background ends.
+                if !state.isInBackground { (ended, state.device) = (ended + state.device, []) }
+                return ended
+            }
+            guard state.loop == nil else { return ended }
+            if state.device.isEmpty { state.device = deviceWatch() }
+            let task = Task { [previous = state.ended] in
+                // There is one connection at a time.
+                await previous?.value
+                await follower.run(channel.name, channel.source)
+            }
+            state.loop = (follower, task)
+            return ended
+        }
+        for task in ended { task.cancel() }
+    }
+}
+
+/// Why updates do not reach the listeners.
+package enum UpdateProblem: Hashable, Sendable {
+    /// No connection could be made for a longer time.
+    case noConnection(UpdateSourceError)
+    /// An announcement cannot be read.
+    case unreadable(reason: String)
+    /// Something newer was announced, but several syncs did not bring it.
+    case notFetched(reason: String)
+}
+
+extension UpdateProblem {
+    /// Whether listeners that know one problem need not be told the other.
+    ///
+    /// The sender chooses the text of a message that cannot be read. If each text were told, the sender could make apps
+    /// reconnect without end.
+    func isOfOneCause(with other: UpdateProblem) -> Bool {
+        if case .unreadable = self, case .unreadable = other { true } else { self == other }
+    }
+}
+
+extension UpdateProblem: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .noConnection(let error): error.description
+        case .unreadable(let reason): "an announcement cannot be read: \(reason)"
+        case .notFetched(let reason): "what was announced could not be fetched: \(reason)"
+        }
+    }
+}
+
+/// A registration with a service, which lasts until it is released.
+package final class UpdateListening: Sendable {
+    private let end: @Sendable () -> Void
+
+    init(end: @escaping @Sendable () -> Void) { self.end = end }
+
+    deinit { end() }
+}

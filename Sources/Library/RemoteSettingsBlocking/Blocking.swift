@@ -1,0 +1,28 @@
+import Dispatch
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+
+/// Runs `body` to its end while the calling thread waits. The body never needs the calling thread.
+func blocking<Value: Sendable, Failure: Error>(
+    _ body: @escaping @Sendable () async throws(Failure) -> Value
+) throws(Failure) -> Value {
+    let outcome = BlockingOutcome<Value, Failure>()
+    WorkThreads.start {
+        do throws(Failure) {
+            let value = try await body()
+            outcome.result.withLock { $0 = .success(value) }
+        } catch {
+            outcome.result.withLock { $0 = .failure(error) }
+        }
+        outcome.isThere.signal()
+    }
+    while true {
+        WorkThreads.shared.whileBlocked { outcome.isThere.wait() }
+        if let result = outcome.result.withLock({ $0 }) { return try result.get() }
+    }
+}
+
+private final class BlockingOutcome<Value: Sendable, Failure: Error>: Sendable {
+    let result = Mutex<Result<Value, Failure>?>(nil)
+    let isThere = DispatchSemaphore(value: 0)
+}

@@ -1,0 +1,138 @@
+import RemoteSettings
+import RemoteSettingsModel
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What a test expected and did not find. XCTest and Swift Testing both show a thrown error's description.
+public struct UnmetExpectation: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What was expected, and what was found.
+    public let description: String
+
+    /// - Parameter description: what was expected, and what was found, as a sentence.
+    public init(_ description: String) { self.description = description }
+}
+
+extension UnmetExpectation: LocalizedError {
+    /// The same as ``description``.
+    public var errorDescription: String? { description }
+}
+
+extension RemoteSettingsClient {
+    /// Expects that the held records for this app have exactly these ids, in any order. Never uses the network.
+    ///
+    /// - Throws: ``UnmetExpectation`` that names the missing records and the surplus ones.
+    public func expectRecords(_ ids: [String]) throws {
+        guard let found = getRecords()?.map(\.id) else {
+            let reasons = snapshot.unused.map { "; \($0)" } + [snapshot.recentFailure.map { "; \($0.error)" } ?? ""]
+            throw UnmetExpectation(
+                "\(snapshot.collection): expected the records \(Self.list(ids)), found that nothing is held"
+                    + reasons.joined())
+        }
+        let (missing, others) = (Set(ids).subtracting(found), Set(found).subtracting(ids))
+        guard missing.isEmpty, others.isEmpty else {
+            let problems = [("missing", missing), ("not expected", others)].filter { !$0.1.isEmpty }
+            throw UnmetExpectation(
+                "\(snapshot.collection): expected the records \(Self.list(ids)), found \(Self.list(found)); "
+                    + problems.map { "\($0): \(Self.list($1.sorted()))" }.joined(separator: "; "))
+        }
+    }
+
+    /// Expects that a record is held and that these fields of it have these values. Never uses the network.
+    ///
+    /// - Throws: ``UnmetExpectation`` that names the first field that differs.
+    public func expectRecord(_ id: String, _ fields: [String: JSONValue] = [:]) throws {
+        guard let record = getRecordsMap()?[id] else {
+            throw UnmetExpectation(
+                "\(snapshot.collection): expected the record \(id), found \(Self.list(getRecords()?.map(\.id) ?? []))")
+        }
+        for (field, expected) in fields.sorted(by: { $0.key < $1.key }) where record[field: field] != expected {
+            let found = record[field: field].map(Self.text) ?? "no such field"
+            throw UnmetExpectation(
+                "\(snapshot.collection): record \(id): expected \(Self.text(expected)) in \(field), found \(found)")
+        }
+    }
+
+    /// Expects that `work` changes the collection, and waits for the first change in ``changes``.
+    ///
+    /// - Parameters:
+    ///   - seconds: the longest wait after `work` has ended.
+    ///   - isolation: the caller's isolation, in which `work` runs.
+    ///   - work: what changes the collection, such as a write to the server and a sync.
+    /// - Returns: the change.
+    /// - Throws: ``UnmetExpectation`` if there is no change, and what `work` throws.
+    @discardableResult
+    public func expectChange(
+        within seconds: Double = 5, isolation: isolated (any Actor)? = #isolation, by work: () async throws -> Void
+    ) async throws -> RecordChanges {
+        let stream = changes
+        try await work()
+        let change = await withTaskGroup(of: RecordChanges?.self) { group in
+            group.addTask { await stream.first { _ in true } }
+            group.addTask {
+                try? await Task.sleep(for: .seconds(seconds))
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
+        guard let change else {
+            throw UnmetExpectation("\(snapshot.collection): expected a change within \(seconds) s, found none")
+        }
+        return change
+    }
+
+    private static func text(_ value: JSONValue) -> String { String(decoding: JSONText.compact(value), as: UTF8.self) }
+
+    private static func list(_ ids: [String]) -> String { ids.isEmpty ? "(none)" : ids.joined(separator: ", ") }
+}
+
+extension OriginTransport {
+    /// Expects a number of requests to the server while `work` runs.
+    ///
+    /// - Parameters:
+    ///   - count: the number of requests.
+    ///   - text: only requests whose path and query contain this are counted; `nil` counts all.
+    ///   - isolation: the caller's isolation, in which `work` runs.
+    ///   - work: what may ask the server.
+    /// - Returns: what `work` returns.
+    /// - Throws: ``UnmetExpectation`` that lists the requests, and what `work` throws.
+    @discardableResult
+    public func expectRequests<Value>(
+        _ count: Int, to text: String? = nil, isolation: isolated (any Actor)? = #isolation,
+        during work: () async throws -> Value
+    ) async throws -> Value {
+        let before = requests.count
+        let value = try await work()
+        let made = requests.dropFirst(before).map(\.path).filter { path in text.map { path.contains($0) } ?? true }
+        guard made.count == count else {
+            throw UnmetExpectation(
+                "expected \(Counted.text(count, "request")), found \(made.count):\n" + made.joined(separator: "\n"))
+        }
+        return value
+    }
+}
+
+/// Expects that a condition becomes true, and checks it every five milliseconds until it is.
+///
+/// - Parameters:
+///   - what: the condition in words.
+///   - seconds: the longest wait.
+///   - isolation: the caller's isolation, in which `condition` is checked.
+///   - condition: the condition to check.
+/// - Throws: ``UnmetExpectation`` if it does not become true, and what `condition` throws.
+public func expectSoon(
+    _ what: String, within seconds: Double = 5, isolation: isolated (any Actor)? = #isolation,
+    _ condition: () async throws -> Bool
+) async throws {
+    let end = ContinuousClock.now + .seconds(seconds)
+    while try await !condition() {
+        guard ContinuousClock.now < end else {
+            throw UnmetExpectation("expected within \(seconds) s: \(what); found that it is not so")
+        }
+        try await Task.sleep(for: .milliseconds(5))
+    }
+}

@@ -1,0 +1,202 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotOrigin
+import SnapshotTrust
+
+/// Everything that an ``OriginTransport`` remembers.
+struct OriginState {
+    /// The newest timestamp given out. No two writes have the same one.
+    private(set) var time: Timestamp
+    var made = 0
+    var collections: [CollectionID: AuthoredCollection] = [:] {
+        didSet { origin = nil }
+    }
+    var faults: [Fault] = []
+    var log: [OriginTransport.SeenRequest] = []
+    var tombstonesHaveTimestamps = true
+    /// The last release.
+    var release: Catalogue?
+    private var origin: Origin?
+
+    init(time: Timestamp) { self.time = time }
+
+    mutating func nextTime() -> Timestamp {
+        time = time.advanced(by: .milliseconds(1))
+        return time
+    }
+
+    mutating func takeFault(_ target: String) -> Fault? {
+        guard let index = faults.firstIndex(where: { $0.fits(target) }) else { return nil }
+        faults[index].timesLeft -= 1
+        return faults[index]
+    }
+
+    func zip(at path: Substring) -> [UInt8]? {
+        collections.values.first { path.hasSuffix("/\($0.id.bucket)--\($0.id.name).zip") }?.zip
+    }
+
+    mutating func currentOrigin(_ address: OriginAddress) throws -> Origin {
+        if let origin { return origin }
+        var served: [ServedCollection] = []
+        for id in Array(collections.keys) {
+            guard let collection = try collections[id]?.served(at: address) else { continue }
+            served.append(collection)
+        }
+        let made = try Origin(served, address: address, softwareVersion: "1")
+        origin = made
+        return made
+    }
+}
+
+/// A collection that a test edits. Its bundle is written when it is first asked for after a change.
+struct AuthoredCollection {
+    let id: CollectionID
+    /// JSON objects by id.
+    private(set) var records: [String: String] = [:]
+    private(set) var timestamp: Timestamp
+    private var offersZip: Bool
+    private var files: [SHA256Digest: Bytes] = [:]
+    private var signatures = [SignatureForm()]
+    /// Counts new signatures over the same data.
+    private var signings = 0
+    var zip: [UInt8]?
+    /// The states that clients may have seen, newest first.
+    private var history: [BundleReader] = []
+    private var present: ServedCollection?
+
+    init(id: CollectionID, timestamp: Timestamp, offersZip: Bool) {
+        self.id = id
+        self.timestamp = timestamp
+        self.offersZip = offersZip
+    }
+
+    /// The number of states from which a delta can begin.
+    private static let remembered = 20
+
+    private mutating func changes() {
+        if let bundle = present?.bundle { history.insert(bundle, at: 0) }
+        if history.count > Self.remembered { history.removeLast() }
+        present = nil
+    }
+
+    /// - Parameter time: the collection's new timestamp. One before the present timestamp does not change it.
+    mutating func edit(at time: Timestamp, _ edit: (inout [String: String]) -> Void) {
+        changes()
+        edit(&records)
+        timestamp = max(timestamp, time)
+    }
+
+    mutating func add(_ file: Bytes) -> SHA256Digest {
+        let digest = SHA256Digest(hashing: file)
+        files[digest] = file
+        return digest
+    }
+
+    mutating func sign(_ forms: [SignatureForm]) {
+        changes()
+        signatures = forms
+        signings += 1
+    }
+
+    mutating func signAgain() { sign(signatures) }
+
+    mutating func forgetOlderStates() {
+        history = []
+        present = nil
+    }
+
+    mutating func served(at address: OriginAddress) throws -> ServedCollection {
+        if let present { return present }
+        let served = try ServedCollection(
+            try bundle(address).reader, signature: nil, history: history, address: address)
+        present = served
+        return served
+    }
+
+    private func bundle(_ address: OriginAddress) throws -> Packed {
+        let list = records.sorted { $0.key < $1.key }.map(\.value).joined(separator: ",")
+        func changeset(_ metadata: String) throws -> UnverifiedSnapshot {
+            let body = #"{"metadata":\#(metadata),"timestamp":\#(timestamp),"changes":[\#(list)]}"#
+            return try Changeset(parsing: Bytes(utf8: body), limits: Limits()).snapshot(of: id, onto: nil)
+        }
+        let isSigned = ["main", "blocklists", "security-state", "main-preview", "security-state-preview", "releases"]
+            .contains(id.bucket)
+        let payload = try changeset("{}").payload.bytes
+        let entries = try isSigned ? signatures.map { try entry($0, payload, address) } : []
+        let signature = entries.first.map { #","signature":\#($0),"signatures":[\#(entries.joined(separator: ","))]"# }
+        let unverified = try changeset(
+            #"{"id":"\#(id.name)","bucket":"\#(id.bucket)","last_modified":\#(timestamp.advanced(by: .seconds(signings))),"#
+                + #""attachment":{"bundle":\#(offersZip)}\#(signature ?? "")}"#)
+        let named = try Set(
+            Manifest.files(namedBy: unverified.records, file: "\(id)", limits: Limits()).map(\.sha256))
+        let snapshot = try snapshot(unverified, isSigned: isSigned)
+        let name = "\(id) in memory"
+        let (bytes, bundle) = try BundleWriter(
+            snapshot, attachments: files.filter { named.contains($0.key) }.mapValues { .bytes($0) }
+        ).bytes(name: name)
+        return Packed(
+            bytes: bytes, reader: try BundleReader(bytes: bytes, name: name),
+            lock: LockFile.Collection(
+                bundle, trust: snapshot.provenance, server: "\(address.url)/v1", attachmentRule: "all"))
+    }
+
+    /// What a catalogue lists of the present state.
+    mutating func listed(at address: OriginAddress) throws -> Catalogue.Entry {
+        let payload = try served(at: address).bundle.payload()
+        return Catalogue.Entry(
+            timestamp: payload.timestamp, payload: SHA256Digest(hashing: payload.bytes), records: payload.records.count)
+    }
+
+    /// A state of the collection as a bundle, with its entry for a lock.
+    struct Packed {
+        let bytes: Bytes
+        let reader: BundleReader
+        let lock: LockFile.Collection
+    }
+
+    /// The present state as it is packaged with an app.
+    func packed(at address: OriginAddress) throws -> Packed { try bundle(address) }
+
+    /// The snapshot for the origin, which takes what it is given. Clients have to verify what they get.
+    ///
+    /// Normally the bundle has the chain and the origin serves it. If a test makes the server lie, the bundle has no
+    /// chain, so that the origin does not change the URLs of chains.
+    private func snapshot(_ unverified: UnverifiedSnapshot, isSigned: Bool) throws -> Snapshot {
+        guard isSigned, signatures == [SignatureForm()] else {
+            return Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
+        }
+        let signer = try TestSigners.shared.signer(.current, for: id)
+        let verdict = SignatureVerdict(
+            signer: signer.name.dnsName, root: TestSigners.shared.root, chainNotAfter: timestamp, verifiedAt: timestamp)
+        return Snapshot(vouchingFor: unverified, chain: signer.chain, provenance: .signed(verdict))
+    }
+
+    private func entry(_ form: SignatureForm, _ payload: Bytes, _ address: OriginAddress) throws -> String {
+        let signer = try TestSigners.shared.signer(form.signer, for: id)
+        let signature = try signer.signature(over: form.isTampered ? Bytes(payload.array + [0x21]) : payload)
+        let base = form.isRelative ? "chains/" : "\(address.url)/chains/"
+        let x5u = base + TestSigners.name(of: signer.chain)
+        return #"{"signature":"\#(signature)","mode":"\#(form.mode)","x5u":"\#(x5u)"}"#
+    }
+
+    /// Writes the zip of the present attachments, as a server does from time to time.
+    ///
+    /// - Parameters:
+    ///   - omitted: records that are left out.
+    ///   - corrupted: records whose files get another first byte.
+    mutating func buildZip(omit omitted: [String], corrupt corrupted: [String]) throws {
+        var metas: [(String, [UInt8])] = []
+        var contents: [(String, [UInt8])] = []
+        for (id, json) in records.sorted(by: { $0.key < $1.key }) where !omitted.contains(id) {
+            let attachment = try JSONValue(parsing: Bytes(utf8: json), limits: Limits())["attachment"]
+            guard let hash = attachment?["hash"]?.string.flatMap({ SHA256Digest(hex: $0) }),
+                var file = files[hash]?.array
+            else { continue }
+            if corrupted.contains(id) { file[0] ^= 1 }
+            metas.append(("\(id).meta.json", Array(json.utf8)))
+            contents.append((id, file))
+        }
+        zip = StoredZIP.bytes(metas + contents)
+    }
+}

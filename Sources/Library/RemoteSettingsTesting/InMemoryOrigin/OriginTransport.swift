@@ -1,0 +1,180 @@
+import Foundation
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotOrigin
+import SnapshotTrust
+
+/// A Remote Settings server in memory. Tests write to its collections, which are signed at each write.
+///
+/// An ``Origin`` answers, without a network or another process. The server is faithful unless a test changes that:
+/// ``inject(_:)`` makes it fail, and ``ServerCollection`` makes it lie.
+public final class OriginTransport: HTTPTransport {
+    /// A request that was answered.
+    public struct SeenRequest: Sendable {
+        /// Path and query.
+        public let path: String
+        /// The answer's status.
+        public let status: Int
+        /// The size of the answer's body in bytes, after a fault has cut it.
+        public let bytes: Int
+    }
+
+    /// The base URL of version 1 of the API.
+    public let url: String
+    /// The root that a client has to pin.
+    public let root = TrustAnchors([TestSigners.shared.root])
+    /// The root of an authority that signs nothing here unless a test asks for it.
+    public let otherRoot = TrustAnchors([TestSigners.shared.otherRoot])
+
+    let address: OriginAddress
+    let state: Mutex<OriginState>
+    private let waiting = Mutex<@Sendable (Duration) async throws -> Void>({ try await Task.sleep(for: $0) })
+
+    /// The way in which a fault's delay passes. By default, it passes on the system's clock.
+    public var wait: @Sendable (Duration) async throws -> Void {
+        get { waiting.withLock { $0 } }
+        set { waiting.withLock { $0 = newValue } }
+    }
+
+    /// - Parameter address: the scheme, host and port that clients use.
+    public init(address: String = "https://settings.test") throws {
+        self.address = try OriginAddress(address)
+        url = "\(address)/v1"
+        // Data must never be newer than the clock, however fast a test writes.
+        state = Mutex(OriginState(time: HTTPEnvironment.system.now().advanced(by: .seconds(-3600))))
+    }
+
+    /// Makes a new, empty collection.
+    ///
+    /// Only collections in the buckets `main`, `blocklists`, `security-state`, `main-preview` and
+    /// `security-state-preview` are signed.
+    ///
+    /// - Parameter offersZip: whether its metadata says that there is a zip of its attachments.
+    public func makeCollection(_ bucket: String = "main", offersZip: Bool = false) throws -> ServerCollection {
+        let number = state.withLock { state in
+            state.made += 1
+            return state.made
+        }
+        // No name is part of another one, or of the hash in a chain's name, because tests look for names in URLs.
+        return try makeCollection(id: "\(bucket)/sample\(100 + number)", offersZip: offersZip)
+    }
+
+    /// The collection of a name, `bucket/name`. A new, empty one is made if there is none.
+    public func collection(_ id: String) throws -> ServerCollection {
+        let known = try CollectionID(id)
+        let isThere = state.withLock { $0.collections[known] != nil }
+        return isThere ? ServerCollection(server: self, collection: known) : try makeCollection(id: id)
+    }
+
+    /// Like ``makeCollection(_:offersZip:)``, with this name: `bucket/name`.
+    package func makeCollection(id: String, offersZip: Bool = false) throws -> ServerCollection {
+        let id = try CollectionID(id)
+        state.withLock { state in
+            state.collections[id] = AuthoredCollection(id: id, timestamp: state.nextTime(), offersZip: offersZip)
+        }
+        return ServerCollection(server: self, collection: id)
+    }
+
+    /// Replaces the faults. The first one that fits a request is used.
+    public func inject(_ faults: [Fault]) { state.withLock { $0.faults = faults } }
+
+    /// Sets whether tombstones of version 1 have a `last_modified`. By default they do.
+    package func setTombstoneTimestamps(_ areThere: Bool) { state.withLock { $0.tombstonesHaveTimestamps = areThere } }
+
+    /// Makes every request fail, as without a network; or ends that, and all other faults.
+    public func setOffline(_ isOffline: Bool) { inject(isOffline ? [Fault(effect: .unreachable)] : []) }
+
+    /// All requests so far.
+    public var requests: [SeenRequest] { state.withLock { $0.log } }
+
+    /// The body of the monitor's changeset as it is now. The request is not logged.
+    package func monitor() throws -> String {
+        let target = "/v1/buckets/monitor/collections/changes/changeset?_expected=0"
+        return String(decoding: try reply(to: target, headers: HTTPHeaders()).body, as: UTF8.self)
+    }
+
+    /// Answers a client's request.
+    ///
+    /// - Throws: the error of a fault, and `cancelled` in a cancelled task.
+    public func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+        await Task.yield()
+        if Task.isCancelled { throw HTTPError(request.url, .cancelled) }
+        let target = request.url.path + (request.url.query.map { "?" + $0 } ?? "")
+        let fault = state.withLock { $0.takeFault(target) }
+        if let delay = fault?.delay {
+            do { try await wait(delay) } catch { throw HTTPError(request.url, .cancelled) }
+        }
+        if case .unreachable = fault?.effect {
+            throw HTTPError(request.url, .unreachable("this test is offline"))
+        }
+        var reply: Reply
+        do {
+            reply = try fault?.ownReply(to: request.url) ?? self.reply(to: target, headers: request.headers)
+        } catch {
+            reply = Reply(status: 500, body: Array("\(error)".utf8))
+        }
+        for field in fault?.headers ?? [] { reply.headers.add(field.name, field.value) }
+        let body = ReplyBody(reply.body, of: request.url, fault)
+        let seen = SeenRequest(path: target, status: reply.status, bytes: body.size)
+        state.withLock { $0.log.append(seen) }
+        return HTTPResponse(status: reply.status, headers: reply.headers, body: body)
+    }
+
+    /// A whole answer.
+    package struct Reply: Sendable {
+        package var status: Int
+        package var headers = HTTPHeaders()
+        package var body: [UInt8] = []
+    }
+
+    /// The answer of a server without faults.
+    package func reply(to target: String, headers: HTTPHeaders) throws -> Reply {
+        let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let (path, query) = (parts[0], parts.count > 1 ? parts[1] : nil)
+        if let chain = TestSigners.shared.chain(at: path) { return Reply(status: 200, body: chain.array) }
+        if path.hasPrefix("/attachments/bundles/") {
+            guard let zip = state.withLock({ $0.zip(at: path) }) else { return Reply(status: 404) }
+            return Reply(status: 200, body: zip)
+        }
+        let (origin, tombstonesHaveTimestamps) = try state.withLock { state in
+            (try state.currentOrigin(address), state.tombstonesHaveTimestamps)
+        }
+        let asked = tombstonesHaveTimestamps ? path : path.replacing("/v1/", with: "/v2/", maxReplacements: 1)[...]
+        let prepared = try origin.prepare(path: asked, query: query, now: HTTPEnvironment.system.now())
+        return try Self.reply(prepared.answer(), headers)
+    }
+
+    private static func reply(_ answer: OriginAnswer, _ headers: HTTPHeaders) throws -> Reply {
+        switch answer {
+        case .resource(let resource):
+            let tag = "\"\(resource.tag)\""
+            let body = try bytes(resource.content)
+            let fields = [HTTPHeaders.Field("Content-Type", resource.contentType), .init("ETag", tag)]
+            var reply = Reply(status: 200, headers: HTTPHeaders(fields), body: body)
+            if let start = rangeStart(headers["Range"]), start < body.count, headers["If-Range"] ?? tag == tag {
+                reply.status = 206
+                reply.headers.add("Content-Range", "bytes \(start)-\(body.count - 1)/\(body.count)")
+                reply.body.removeFirst(start)
+            }
+            reply.headers.add("Content-Length", "\(reply.body.count)")
+            return reply
+        case .redirect(let url, _): return Reply(status: 307, headers: HTTPHeaders([.init("Location", url)]))
+        case .noContent: return Reply(status: 204)
+        case .problem(let problem, _): return Reply(status: problem.code, body: problem.body.array)
+        case .unknown: return Reply(status: 404)
+        }
+    }
+
+    private static func bytes(_ content: OriginContent) throws -> [UInt8] {
+        let pieces = try content.pieces()
+        var bytes: [UInt8] = []
+        while let piece = try pieces.next() { bytes += piece.array }
+        return bytes
+    }
+
+    /// The start of a range that extends to the end of a file.
+    private static func rangeStart(_ field: String?) -> Int? {
+        guard let field, field.hasPrefix("bytes="), field.hasSuffix("-") else { return nil }
+        return Int(field.dropFirst("bytes=".count).dropLast())
+    }
+}

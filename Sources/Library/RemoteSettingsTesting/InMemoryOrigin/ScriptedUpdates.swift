@@ -1,0 +1,96 @@
+import RemoteSettings
+import RemoteSettingsModel
+
+/// An update channel that sends what a test tells it to.
+public final class ScriptedUpdates: UpdateSource {
+    private struct State {
+        var connects = 0
+        var most = 0
+        var open: [Int: AsyncThrowingStream<UpdateMessage, any Error>.Continuation] = [:]
+        var refusal: UpdateSourceError?
+        var greeting: [UpdateMessage] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// A channel that accepts every connection and sends nothing.
+    public init() {}
+
+    /// The number of connections so far, including refused ones.
+    public var connects: Int { state.withLock { $0.connects } }
+    /// The number of connections that are open now.
+    public var open: Int { state.withLock { $0.open.count } }
+    /// The most connections that were open at once.
+    public var most: Int { state.withLock { $0.most } }
+
+    /// Refuses connections from now on; `nil` accepts them again.
+    public func refuse(_ error: UpdateSourceError?) { state.withLock { $0.refusal = error } }
+
+    /// Sends these messages at the beginning of each connection.
+    public func greet(_ messages: UpdateMessage...) { state.withLock { $0.greeting = messages } }
+
+    /// Sends these messages on every open connection.
+    public func send(_ messages: UpdateMessage...) {
+        for connection in state.withLock({ Array($0.open.values) }) {
+            for message in messages { connection.yield(message) }
+        }
+    }
+
+    /// Announces a state of the server.
+    public func announce(_ timestamp: UInt64, _ collections: [CollectionID]? = nil) {
+        send(.event(.update(timestamp: Timestamp(milliseconds: timestamp), collections: collections)))
+    }
+
+    /// Ends all connections; properly if there is no error.
+    public func end(_ error: UpdateSourceError? = nil) {
+        let connections = state.withLock { state in
+            defer { state.open = [:] }
+            return state.open.values
+        }
+        for connection in connections { connection.finish(throwing: error) }
+    }
+
+    /// Opens a connection.
+    ///
+    /// - Throws: the error that ``refuse(_:)`` was given.
+    public func connect() async throws(UpdateSourceError) -> any UpdateConnection {
+        let (stream, continuation) = AsyncThrowingStream<UpdateMessage, any Error>.makeStream()
+        let result = state.withLock { state -> Result<Int, UpdateSourceError> in
+            state.connects += 1
+            if let refusal = state.refusal { return .failure(refusal) }
+            state.open[state.connects] = continuation
+            state.most = max(state.most, state.open.count)
+            for message in state.greeting { continuation.yield(message) }
+            return .success(state.connects)
+        }
+        let number = try result.get()
+        continuation.onTermination = { [weak self] _ in self?.state.withLock { _ = $0.open.removeValue(forKey: number) }
+        }
+        return Connection(messages: stream.makeAsyncIterator())
+    }
+
+    private struct Connection: UpdateConnection {
+        var messages: AsyncThrowingStream<UpdateMessage, any Error>.Iterator
+
+        mutating func next() async throws(UpdateSourceError) -> UpdateMessage? {
+            do {
+                return try await messages.next()
+            } catch {
+                throw error as? UpdateSourceError ?? UpdateSourceError(.failed, "\(error)")
+            }
+        }
+    }
+}
+
+extension OriginTransport {
+    /// The queries of the requests for the server's list of collections so far.
+    package var polls: [String] {
+        requests.map(\.path).filter { $0.contains("/monitor/") }.map { String($0.drop { $0 != "?" }) }
+    }
+
+    /// The timestamp of the server's list of collections.
+    package func monitorTimestamp() throws -> UInt64 {
+        let document = try JSONValue(parsing: Bytes(utf8: try monitor()), limits: Limits())
+        return document["timestamp"]?.number?.uint64 ?? 0
+    }
+}

@@ -1,0 +1,195 @@
+import Foundation
+import RemoteSettings
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// A collection of an ``OriginTransport``, for a test to write to.
+public struct ServerCollection: Sendable {
+    package let server: OriginTransport
+    /// Its bucket and name.
+    public let collection: CollectionID
+
+    /// `bucket/name`.
+    public var id: String { "\(collection)" }
+    /// The part before the slash.
+    public var bucket: String { collection.bucket }
+    /// The part after the slash, which is the name that an app uses.
+    public var name: String { collection.name }
+
+    /// Creates or replaces a record.
+    ///
+    /// `last_modified` is the time of the write, unless it is among the fields, as for a record that a server copies
+    /// from another.
+    public func put(_ record: String, _ fields: [String: Any] = [:]) throws {
+        let given = (fields["last_modified"] as? NSNumber).map { Timestamp(milliseconds: $0.uint64Value) }
+        let json = try JSONSerialization.data(withJSONObject: fields, options: .sortedKeys)
+        change(at: given) { authored, time in
+            authored.edit(at: time) { $0[record] = Self.record(record, String(decoding: json, as: UTF8.self), time) }
+        }
+    }
+
+    /// Writes several records at once, without a state in between.
+    public func put(_ records: [String], _ fields: [String: Any]) throws {
+        let json = String(decoding: try JSONSerialization.data(withJSONObject: fields), as: UTF8.self)
+        change { authored, time in
+            authored.edit(at: time) { for record in records { $0[record] = Self.record(record, json, time) } }
+        }
+    }
+
+    /// Writes several records at once, each with its own fields, without a state in between.
+    public func put(all records: [String: [String: Any]]) throws {
+        let texts = try records.mapValues { fields in
+            String(decoding: try JSONSerialization.data(withJSONObject: fields, options: .sortedKeys), as: UTF8.self)
+        }
+        change { authored, time in
+            authored.edit(at: time) { for (id, text) in texts { $0[id] = Self.record(id, text, time) } }
+        }
+    }
+
+    /// The text of a record, made from the text of its fields, which is an object.
+    private static func record(_ id: String, _ fields: String, _ time: Timestamp) -> String {
+        let last = fields.contains("\"last_modified\":") ? "" : ",\"last_modified\":\(time)"
+        return #"{"id":"\#(id)"\#(last)"# + (fields == "{}" ? "}" : ",\(fields.dropFirst())")
+    }
+
+    /// Replaces all records by those of a JSON text: a list of records, or an object whose member `data` is one.
+    ///
+    /// - Throws: if it is neither, or if a record has no id.
+    public func load(json: String) throws {
+        let document = try JSONSerialization.jsonObject(with: Data(json.utf8))
+        let list = (document as? [String: Any])?["data"] ?? document
+        guard let records = list as? [[String: Any]] else {
+            throw RemoteSettingsError.Other(
+                reason: "\(id): expected a list of records as JSON, or an object whose member data is one")
+        }
+        var fields: [String: [String: Any]] = [:]
+        for var record in records {
+            guard let id = record.removeValue(forKey: "id") as? String else {
+                throw RemoteSettingsError.Other(reason: "\(self.id): expected an id in each record, found \(record)")
+            }
+            fields[id] = record
+        }
+        deleteAll()
+        try put(all: fields)
+    }
+
+    /// Replaces everything by a bundle's state and attachments. The state is signed anew.
+    ///
+    /// - Parameter bundle: the content of a `.zip` as `rsdump refresh` writes it.
+    /// - Throws: if it is no bundle.
+    public func load(bundle content: Data) throws {
+        let reader = try BundleReader(bytes: Bytes(Array(content)), name: id)
+        let payload = try reader.payload()
+        let files = try reader.attachments.compactMap { try reader.attachment($0) }
+        let records = payload.records.map { ($0.id, $0.json.text) }
+        load(Dictionary(records) { first, _ in first }, files: files, timestamp: payload.timestamp)
+    }
+
+    /// Writes one parameter of remote config.
+    ///
+    /// Without a filter, it writes the default, whose record has the key as its id. With a filter, it writes a value
+    /// for the apps for which the filter is true.
+    public func put(parameter key: String, _ value: Any, filter: String? = nil, priority: Int = 0) throws {
+        guard let filter else { return try put(key, ["key": key, "value": value]) }
+        let name = "\(key)-\(SHA256Digest(hashing: Bytes(utf8: filter)).hex.prefix(8))"
+        try put(name, ["key": key, "value": value, "filter_expression": filter, "priority": priority])
+    }
+
+    /// Deletes a record.
+    public func delete(_ record: String) {
+        change { authored, time in authored.edit(at: time) { $0[record] = nil } }
+    }
+
+    /// Deletes all records.
+    public func deleteAll() {
+        change { authored, time in authored.edit(at: time) { $0 = [:] } }
+    }
+
+    /// Sets an attachment. An existing record keeps its other members.
+    public func attach(_ content: Data, to record: String) throws {
+        try attach(content, to: record, of: [:])
+    }
+
+    /// - Parameter fields: the record's other members, if it is new.
+    public func attach(_ content: Data, to record: String, of fields: [String: Any]) throws {
+        let file = Bytes(Array(content))
+        let digest = SHA256Digest(hashing: file)
+        let attachment: [String: Any] = [
+            "filename": "f.bin", "mimetype": "application/octet-stream", "size": content.count, "hash": digest.hex,
+            "location": "\(bucket)-workspace/\(name)/\(digest.hex.prefix(32)).bin",
+        ]
+        let present = server.state.withLock { $0.collections[collection]?.records[record] }
+        var members = fields
+        if let present, let object = try JSONSerialization.jsonObject(with: Data(present.utf8)) as? [String: Any] {
+            members = object
+        }
+        members["attachment"] = attachment
+        members["id"] = nil
+        members["last_modified"] = nil
+        server.state.withLock { _ = $0.collections[collection]?.add(file) }
+        try put(record, members)
+    }
+
+    /// Replaces everything, at a timestamp of another server.
+    ///
+    /// - Parameter records: JSON objects by id.
+    package func load(_ records: [String: String], files: [Bytes], timestamp: Timestamp) {
+        change(at: timestamp) { authored, time in
+            authored = AuthoredCollection(id: collection, timestamp: time, offersZip: false)
+            for file in files { _ = authored.add(file) }
+            authored.edit(at: time) { $0 = records }
+        }
+    }
+
+    /// Deletes the collection itself.
+    public func deleteCollection() { server.state.withLock { $0.collections[collection] = nil } }
+
+    /// Makes the collection again after ``deleteCollection()``.
+    public func create() throws { _ = try server.makeCollection(id: id) }
+
+    /// Signs the same data again, as a server does from time to time.
+    public func signAgain() { change { authored, _ in authored.signAgain() } }
+
+    /// Signs the data in another way, now and at later writes.
+    public func sign(_ signatures: [SignatureForm]) { change { authored, _ in authored.sign(signatures) } }
+
+    /// Drops tombstones and older states. A delta can then begin only at the present state.
+    public func forgetOlderStates() { change { authored, _ in authored.forgetOlderStates() } }
+
+    /// Makes the zip of the attachments; see ``AuthoredCollection/buildZip(omit:corrupt:)``.
+    package func buildZip(omit: [String] = [], corrupt: [String] = []) throws {
+        try server.state.withLock { try $0.collections[collection]?.buildZip(omit: omit, corrupt: corrupt) }
+    }
+
+    private func change(at time: Timestamp? = nil, _ change: (inout AuthoredCollection, Timestamp) -> Void) {
+        server.state.withLock { state in
+            let time = time ?? state.nextTime()
+            guard var authored = state.collections[collection] else { return }
+            change(&authored, time)
+            state.collections[collection] = authored
+        }
+    }
+
+    /// The whole changeset as the server answers it now. The request is not logged.
+    package func changeset() throws -> [String: Any] {
+        let target = "/v1/buckets/\(bucket)/collections/\(name)/changeset?_expected=0"
+        let body = try server.reply(to: target, headers: HTTPHeaders()).body
+        return try JSONSerialization.jsonObject(with: Data(body)) as? [String: Any] ?? [:]
+    }
+
+    /// The collection's timestamp, in milliseconds since 1970; 0 if it was deleted.
+    public func timestamp() throws -> UInt64 {
+        (try changeset()["timestamp"] as? NSNumber)?.uint64Value ?? 0
+    }
+
+    /// The ids of the server's records with their `last_modified`.
+    public func state() throws -> [String: UInt64] {
+        var state: [String: UInt64] = [:]
+        for record in try changeset()["changes"] as? [[String: Any]] ?? [] {
+            guard let id = record["id"] as? String else { continue }
+            state[id] = (record["last_modified"] as? NSNumber)?.uint64Value
+        }
+        return state
+    }
+}

@@ -1,0 +1,150 @@
+import Foundation
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+
+/// How many times longer everything may take than usual: ten times with a sanitizer (`RS_SANITIZED` is set), else once.
+package let slowness = ProcessInfo.processInfo.environment["RS_SANITIZED"] == nil ? 1 : 10
+
+/// A clock on which code sleeps until a test moves it. The time of day can be set separately.
+public final class SteppedTime: Sendable {
+    private struct State {
+        var uptime = Duration.zero
+        var start: Timestamp
+        var sleepers: [Int: (due: Duration, continuation: CheckedContinuation<Void, any Error>)] = [:]
+        var cancelled: Set<Int> = []
+        var count = 0
+        var random: UInt64 = 1
+        var fixedChance: Double?
+    }
+
+    /// Where code under test keeps its files. It is in memory if the system has room there; a container may have 64
+    /// MiB.
+    ///
+    /// A busy disk may take longer to flush a file than a test waits before it moves the clock.
+    package static let folder: URL = {
+        let memory = "/dev/shm"
+        let free = try? FileManager.default.attributesOfFileSystem(forPath: memory)[.systemFreeSize] as? Int
+        let isUsable = (free ?? 0) >= 1 << 30 && FileManager.default.isWritableFile(atPath: memory)
+        return isUsable ? URL(filePath: memory) : FileManager.default.temporaryDirectory
+    }()
+
+    private let state: Mutex<State>
+
+    /// - Parameter chance: the answer to every request for a random number; `nil` for a series that is always the same.
+    public init(chance: Double? = nil, seed: UInt64 = 1) {
+        state = Mutex(
+            State(start: HTTPEnvironment.system.now(), random: seed &* 0x9E37_79B9_7F4A_7C15 | 1, fixedChance: chance))
+    }
+
+    /// How far the clock has been moved.
+    public var uptime: Duration { state.withLock { $0.uptime } }
+    /// The time of day.
+    public var now: Timestamp { state.withLock { $0.start.advanced(by: $0.uptime) } }
+
+    /// Sets the time of day forward or back. Sleepers keep sleeping.
+    public func setClock(by difference: Duration) {
+        state.withLock { $0.start = $0.start.advanced(by: difference) }
+    }
+
+    /// The clock for a configuration. Its random numbers are the same in each run.
+    public var environment: HTTPEnvironment { environment(random: { self.random() }) }
+
+    /// The clock for a configuration.
+    ///
+    /// - Parameter random: the answer to each request for a number from 0 up to 1.
+    public func environment(random: @escaping @Sendable () -> Double) -> HTTPEnvironment {
+        HTTPEnvironment(now: { self.now }, sleep: { try await self.sleep($0) }, random: random, uptime: { self.uptime })
+    }
+
+    private func random() -> Double {
+        state.withLock { state in
+            if let fixed = state.fixedChance { return fixed }
+            state.random ^= state.random << 13
+            state.random ^= state.random >> 7
+            state.random ^= state.random << 17
+            return Double(state.random >> 11) / Double(1 << 53)
+        }
+    }
+
+    private func sleep(_ duration: Duration) async throws {
+        let number = state.withLock { state in
+            state.count += 1
+            return state.count
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                let isOver = state.withLock { state -> Bool? in
+                    if state.cancelled.remove(number) != nil { return false }
+                    if duration <= .zero { return true }
+                    state.sleepers[number] = (state.uptime + duration, continuation)
+                    return nil
+                }
+                if isOver == true { continuation.resume() }
+                if isOver == false { continuation.resume(throwing: CancellationError()) }
+            }
+        } onCancel: {
+            let sleeper = state.withLock { state in
+                let sleeper = state.sleepers.removeValue(forKey: number)
+                if sleeper == nil { state.cancelled.insert(number) }
+                return sleeper
+            }
+            sleeper?.continuation.resume(throwing: CancellationError())
+        }
+    }
+
+    /// Moves the clock forward in steps, and lets the code under test run after each.
+    ///
+    /// - Parameter step: all sleepers whose time ends within one step wake up at once; `nil` for one step for each
+    ///   sleeper.
+    public func pass(_ duration: Duration, step: Duration? = nil) async {
+        let end = uptime + duration
+        await settle()
+        while true {
+            // Whoever goes to sleep after a long step sleeps from its end, for which no test waits.
+            if nextStep(until: end) >= .seconds(5), Self.isMachineBusy { await settle(checks: 12) }
+            let woken = state.withLock { state -> [CheckedContinuation<Void, any Error>]? in
+                guard state.uptime < end else { return nil }
+                let next = state.sleepers.values.map(\.due).min() ?? end
+                state.uptime = min(end, max(next, state.uptime) + (step ?? .zero))
+                let due = state.sleepers.filter { $0.value.due <= state.uptime }
+                for number in due.keys { state.sleepers[number] = nil }
+                return due.sorted { $0.value.due < $1.value.due }.map(\.value.continuation)
+            }
+            guard let woken else { return }
+            for continuation in woken { continuation.resume() }
+            if !woken.isEmpty { await settle(checks: 4) }
+        }
+    }
+
+    private func nextStep(until end: Duration) -> Duration {
+        state.withLock { state in min(end, state.sleepers.values.map(\.due).min() ?? end) - state.uptime }
+    }
+
+    /// Gives tasks the time to go on, until nobody has gone to sleep on this clock for a few checks.
+    ///
+    /// On a busy machine there are more checks, because other tasks are late as well.
+    public func settle() async { await settle(checks: Self.isMachineBusy ? 12 : 4) }
+
+    private func settle(checks: Int) async {
+        var (seen, quiet, needed) = (-1, 0, checks * slowness)
+        for _ in 0..<200 * slowness {
+            let began = ContinuousClock.now
+            for _ in 0..<20 where ContinuousClock.now - began < .milliseconds(50) { await Task.yield() }
+            try? await Task.sleep(for: .milliseconds(1))
+            let lateness = (ContinuousClock.now - began) / .milliseconds(4)
+            needed = max(needed, min(Int(lateness), 10) * 4 * slowness)
+            let count = state.withLock { $0.count }
+            quiet = count == seen ? quiet + 1 : 0
+            if quiet >= needed { return }
+            seen = count
+        }
+    }
+
+    /// Whether processes have waited for a processor during the last minute. Then a thread may wait for its turn longer
+    /// than a few checks take.
+    private static var isMachineBusy: Bool {
+        var load = 0.0
+        return unsafe getloadavg(&load, 1) == 1
+            && load > 1.25 * Double(ProcessInfo.processInfo.activeProcessorCount)
+    }
+}

@@ -1,0 +1,55 @@
+import Observation
+import RemoteConfiguration
+import RemoteSettingsModel
+
+/// Remote config whose values a test sets, for code that takes a `RemoteConfigReading`.
+///
+///     let config = TestRemoteConfig(["banner": "Welcome"], defaults: ["price": 3])
+///     let page = Page(config: config)
+///     config.set("Goodbye", forKey: "banner")
+///
+/// A value that is set is in force at once, and observers hear of it as of an activation.
+public final class TestRemoteConfig: RemoteConfigReading, Sendable {
+    private struct State {
+        var values: [String: RemoteConfigValue]
+        let defaults: [String: RemoteConfigValue]
+    }
+
+    private let state: Mutex<State>
+    private let observation = ValuesObservation()
+
+    /// - Parameters:
+    ///   - values: the values that stand for the server's, by key.
+    ///   - defaults: the app's defaults.
+    public init(
+        _ values: [String: any RemoteConfigDefault] = [:], defaults: [String: any RemoteConfigDefault] = [:]
+    ) {
+        let values = values.mapValues { RemoteConfigValue($0) }
+        let defaults = defaults.mapValues { RemoteConfigValue($0, source: .default) }
+        state = Mutex(State(values: values, defaults: defaults))
+    }
+
+    /// Stands for all values towards Observation.
+    private var observed: Bool { true }
+
+    /// Sets the value that stands for the server's; `nil` removes it, so that the default counts.
+    public func set(_ value: (any RemoteConfigDefault)?, forKey key: String) {
+        let value = value.map { RemoteConfigValue($0) }
+        guard #available(iOS 17, macOS 14, tvOS 17, watchOS 10, visionOS 1, *) else {
+            return state.withLock { $0.values[key] = value }
+        }
+        observation.registrar.withMutation(of: self, keyPath: \.observed) { state.withLock { $0.values[key] = value } }
+    }
+
+    /// The values of this moment.
+    public func snapshot() -> RemoteConfigSnapshot {
+        if #available(iOS 17, macOS 14, tvOS 17, watchOS 10, visionOS 1, *) {
+            observation.registrar.access(self, keyPath: \.observed)
+        }
+        let state = state.withLock { $0 }
+        return RemoteConfigSnapshot(values: state.values, defaults: state.defaults)
+    }
+}
+
+@available(iOS 17, macOS 14, tvOS 17, watchOS 10, visionOS 1, *)
+extension TestRemoteConfig: Observable {}

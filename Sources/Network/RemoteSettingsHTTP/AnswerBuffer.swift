@@ -1,0 +1,186 @@
+import RemoteSettingsModel
+
+/// An answer on its way from a transport's callbacks to the one task that reads it through a ``BufferedBody``.
+///
+/// It holds the bytes that have arrived but are not read yet. If these are `mostBuffered` or more, it pauses the source
+/// until the reader has taken them.
+package final class AnswerBuffer: Sendable {
+    package struct Head: Sendable {
+        package let status: Int
+        package let headers: HTTPHeaders
+        /// Whether the connection carries many requests at once (HTTP/2).
+        package let isMultiplexed: Bool
+
+        package init(status: Int, headers: HTTPHeaders, isMultiplexed: Bool = false) {
+            self.status = status
+            self.headers = headers
+            self.isMultiplexed = isMultiplexed
+        }
+    }
+
+    private struct State {
+        var head: Result<Head, HTTPError>?
+        var bytes: [UInt8] = []
+        var isPaused = false
+        /// The number of pieces that arrived.
+        var pieces = 0
+        /// The end of the body. It is set once, but a cancellation replaces it.
+        var end: Result<Void, HTTPError>?
+        /// Counts the changes of this state, so that a reader that is about to wait notices a change in between.
+        var changes = 0
+        /// The one reader, if it waits for a change.
+        var reader: CheckedContinuation<Void, Never>?
+    }
+
+    private let mostBuffered: Int
+    private let state = Mutex(State())
+
+    /// - Parameter mostBuffered: the number of unread bytes at which the source is paused.
+    package init(mostBuffered: Int) {
+        self.mostBuffered = mostBuffered
+    }
+
+    // MARK: The reader's side
+
+    fileprivate func head() async -> Result<Head, HTTPError> {
+        await wait { $0.head }
+    }
+
+    /// Waits for bytes and takes all that are there; `nil` at the body's end.
+    ///
+    /// - Parameter resume: called if the source is paused.
+    fileprivate func next(resume: () -> Void) async -> Result<[UInt8]?, HTTPError> {
+        let (piece, wasPaused) = await wait { state -> (Result<[UInt8]?, HTTPError>, Bool)? in
+            if !state.bytes.isEmpty {
+                defer {
+                    state.bytes = []
+                    state.isPaused = false
+                }
+                return (.success(state.bytes), state.isPaused)
+            }
+            guard let end = state.end else { return nil }
+            return (end.map { nil }, false)
+        }
+        if wasPaused { resume() }
+        return piece
+    }
+
+    /// Ends the reader's waiting at once, and drops what it has not read yet.
+    fileprivate func cancel(_ error: HTTPError) {
+        change { state in
+            if state.head == nil { state.head = .failure(error) }
+            state.bytes = []
+            state.end = .failure(error)
+        }
+    }
+
+    private func wait<Value: Sendable>(for value: (inout State) -> Value?) async -> Value {
+        while true {
+            let (found, seen) = state.withLock { (value(&$0), $0.changes) }
+            if let found { return found }
+            await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+                let hasNews = state.withLock { state in
+                    guard state.changes == seen else { return true }
+                    state.reader = continuation
+                    return false
+                }
+                if hasNews { continuation.resume() }
+            }
+        }
+    }
+
+    private func change(_ change: (inout State) -> Void) {
+        let reader = state.withLock { state in
+            change(&state)
+            state.changes += 1
+            defer { state.reader = nil }
+            return state.reader
+        }
+        reader?.resume()
+    }
+
+    // MARK: The source's side
+
+    package var hasHead: Bool { state.withLock { $0.head != nil } }
+
+    /// The number of pieces that have arrived, and whether the source is paused; `nil` after the body's end.
+    package var arrivals: (pieces: Int, isPaused: Bool)? {
+        state.withLock { $0.end == nil ? ($0.pieces, $0.isPaused) : nil }
+    }
+
+    package func begin(_ head: Head) {
+        change { $0.head = $0.head ?? .success(head) }
+    }
+
+    /// - Parameter pause: pauses the source. It is called when the buffer is full, before any reader can resume the
+    ///   source. It must not call this buffer.
+    package func append(_ bytes: some Collection<UInt8>, pause: () -> Void) {
+        change { state in
+            guard state.end == nil else { return }
+            state.pieces += 1
+            state.bytes.append(contentsOf: bytes)
+            guard state.bytes.count >= mostBuffered, !state.isPaused else { return }
+            state.isPaused = true
+            pause()
+        }
+    }
+
+    /// Marks the body as whole.
+    package func finish() {
+        change { $0.end = $0.end ?? .success(()) }
+    }
+
+    /// Fails the head if it has not arrived, else the body. Bytes that came before can still be read.
+    package func fail(_ error: HTTPError) {
+        change { state in
+            if state.head == nil { state.head = .failure(error) }
+            state.end = state.end ?? .failure(error)
+        }
+    }
+}
+
+/// The reader's end of an ``AnswerBuffer``. Releasing it stops the transfer.
+package final class BufferedBody: HTTPBody {
+    private let answer: AnswerBuffer
+    private let url: HTTPURL
+    private let resume: @Sendable () -> Void
+    private let stop: @Sendable () -> Void
+
+    /// - Parameters:
+    ///   - resume: resumes the source after a pause.
+    ///   - stop: ends the transfer; may be called more than once.
+    package init(
+        _ answer: AnswerBuffer, url: HTTPURL, resume: @escaping @Sendable () -> Void,
+        stop: @escaping @Sendable () -> Void
+    ) {
+        self.answer = answer
+        self.url = url
+        self.resume = resume
+        self.stop = stop
+    }
+
+    deinit {
+        stop()
+    }
+
+    /// Waits for the answer's head.
+    package func head() async throws(HTTPError) -> AnswerBuffer.Head {
+        try await cancelling { [answer] in await answer.head() }
+    }
+
+    package func next() async throws(HTTPError) -> [UInt8]? {
+        try await cancelling { [answer, resume] in await answer.next(resume: resume) }
+    }
+
+    private func cancelling<Value: Sendable>(
+        _ wait: @Sendable () async -> Result<Value, HTTPError>
+    ) async throws(HTTPError) -> Value {
+        let result = await withTaskCancellationHandler {
+            await wait()
+        } onCancel: { [answer, stop, url] in
+            answer.cancel(HTTPError(url, .cancelled))
+            stop()
+        }
+        return try result.get()
+    }
+}

@@ -1,0 +1,64 @@
+import RemoteSettingsModel
+
+extension HTTPResponse {
+    /// The same answer with its body decompressed, if it is gzip and `request` accepts that. Does no I/O.
+    ///
+    /// The headers stay as the server sent them (RFC 9110 §8.4).
+    ///
+    /// - Throws: ``HTTPError`` with `badEncoding` if zlib has no memory.
+    package func decoded(for request: HTTPRequest) throws(HTTPError) -> HTTPResponse {
+        guard !isDecoded, headers.saysGzip, request.acceptsGzip else { return self }
+        let decoded = try GzipBody(body, url: request.url)
+        return HTTPResponse(status: status, headers: headers, body: decoded, isDecoded: true)
+    }
+}
+
+extension HTTPRequest {
+    fileprivate var acceptsGzip: Bool {
+        let codings = headers["Accept-Encoding"]?.lowercased().split { $0 == "," || $0 == ";" || $0 == " " }
+        return codings?.contains("gzip") ?? false
+    }
+}
+
+extension HTTPHeaders {
+    fileprivate var saysGzip: Bool {
+        let encoding = self["Content-Encoding"]?.lowercased()
+        return encoding == "gzip" || encoding == "x-gzip"
+    }
+}
+
+/// A gzip body (RFC 1952), decompressed only as fast as it is read.
+struct GzipBody: HTTPBody {
+    private var wire: any HTTPBody
+    private let url: HTTPURL
+    private let stream: GzipStream
+    private var received = 0
+
+    init(_ wire: any HTTPBody, url: HTTPURL) throws(HTTPError) {
+        do throws(InflateError) {
+            stream = try GzipStream()
+        } catch {
+            throw HTTPError(url, .badEncoding("there is too little memory to decompress gzip"))
+        }
+        self.wire = wire
+        self.url = url
+    }
+
+    mutating func next() async throws(HTTPError) -> [UInt8]? {
+        while true {
+            do {
+                if let piece = try stream.next() {
+                    received += piece.count
+                    return piece
+                }
+            } catch {
+                throw HTTPError(url, .badEncoding("the gzip data is damaged"))
+            }
+            guard let more = try await wire.next() else {
+                guard stream.isAtEnd else { throw HTTPError(url, .truncated(expected: nil, received: received)) }
+                return nil
+            }
+            stream.feed(more)
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import RemoteSettingsModel
+
+/// The base URL of the server's attachments. It is requested once, and only if something has to be downloaded.
+///
+/// A failure is not remembered: the next call tries again. The URL is not signed, and a server may move its
+/// attachments. If nothing could be downloaded from it, ``forget(_:)`` makes the next call ask again.
+package actor AttachmentsURLSource {
+    private var task: Task<AttachmentsURL, any Error>?
+
+    package init() {}
+
+    /// - Parameter client: asks the server, on the first call only.
+    /// - Throws: `HTTPError`, `JSONError` or ``AttachmentsNotOffered``.
+    package func value(_ client: ServerClient) async throws -> AttachmentsURL {
+        if let task { return try await task.value }
+        let task = WorkThreads.startLikewise {
+            let document = try await client.rootDocument()
+            let root = try JSONValue(parsing: document.body, limits: client.limits)
+            guard let base = root["capabilities"]?["attachments"]?["base_url"]?.string else {
+                throw AttachmentsNotOffered(url: "\(document.url)")
+            }
+            return try AttachmentsURL(base, of: client.server)
+        }
+        self.task = task
+        do {
+            return try await task.value
+        } catch {
+            self.task = nil
+            throw error
+        }
+    }
+
+    /// Begins to ask the server, unless that has been done. The caller does not wait.
+    package nonisolated func prepare(_ client: ServerClient) {
+        // Whoever needs the URL meets the error again.
+        _ = WorkThreads.startLikewise { _ = try? await self.value(client) }
+    }
+
+    /// Makes the next call ask the server again, unless the URL has already changed.
+    package func forget(_ url: AttachmentsURL) async {
+        guard let task, (try? await task.value) == url, self.task == task else { return }
+        self.task = nil
+    }
+}
+
+/// The server's root document has no base URL for attachments.
+package struct AttachmentsNotOffered: Error, Hashable, CustomStringConvertible {
+    package let url: String
+
+    package var description: String {
+        "\(url): expected capabilities.attachments.base_url, found none; this server offers no attachments, so that a "
+            + "collection has to be taken without them (attachments: none in dumps.yaml)"
+    }
+}

@@ -1,0 +1,31 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// Stores the pauses that servers asked for (`Backoff`, `Retry-After`) in a file, for the next run.
+package enum BackoffFile {
+    /// The stored pauses. An unreadable file counts as empty: the server will ask again.
+    package static func read(_ path: String, limits: Limits) -> BackoffState {
+        guard let bytes = try? FileStore.read(path, limit: limits.backoffFileBytes),
+            let document = try? JSONValue(parsing: bytes, limits: limits), case .object(let members) = document
+        else { return BackoffState() }
+        return BackoffState(
+            members.compactMap { member in
+                member.value.number?.uint64.map {
+                    BackoffState.Hold(origin: member.key, until: Timestamp(milliseconds: $0))
+                }
+            })
+    }
+
+    /// Writes the pauses that have not ended, or removes the file if there are none.
+    ///
+    /// - Parameter isContended: whether other processes may write it at the same time.
+    package static func write(
+        _ state: BackoffState, to path: String, now: Timestamp, isContended: Bool = false
+    ) throws(FileError) {
+        let holds = state.holds(at: now)
+        guard !holds.isEmpty else { return try FileStore.remove(path) }
+        let members = holds.map { JSONValue.Member(key: $0.origin, value: .number(JSONNumber($0.until.milliseconds))) }
+        let content = Bytes(JSONText.compact(.object(members)))
+        try FileStore.replace(path, with: content, isContended: isContended)
+    }
+}

@@ -1,0 +1,106 @@
+import RemoteSettingsModel
+import SnapshotTrust
+
+/// The certificate chains of one run. Each URL is fetched once, and each chain is verified once per signer.
+package actor ChainStore {
+    /// Stores chains between runs, by their URL.
+    package protocol Keeper: Sendable {
+        func chain(x5u: String) -> Bytes?
+        func keep(_ pem: Bytes, x5u: String)
+    }
+
+    private struct Key: Hashable {
+        var x5u: String
+        var signer: SignerName
+    }
+
+    private let client: ServerClient
+    private let policy: TrustPolicy
+    /// The time of the run, at which the chains must be valid.
+    let time: Timestamp
+    private let keeper: (any Keeper)?
+    private var chains: [String: Task<Result<CertificateChain, ContentSignatureError>, Never>] = [:]
+    private var verdicts: [Key: Result<VerifiedChain, ContentSignatureError>] = [:]
+
+    /// - Parameter time: the time at which the chains must be valid.
+    package init(client: ServerClient, policy: TrustPolicy, time: Timestamp, keeper: (any Keeper)? = nil) {
+        self.client = client
+        self.policy = policy
+        self.time = time
+        self.keeper = keeper
+    }
+
+    /// Fetches and verifies the chains that the signatures name.
+    ///
+    /// Signatures in unknown modes are skipped, and so are those that name no chain (an empty `x5u`).
+    package func verdicts(
+        on signatures: [ServedSignature], signer: SignerName
+    ) async -> [String: Result<VerifiedChain, ContentSignatureError>] {
+        var found: [String: Result<VerifiedChain, ContentSignatureError>] = [:]
+        for signature in signatures
+        where signature.mode == "p384ecdsa" && signature.namesChain && found[signature.x5u] == nil {
+            found[signature.x5u] = await verdict(signature.x5u, signer)
+        }
+        return found
+    }
+
+    /// The chains that the signatures name, as far as they could be read, whether trusted or not.
+    func chains(
+        on signatures: [ServedSignature], _ verdicts: [String: Result<VerifiedChain, ContentSignatureError>]
+    ) async -> [CertificateChain] {
+        var found: [CertificateChain] = []
+        for signature in signatures {
+            switch verdicts[signature.x5u] {
+            case .success(let verified)?:
+                if let chain = try? CertificateChain(pem: verified.pem, limits: client.limits) { found.append(chain) }
+            case .failure?: if let chain = try? await chain(signature.x5u).get() { found.append(chain) }
+            case nil: break
+            }
+        }
+        return found
+    }
+
+    private func verdict(_ x5u: String, _ signer: SignerName) async -> Result<VerifiedChain, ContentSignatureError> {
+        let key = Key(x5u: x5u, signer: signer)
+        if let known = verdicts[key] { return known }
+        if let kept = keptVerdict(x5u, signer) {
+            verdicts[key] = .success(kept)
+            return .success(kept)
+        }
+        let fetched = await chain(x5u)
+        // Another task that waited for the same chain may have verified it first.
+        if let known = verdicts[key] { return known }
+        let verdict = fetched.flatMap { chain in
+            Result { () throws(ContentSignatureError) in
+                try chain.verified(anchors: policy.roots, signer: signer, at: time)
+            }
+        }
+        if case .success(let chain) = verdict { keeper?.keep(chain.pem, x5u: x5u) }
+        verdicts[key] = verdict
+        return verdict
+    }
+
+    /// A stored chain that does not verify at this time is ignored, because the server may have a newer one.
+    private func keptVerdict(_ x5u: String, _ signer: SignerName) -> VerifiedChain? {
+        guard chains[x5u] == nil, let pem = keeper?.chain(x5u: x5u) else { return nil }
+        return try? CertificateChain(pem: pem, limits: client.limits).verified(
+            anchors: policy.roots, signer: signer, at: time)
+    }
+
+    private func chain(_ x5u: String) async -> Result<CertificateChain, ContentSignatureError> {
+        if let known = chains[x5u] { return await known.value }
+        let client = client
+        let task = WorkThreads.startLikewise { () -> Result<CertificateChain, ContentSignatureError> in
+            do {
+                let document = try await client.chain(x5u: x5u)
+                return Result { () throws(ContentSignatureError) in
+                    try CertificateChain(pem: document.body, limits: client.limits)
+                }
+            } catch {
+                return .failure(.chainUnavailable(reason: "\(error)"))
+            }
+        }
+        chains[x5u] = task
+        return await task.value
+    }
+}

@@ -1,0 +1,154 @@
+import RemoteSettingsModel
+import SnapshotTrust
+
+/// Fetches the server's state of one collection and verifies it.
+///
+/// It fetches a delta onto the local state if there is one, else everything. If a delta does not verify, everything is
+/// fetched once.
+package struct CollectionFetcher: Sendable {
+    /// A request for one collection's state.
+    package struct Wanted: Sendable {
+        package var id: CollectionID
+        /// The timestamp in the monitor's answer.
+        package var expected: Timestamp?
+        /// The local state. The server is asked for the changes since its timestamp.
+        package var base: Payload?
+        /// A verified state that is older than this one is refused as a rollback.
+        package var floor: Timestamp?
+        /// Whether the collection is known to be signed. A state without a signature is then refused.
+        package var wasSigned: Bool
+        /// Whether other records under the timestamp of a signed base are refused.
+        package var refusesEquivocation = true
+        /// Whether everything is fetched if the server has nothing newer than the base.
+        package var needsState = false
+        /// Called with the records of each answer before anything vouches for them, while the chain may have to be
+        /// fetched. What they say may only decide whether a request of the caller's begins now or later.
+        package var onAnswer: (@Sendable (RecordTable) -> Void)?
+
+        package init(id: CollectionID, expected: Timestamp?, base: Payload?, floor: Timestamp?, wasSigned: Bool) {
+            self.id = id
+            self.expected = expected
+            self.base = base
+            self.floor = floor
+            self.wasSigned = wasSigned
+        }
+    }
+
+    /// The server's state, verified or accepted without a signature.
+    package struct Fetched: Sendable {
+        package var snapshot: Snapshot
+        /// Why everything was fetched although a delta was asked for.
+        package var retried: FetchError?
+    }
+
+    private let client: ServerClient
+    private let chains: ChainStore
+    private let policy: TrustPolicy
+    private let gate: RequestGate?
+
+    /// - Parameter gate: limits the fetches under way at once; `nil` if the caller does.
+    package init(client: ServerClient, chains: ChainStore, policy: TrustPolicy, gate: RequestGate? = nil) {
+        self.client = client
+        self.chains = chains
+        self.policy = policy
+        self.gate = gate
+    }
+
+    /// Fetches and verifies. Uses the network; does no I/O.
+    ///
+    /// - Returns: `nil` if the server has nothing newer than the base, unless ``Wanted/needsState`` is set.
+    package func fetch(_ wanted: Wanted) async throws(FetchError) -> Fetched? {
+        guard let gate else { return try await fetchUngated(wanted) }
+        return try await gate.pass(to: client.server.root) { () async throws(FetchError) in
+            try await fetchUngated(wanted)
+        }
+    }
+
+    private func fetchUngated(_ wanted: Wanted) async throws(FetchError) -> Fetched? {
+        guard let base = wanted.base else { return try await fetchAll(wanted, retried: nil) }
+        let failure: FetchError
+        do throws(FetchError) {
+            if let fetched = try await fetch(wanted, onto: base) { return fetched }
+            guard wanted.needsState else { return nil }
+            failure = .noAnswer(url: "\(client.server)")
+        } catch {
+            guard error.isWorthRetryingInFull else { throw error }
+            failure = error
+        }
+        return try await fetchAll(wanted, retried: failure)
+    }
+
+    private func fetchAll(_ wanted: Wanted, retried: FetchError?) async throws(FetchError) -> Fetched {
+        guard var fetched = try await fetch(wanted, onto: nil) else { throw .noAnswer(url: "\(client.server)") }
+        fetched.retried = retried
+        return fetched
+    }
+
+    private func fetch(_ wanted: Wanted, onto base: Payload?) async throws(FetchError) -> Fetched? {
+        guard case .changes(let document, let answersSince) = try await changeset(wanted, since: base?.timestamp) else {
+            return nil
+        }
+        let unverified: UnverifiedSnapshot
+        do throws(ChangesetError) {
+            // An answer that came without `_since` is a full list without tombstones, so it replaces the local state.
+            let changeset = try Changeset(parsing: document.body, limits: client.limits)
+            wanted.onAnswer?(changeset.records)
+            unverified = try changeset.snapshot(of: wanted.id, onto: answersSince ? base?.records : nil)
+        } catch {
+            throw .changeset(error, url: "\(document.url)")
+        }
+        do throws(FetchError) {
+            return Fetched(snapshot: try await accept(unverified, wanted))
+        } catch {
+            guard !answersSince, let cut = error.asCutShort(unverified.records.count, document) else { throw error }
+            throw cut
+        }
+    }
+
+    /// Verifies a collection's full state, whichever document it came in. Uses the network for certificate chains.
+    package func accept(_ unverified: UnverifiedSnapshot, _ wanted: Wanted) async throws(FetchError) -> Snapshot {
+        // If it were accepted once, every later state would be refused as a rollback.
+        guard unverified.timestamp <= chains.time.advanced(by: .seconds(client.limits.clockToleranceSeconds)) else {
+            throw .future(answered: unverified.timestamp, now: chains.time)
+        }
+        let snapshot = try await vouch(for: unverified, wanted)
+        // Only a verified state shows a rollback. A delta that goes back does not verify, so everything is fetched.
+        if let floor = wanted.floor, snapshot.timestamp < floor {
+            throw .rollback(held: floor, answered: snapshot.timestamp)
+        }
+        if let held = wanted.base, wanted.wasSigned, wanted.refusesEquivocation,
+            held.timestamp == snapshot.timestamp, held != snapshot.payload
+        {
+            throw .equivocation(held.timestamp)
+        }
+        return snapshot
+    }
+
+    private func changeset(_ wanted: Wanted, since: Timestamp?) async throws(FetchError) -> ChangesetAnswer {
+        do throws(HTTPError) {
+            // A monitor that is older than the local state may come from a cache. The local timestamp then bypasses
+            // that cache.
+            let expected = wanted.expected.map { max($0, wanted.floor ?? $0) }
+            return try await client.changeset(wanted.id, expected: expected, since: since)
+        } catch {
+            // Stock Kinto answers 401 or 403 for a collection that it does not have.
+            if let status = error.status, [401, 403, 404].contains(status) { throw .unknownCollection(error) }
+            throw .http(error)
+        }
+    }
+
+    private func vouch(for unverified: UnverifiedSnapshot, _ wanted: Wanted) async throws(FetchError) -> Snapshot {
+        if policy.acceptsUnsigned, !unverified.signatures.contains(where: \.namesChain) {
+            guard !wanted.wasSigned else { throw .signatureLost }
+            return Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
+        }
+        let signer = policy.signer(for: unverified.collection)
+        let verdicts = await chains.verdicts(on: unverified.signatures, signer: signer)
+        let snapshot = try Result { () throws(ContentSignatureError) in
+            try unverified.verified(with: verdicts, signer: signer, limits: client.limits)
+        }.mapError(FetchError.signature).get()
+        // Others who trust another root may read the snapshot.
+        guard verdicts.count > 1 else { return snapshot }
+        return snapshot.keeping(await chains.chains(on: unverified.signatures, verdicts), limits: client.limits)
+    }
+}

@@ -1,0 +1,84 @@
+import RemoteSettingsModel
+
+/// Limits how many requests are under way at once. The others wait in order of arrival.
+///
+/// A connection of HTTP/1.1 carries one request at a time, and one of HTTP/2 carries many. So an origin may be asked
+/// more at once as soon as it has answered over HTTP/2.
+package final class RequestGate: Sendable {
+    private struct Waiting {
+        var url: HTTPURL
+        var continuation: CheckedContinuation<Bool, Never>
+    }
+
+    private struct State {
+        var connections = 0
+        var streams = 0
+        var waiting: [Waiting] = []
+    }
+
+    private let state = Mutex(State())
+    private let connections: Int
+    private let streams: Int
+    private let isMultiplexed: @Sendable (HTTPURL) -> Bool
+
+    /// - Parameters:
+    ///   - connections: the most requests at once to origins of which `isMultiplexed` says no; at least 1.
+    ///   - streams: the most requests at once to the other origins; at least 1.
+    ///   - isMultiplexed: whether the URL's origin has answered over a connection that carries many requests at once.
+    package init(connections: Int, streams: Int, isMultiplexed: @escaping @Sendable (HTTPURL) -> Bool) {
+        self.connections = connections
+        self.streams = streams
+        self.isMultiplexed = isMultiplexed
+    }
+
+    /// Runs `body`, which asks the URL's origin, as soon as fewer than the limit are running.
+    package func pass<Value: Sendable, Failure: Error>(
+        to url: HTTPURL, _ body: () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        let isStream = await enter(url)
+        defer { leave(isStream) }
+        return try await body()
+    }
+
+    /// - Returns: whether the place is one of the streams.
+    private func enter(_ url: HTTPURL) async -> Bool {
+        await withCheckedContinuation { continuation in
+            let isStream = state.withLock { state -> Bool? in
+                if let isStream = take(&state, for: url) { return isStream }
+                state.waiting.append(Waiting(url: url, continuation: continuation))
+                return nil
+            }
+            if let isStream { continuation.resume(returning: isStream) }
+        }
+    }
+
+    private func leave(_ isStream: Bool) {
+        let admitted = state.withLock { state in
+            if isStream { state.streams -= 1 } else { state.connections -= 1 }
+            var admitted: [(continuation: CheckedContinuation<Bool, Never>, isStream: Bool)] = []
+            var index = 0
+            // Several may pass, because the answer may have shown that its origin speaks HTTP/2.
+            while index < state.waiting.count, state.connections < connections || state.streams < streams {
+                if let isStream = take(&state, for: state.waiting[index].url) {
+                    admitted.append((state.waiting.remove(at: index).continuation, isStream))
+                } else {
+                    index += 1
+                }
+            }
+            return admitted
+        }
+        for each in admitted { each.continuation.resume(returning: each.isStream) }
+    }
+
+    /// - Returns: whether the place that was free is one of the streams; `nil` if none is free.
+    private func take(_ state: inout State, for url: HTTPURL) -> Bool? {
+        if isMultiplexed(url) {
+            guard state.streams < streams else { return nil }
+            state.streams += 1
+            return true
+        }
+        guard state.connections < connections else { return nil }
+        state.connections += 1
+        return false
+    }
+}

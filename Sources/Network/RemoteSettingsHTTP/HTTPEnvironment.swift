@@ -1,0 +1,49 @@
+import RemoteSettingsModel
+
+/// The clock and the random numbers of a client. Tests replace them.
+public struct HTTPEnvironment: Sendable {
+    /// The time of day.
+    public var now: @Sendable () -> Timestamp
+    /// Waits. It throws if the task is cancelled meanwhile.
+    public var sleep: @Sendable (Duration) async throws -> Void
+    /// A random number from 0 up to, but not including, 1.
+    public var random: @Sendable () -> Double
+    /// The time since a fixed moment, for deadlines. It is never set, and it does not count the time that the machine
+    /// sleeps.
+    public var uptime: @Sendable () -> Duration
+
+    /// - Parameters:
+    ///   - now: the time of day.
+    ///   - sleep: waits; throws if the task is cancelled.
+    ///   - random: a number from 0 up to but not including 1.
+    ///   - uptime: a time that only grows. It may begin anywhere.
+    public init(
+        now: @escaping @Sendable () -> Timestamp,
+        sleep: @escaping @Sendable (Duration) async throws -> Void,
+        random: @escaping @Sendable () -> Double,
+        uptime: @escaping @Sendable () -> Duration = { HTTPEnvironment.start.duration(to: .now) }
+    ) {
+        self.now = now
+        self.sleep = sleep
+        self.random = random
+        self.uptime = uptime
+    }
+
+    @usableFromInline static let start = SuspendingClock.now
+
+    /// The system's clock and random numbers.
+    public static let system = HTTPEnvironment(
+        now: {
+            var time = timespec()
+            unsafe clock_gettime(CLOCK_REALTIME, &time)
+            // A clock before 1970 counts as 1970.
+            return Timestamp(milliseconds: UInt64(clamping: time.tv_sec) * 1000 + UInt64(time.tv_nsec) / 1_000_000)
+        },
+        sleep: { duration in try await WorkThreads.sleep(for: duration) },
+        random: { Double.random(in: 0..<1) })
+}
+
+extension HTTPEnvironment {
+    /// The present moment.
+    package var moment: Moment { Moment(uptime: uptime(), time: now(), chance: random()) }
+}

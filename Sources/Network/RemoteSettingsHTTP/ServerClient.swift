@@ -1,0 +1,205 @@
+import RemoteSettingsModel
+
+/// A client of a Remote Settings server (protocol v1 and v2), over any ``HTTPTransport``.
+///
+/// One object serves one run, such as a refresh or a sync. The run begins when the object is made; ``startingRun()``
+/// makes the client of the next run. Many tasks may use it at once, and it holds no lock while it waits. It follows
+/// redirects, and repeats requests that may succeed a moment later. It limits every body, and the time of every
+/// document, download and run.
+///
+/// It obeys `Backoff` and `Retry-After`. While a hold is in force, requests to that origin fail with
+/// ``HTTPError/Reason/backoff(until:seconds:)`` without using the network; only a hold of up to
+/// `Limits.patienceSeconds` is waited for. A hold that comes with an error is in force at once. A hold that comes with
+/// a good answer delays the next run. The present run then ends at a gentler pace (`Limits.gentlePauseMilliseconds`),
+/// because it would never finish at a server that always asks for a hold.
+///
+/// What it returns is neither parsed nor verified.
+package final class ServerClient: Sendable {
+    package let server: ServerURL
+    package let limits: Limits
+    let transport: any HTTPTransport
+    let userAgent: UserAgent
+    let environment: HTTPEnvironment
+    let retryPauses: RetryPauses
+    let onEvent: @Sendable (HTTPEvent) -> Void
+    let shared: Shared
+    let runDeadline: Deadline
+    /// The holds of earlier runs.
+    let holdsAtStart: BackoffState
+    /// The origins that asked for a `Backoff` in this run, and the uptime from which each may be asked again.
+    let pace = Mutex<[String: Duration]>([:])
+
+    /// The state that a client shares with the clients that it makes for further runs.
+    final class Shared: Sendable {
+        struct State {
+            /// All holds.
+            var backoff: BackoffState
+            /// The holds that came with errors. They stop runs that are under way.
+            var refusals = BackoffState()
+            var metrics = HTTPMetrics()
+            var alerts: Set<String> = []
+            /// The origins whose last answer came over a connection that carries many requests at once.
+            var multiplexed: Set<String> = []
+        }
+
+        private let state: Mutex<State>
+
+        init(_ state: State) { self.state = Mutex(state) }
+
+        func withLock<Value: Sendable>(_ body: (inout State) -> Value) -> Value { state.withLock { body(&$0) } }
+    }
+
+    /// Begins the first run.
+    ///
+    /// - Parameters:
+    ///   - backoff: the ``backoff`` of the previous run.
+    ///   - onEvent: called from any task for each event; must not block.
+    package convenience init(
+        server: ServerURL, transport: any HTTPTransport, userAgent: UserAgent, limits: Limits = Limits(),
+        environment: HTTPEnvironment = .system,
+        retryPauses: RetryPauses = RetryPauses(first: .milliseconds(500), longest: .seconds(10)),
+        backoff: BackoffState = BackoffState(), onEvent: @escaping @Sendable (HTTPEvent) -> Void = { _ in }
+    ) {
+        self.init(
+            server: server, transport: transport, userAgent: userAgent, limits: limits, environment: environment,
+            retryPauses: retryPauses, shared: Shared(.init(backoff: backoff)), onEvent: onEvent)
+    }
+
+    private init(
+        server: ServerURL, transport: any HTTPTransport, userAgent: UserAgent, limits: Limits,
+        environment: HTTPEnvironment, retryPauses: RetryPauses, shared: Shared,
+        onEvent: @escaping @Sendable (HTTPEvent) -> Void
+    ) {
+        self.server = server
+        self.transport = transport
+        self.userAgent = userAgent
+        self.limits = limits
+        self.environment = environment
+        self.retryPauses = retryPauses
+        self.onEvent = onEvent
+        self.shared = shared
+        runDeadline = Deadline(.run, seconds: limits.runSeconds, from: environment.uptime())
+        holdsAtStart = shared.withLock { $0.backoff }
+    }
+
+    /// Makes the client of another run.
+    ///
+    /// It shares the holds, the metrics and the alerts, obeys every hold that is known now, and has its own
+    /// `Limits.runSeconds`.
+    package func startingRun() -> ServerClient {
+        ServerClient(
+            server: server, transport: transport, userAgent: userAgent, limits: limits, environment: environment,
+            retryPauses: retryPauses, shared: shared, onEvent: onEvent)
+    }
+
+    /// The holds asked for so far, for the next run.
+    package var backoff: BackoffState { shared.withLock { $0.backoff } }
+
+    /// The requests so far.
+    package var metrics: HTTPMetrics { shared.withLock { $0.metrics } }
+
+    /// Whether the last answer of the URL's origin came over a connection that carries many requests at once (HTTP/2).
+    package func isMultiplexed(_ url: HTTPURL) -> Bool {
+        shared.withLock { !$0.multiplexed.isEmpty && $0.multiplexed.contains(url.origin) }
+    }
+
+    /// The server's root document. Its `capabilities.attachments.base_url` makes an ``AttachmentsURL``.
+    package func rootDocument() async throws(HTTPError) -> ServerDocument {
+        try await document(server.root, limit: limits.rootDocumentBytes).document
+    }
+
+    /// The monitor's changeset: every collection with the time of its last change, newest first.
+    ///
+    /// - Parameters:
+    ///   - expected: the timestamp of a push message; `nil` sends 0.
+    ///   - since: the monitor's timestamp at the last poll; `nil` asks for everything.
+    package func monitor(
+        expected: Timestamp? = nil, since: Timestamp? = nil
+    ) async throws(HTTPError) -> ChangesetAnswer {
+        try await changeset(since: since, limit: limits.monitorBytes) { quoted in
+            server.monitor(expected: expected, since: since, quoted: quoted)
+        }
+    }
+
+    /// A collection's changeset.
+    ///
+    /// - Parameters:
+    ///   - expected: the collection's timestamp in the monitor; `nil` sends 0, for which caches may have an outdated
+    ///     answer.
+    ///   - since: the timestamp of the local state; `nil` asks for everything.
+    package func changeset(
+        _ collection: CollectionID, expected: Timestamp? = nil, since: Timestamp? = nil
+    ) async throws(HTTPError) -> ChangesetAnswer {
+        try await changeset(since: since, limit: limits.changesetBytes) { quoted in
+            server.changeset(collection, expected: expected, since: since, quoted: quoted)
+        }
+    }
+
+    /// A certificate chain (PEM).
+    ///
+    /// Errors do not quote the answer. An `x5u` may lead to any machine, and readers of a log must not see that
+    /// machine's answers.
+    ///
+    /// - Parameter x5u: the URL as served in a signature; it may be relative to the server's root. Plain `http` is
+    ///   refused unless the server itself is plain, even for this machine's addresses, because an `x5u` is not verified
+    ///   yet.
+    package func chain(x5u: String) async throws(HTTPError) -> ServerDocument {
+        let url = try server.root.resolving(x5u)
+        try server.checkReference(url)
+        do {
+            return try await document(url, limit: limits.chainBytes).document
+        } catch {
+            guard let status = error.status else { throw error }
+            throw HTTPError(error.url, .status(status, body: ""))
+        }
+    }
+
+    private func changeset(
+        since: Timestamp?, limit: Int, url: (_ quoted: Bool) -> HTTPURL
+    ) async throws(HTTPError) -> ChangesetAnswer {
+        do {
+            return try await changeset(url(false), since: since, limit: limit)
+        } catch {
+            // Some servers accept `_since` only in double quotes. Old ones answer 400 to a bare one, others 422.
+            guard let status = error.status, status == 400 || status == 422, since != nil else { throw error }
+        }
+        return try await changeset(url(true), since: since, limit: limit)
+    }
+
+    private func changeset(
+        _ url: HTTPURL, since: Timestamp?, limit: Int
+    ) async throws(HTTPError) -> ChangesetAnswer {
+        let (status, document) = try await document(url, limit: limit)
+        if status == 204 { return .nothing }
+        guard let since, let answered = document.url.queryValue("_since") else {
+            return .changes(document, answersSince: false)
+        }
+        guard answered == since.description || answered == "\"\(since)\"" else {
+            throw HTTPError(document.url, .badRedirect("it changes _since, so that the answer fits no local state"))
+        }
+        return .changes(document, answersSince: true)
+    }
+}
+
+/// An event on the way to an answer, to be shown to people.
+package enum HTTPEvent: Sendable, Hashable {
+    /// The server's `Alert` header (JSON by the protocol), usually about a deprecation. Each text is reported once.
+    case alert(String, url: HTTPURL)
+    /// The request failed and is repeated after a pause; `attempt` counts from 1.
+    case retry(HTTPError, attempt: Int, after: Duration)
+    case redirect(from: HTTPURL, to: HTTPURL)
+    /// The server asked for no requests until then.
+    case hold(BackoffState.Hold)
+}
+
+/// Counts of a client's requests so far.
+package struct HTTPMetrics: Sendable, Hashable {
+    /// Requests sent, including redirects and repetitions.
+    package var requests = 0
+    /// Requests that were repetitions of failed ones.
+    package var retries = 0
+    /// Bytes of bodies received, after decompression.
+    package var bodyBytes = 0
+
+    package init() {}
+}

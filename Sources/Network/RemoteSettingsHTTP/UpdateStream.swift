@@ -1,0 +1,102 @@
+import RemoteSettingsModel
+
+extension ServerURL {
+    /// The update channel: an event stream beside the buckets.
+    package var updates: HTTPURL { url.appending(path: "/updates") }
+}
+
+extension ServerClient {
+    /// Opens the server's update channel, an event stream that lasts as long as both sides like.
+    ///
+    /// A connection that cannot be made or that ends is not made again. No `Last-Event-ID` is sent, so the first event
+    /// states the server's present state.
+    ///
+    /// - Parameter url: the event stream; `nil` for the server's own, `<base URL>/updates`. Redirects are followed.
+    /// - Throws: ``HTTPError``, among others with `status` for any status but 200, and with `notAnEventStream` for an
+    ///   answer of another type.
+    package func updates(at url: HTTPURL? = nil) async throws(HTTPError) -> UpdateStream {
+        let url = url ?? server.updates
+        try server.checkScheme(of: url)
+        let answer = try await exchange(
+            url,
+            headers: [
+                .init("Accept", UpdateStream.contentType), .init("Accept-Encoding", "identity"),
+                .init("Cache-Control", "no-store"),
+            ], limit: .max, until: deadline(.answer, seconds: limits.documentSeconds),
+            idleSeconds: limits.updateIdleSeconds, accepts: { $0 == 200 })
+        let type = answer.response.headers["Content-Type"] ?? "nothing"
+        let name = type.prefix { $0 != ";" && $0 != " " }
+        guard name.lowercased() == UpdateStream.contentType else {
+            throw HTTPError(
+                answer.url,
+                .notAnEventStream("expected the type \(UpdateStream.contentType), found \(type.prefix(80))"))
+        }
+        try answer.checkEncoding()
+        return UpdateStream(answer.response.body, url: answer.url)
+    }
+}
+
+/// One connection to an update channel that is an event stream. Releasing it closes the connection.
+///
+/// It buffers one piece of what has arrived, one line and one event, and reads only as fast as ``next()`` is called.
+package struct UpdateStream {
+    static let contentType = "text/event-stream"
+    /// The bytes without an event or a comment after which the stream is refused. It is 16 of the longest events.
+    static let mostBytesWithoutMessage = 1 << 20
+
+    /// Where the stream comes from, after redirects.
+    package let url: HTTPURL
+    private var body: any HTTPBody
+    private var reader = EventStreamReader()
+    private var comments = 0
+    private var bytesWithoutMessage = 0
+    private var retryMilliseconds: UInt64?
+
+    init(_ body: any HTTPBody, url: HTTPURL) {
+        self.body = body
+        self.url = url
+    }
+
+    /// Waits for the next message; `nil` if the server has ended the stream.
+    ///
+    /// - Throws: ``HTTPError`` if the connection breaks, if nothing arrives for as long as the transport waits, or if a
+    ///   line or an event exceeds its limit (`notAnEventStream`). In a cancelled task it is `cancelled`.
+    package mutating func next() async throws(HTTPError) -> UpdateMessage? {
+        while true {
+            if let message = try buffered() {
+                bytesWithoutMessage = 0
+                return message
+            }
+            guard let piece = try await body.next() else { return nil }
+            bytesWithoutMessage = bytesWithoutMessage.saturatingAdding(piece.count)
+            guard bytesWithoutMessage <= Self.mostBytesWithoutMessage else {
+                throw HTTPError(url, .notAnEventStream("\(bytesWithoutMessage) bytes hold no event"))
+            }
+            reader.feed(piece)
+        }
+    }
+
+    /// The next message in the bytes that have arrived.
+    private mutating func buffered() throws(HTTPError) -> UpdateMessage? {
+        let event: StreamedEvent?
+        do throws(EventStreamError) {
+            event = try reader.next()
+        } catch {
+            throw HTTPError(url, .notAnEventStream("\(error)"))
+        }
+        if let event {
+            do throws(UpdateEventError) {
+                return try UpdateEvent(event).map { .event($0) } ?? .heartbeat
+            } catch {
+                return .refused(error)
+            }
+        }
+        if let asked = reader.retryMilliseconds, asked != retryMilliseconds {
+            retryMilliseconds = asked
+            return .reconnectionTime(.milliseconds(Int64(clamping: asked)))
+        }
+        guard reader.comments != comments else { return nil }
+        comments = reader.comments
+        return .heartbeat
+    }
+}

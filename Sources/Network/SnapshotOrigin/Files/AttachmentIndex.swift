@@ -1,0 +1,128 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// The attachments of all collections by their location. A lookup never touches a file system.
+///
+/// A collection can name a location that belongs to another one. For each location, the index prefers the collection
+/// that the location itself names, then present states, then files that are not left out, then the first collection by
+/// name. So no collection can hide another one's files from clients.
+final class AttachmentIndex: Sendable {
+    private final class Place: Sendable {
+        let bundle: BundleReader
+        /// The collection; `nil` for an older state, whose records are read only when they are needed.
+        let collection: ServedCollection?
+        let file: Manifest.File
+        let resource = Lazily<OriginResource>()
+
+        init(bundle: BundleReader, collection: ServedCollection? = nil, file: Manifest.File) {
+            self.bundle = bundle
+            self.collection = collection
+            self.file = file
+        }
+
+        /// Whether the location names this collection: `<bucket>/<collection>/…`.
+        ///
+        /// The bucket is often `<bucket>-workspace`, in which the collection is edited.
+        func belongs(at location: String) -> Bool {
+            let id = bundle.head.collection
+            let parts = location.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+            return parts.count == 3 && parts[1] == id.name
+                && (parts[0] == id.bucket || parts[0].hasPrefix("\(id.bucket)-"))
+        }
+
+        func goes(before other: Place, at location: String) -> Bool {
+            let (belongs, otherBelongs) = (belongs(at: location), other.belongs(at: location))
+            // If both places name the same file, the one that contains it goes first.
+            guard file.sha256 != other.file.sha256, belongs != otherBelongs else {
+                return other.file.omitted != nil && file.omitted == nil
+            }
+            return belongs
+        }
+    }
+
+    private let places: [String: Place]
+    /// The locations that collections claim for different files, one line each, for reports.
+    let conflicts: [String]
+
+    /// Reads the manifests. Present states come before older ones, which outdated clients still ask for.
+    ///
+    /// - Throws: `BundleError`.
+    init(_ collections: [ServedCollection]) throws(BundleError) {
+        var places: [String: Place] = [:]
+        var conflicts: [String] = []
+        for collection in collections {
+            for file in try collection.files() {
+                let place = Place(bundle: collection.bundle, collection: collection, file: file)
+                let location = PercentEncoding.decode(file.location)
+                guard let other = places.updateValue(place, forKey: location) else { continue }
+                if !place.goes(before: other, at: location) { places[location] = other }
+                if other.file.sha256 != file.sha256 {
+                    conflicts.append(
+                        "\(other.bundle.head.collection) and \(collection.id) name different files at \(location); "
+                            + "that of \(places[location] === place ? collection.id : other.bundle.head.collection) is "
+                            + "served")
+                }
+            }
+        }
+        for collection in collections {
+            for bundle in collection.history {
+                for file in try bundle.manifest().files where file.omitted == nil {
+                    let location = PercentEncoding.decode(file.location)
+                    let place = Place(bundle: bundle, file: file)
+                    if places[location].map({ place.belongs(at: location) && !$0.belongs(at: location) }) ?? true {
+                        places[location] = place
+                    }
+                }
+            }
+        }
+        self.places = places
+        self.conflicts = conflicts
+    }
+
+    /// The locations of the attachments that the bundles contain, sorted.
+    var locations: [String] {
+        places.values.filter { $0.file.omitted == nil }.map(\.file.location).sorted()
+    }
+
+    /// - Parameter location: the percent-decoded location.
+    /// - Returns: `nil` if no record has this location.
+    /// - Throws: `BundleError` if the bundle cannot be read.
+    func answer(_ location: String) throws(BundleError) -> OriginAnswer? {
+        guard let place = places[location] else { return nil }
+        if let reason = place.file.omitted { return .problem(.omitted(reason), .attachment) }
+        return .resource(try place.resource.get { () throws(BundleError) in try resource(place) })
+    }
+
+    private func resource(_ place: Place) throws(BundleError) -> OriginResource {
+        guard let packed = try place.bundle.packedAttachment(place.file.sha256) else {
+            throw BundleError(
+                .missing, file: place.bundle.name, entry: "attachments/\(place.file.sha256)", expected: "this entry",
+                found: "none")
+        }
+        let records: RecordTable
+        if let collection = place.collection {
+            records = try collection.records()
+        } else {
+            records = try place.bundle.payload().records
+        }
+        let record = records.record(id: place.file.records[0])
+        let described = record.flatMap { try? $0.attachment() }
+        return OriginResource(
+            .attachment, type: Self.contentType(described?.mimetype ?? ""), tag: place.file.sha256.hex,
+            lastModified: record?.lastModified, freshness: .seconds(86_400),
+            content: OriginContent(packed),
+            gzip: packed.isDeflated
+                ? .wrapped(GzipMember.wrap(packed.bytes, crc: packed.crc, size: packed.size)) : .none)
+    }
+
+    /// The media type that a record states, if it is safe in a header.
+    ///
+    /// It is safe if it is `type/subtype` with parameters, in printable ASCII (RFC 9110 §8.3.1).
+    private static func contentType(_ text: String) -> String {
+        let isSafe =
+            text.utf8.count <= 200 && text.utf8.allSatisfy { (0x20...0x7E).contains($0) } && text.contains("/")
+            && !text.hasPrefix("/")
+        return isSafe ? text : "application/octet-stream"
+    }
+}

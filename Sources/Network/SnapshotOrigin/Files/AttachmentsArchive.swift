@@ -1,0 +1,64 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// The zip of a collection's attachments, as the server makes it.
+///
+/// For each record it holds `{id}.meta.json`, which is the record, and `{id}`, which is its file. It consists of the
+/// bundle's own bytes, compressed or not; only the headers are new. If the bundle lacks an attachment, the record is
+/// left out too.
+enum AttachmentsArchive {
+    private struct Entry {
+        let header: ZIPHeader
+        let name: String
+        let data: Bytes
+    }
+
+    /// - Returns: `nil` if the archive would need ZIP64, which the server's archives never do.
+    /// - Throws: `BundleError` if the bundle cannot be read.
+    static func segments(_ collection: ServedCollection, _ files: [Manifest.File]) throws(BundleError) -> [Bytes]? {
+        let records = try collection.records()
+        var (metas, contents): ([Entry], [Entry]) = ([], [])
+        for file in files where file.omitted == nil {
+            guard let packed = try collection.bundle.packedAttachment(file.sha256) else { continue }
+            for id in file.records {
+                guard let record = records.record(id: id) else { continue }
+                let json = record.json
+                guard
+                    let meta = entry(
+                        "\(id).meta.json", json, size: json.count, crc: crc32(of: json), isDeflated: false),
+                    let content = entry(
+                        id, packed.bytes, size: packed.size, crc: packed.crc, isDeflated: packed.isDeflated)
+                else { return nil }
+                metas.append(meta)
+                contents.append(content)
+            }
+        }
+        return archive(metas.sorted { $0.name < $1.name } + contents.sorted { $0.name < $1.name })
+    }
+
+    private static func entry(_ name: String, _ data: Bytes, size: Int, crc: UInt32, isDeflated: Bool) -> Entry? {
+        guard let packedSize = UInt32(exactly: data.count), let size = UInt32(exactly: size), packedSize < .max,
+            size < .max
+        else { return nil }
+        let header = ZIPHeader(name: name, isStored: !isDeflated, crc: crc, packedSize: packedSize, size: size)
+        return Entry(header: header, name: name, data: data)
+    }
+
+    private static func archive(_ entries: [Entry]) -> [Bytes]? {
+        guard entries.count < 0xFFFF else { return nil }
+        var segments: [Bytes] = []
+        var directory: [UInt8] = []
+        var offset: UInt32 = 0
+        for entry in entries {
+            let local = entry.header.local
+            segments += [Bytes(local), entry.data]
+            directory += entry.header.record(offset: offset)
+            guard let next = UInt32(exactly: Int(offset) + local.count + entry.data.count), next < .max else {
+                return nil
+            }
+            offset = next
+        }
+        let end = ZIPHeader.end(count: entries.count, directorySize: directory.count, directoryOffset: Int(offset))
+        return segments + [Bytes(directory + end)]
+    }
+}

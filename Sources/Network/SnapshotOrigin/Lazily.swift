@@ -1,0 +1,23 @@
+import RemoteSettingsModel
+
+/// A value that is made once, by the task that needs it first. After a failure the next use tries again.
+final class Lazily<Value: Sendable>: Sendable {
+    private let value = Mutex<Value?>(nil)
+
+    func get<Failure: Error>(_ make: () throws(Failure) -> Value) throws(Failure) -> Value {
+        // The lock is held while the value is made, so that an expensive value is never made twice.
+        var failure: Failure?
+        let value = value.withLock { value -> Value? in
+            if let value { return value }
+            do throws(Failure) {
+                value = try make()
+            } catch {
+                failure = error
+            }
+            return value
+        }
+        if let value { return value }
+        guard let failure else { preconditionFailure("there is a value or a failure") }
+        throw failure
+    }
+}

@@ -1,0 +1,103 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+extension Origin {
+    /// The monitor's changeset.
+    ///
+    /// - Parameters:
+    ///   - since: lists only collections that changed after this time.
+    ///   - bucket: lists only collections of this bucket. `collection` restricts the name in the same way.
+    ///   - limit: the most entries; the newest are kept.
+    package func monitorChangeset(
+        since: Timestamp? = nil, bucket: String? = nil, collection: String? = nil, limit: Int? = nil
+    ) -> OriginResource {
+        func resource(isKept: Bool) -> OriginResource {
+            let body = monitor.body(since: since, bucket: bucket, collection: collection, limit: limit)
+            return OriginResource(
+                .monitor, type: "application/json",
+                tag: "\(monitor.timestamp)-\(SHA256Digest(hashing: body).hex.prefix(16))",
+                lastModified: monitor.timestamp, freshness: .seconds(60), content: .segments([body]),
+                gzip: body.count > 256 ? .compressing : .none, isKept: isKept)
+        }
+        guard bucket == nil, collection == nil, limit == nil else { return resource(isKept: false) }
+        // The answer depends only on how many entries are newer, so few answers have to be kept.
+        let count = since.map { since in monitor.entries.count { $0.timestamp > since } } ?? monitor.entries.count
+        return (try? made.get(.monitor(count), { resource(isKept: true) })) ?? resource(isKept: false)
+    }
+
+    /// The monitor as one of Kinto's lists, with the parameters of
+    /// ``monitorChangeset(since:bucket:collection:limit:)``.
+    ///
+    /// Kinto's entity tags are timestamps, which clients read. A gzip form would need a tag of its own, so there is
+    /// none.
+    func monitorList(since: Timestamp?, bucket: String?, collection: String?) -> OriginResource {
+        OriginResource(
+            .monitor, type: "application/json", tag: "\(monitor.timestamp)", lastModified: monitor.timestamp,
+            freshness: .seconds(60),
+            content: .segments([monitor.list(since: since, bucket: bucket, collection: collection)]), isKept: false)
+    }
+
+    /// The zip of a collection's attachments, if its metadata offers one (`attachment.bundle`).
+    ///
+    /// - Throws: `BundleError` if the bundle cannot be read.
+    package func attachmentsZip(_ id: CollectionID) throws(BundleError) -> OriginResource? {
+        guard let collection = byID[id], collection.metadata.hasAttachmentsZip else { return nil }
+        return try made.get(.zip(id)) { () throws(BundleError) in
+            guard let segments = try AttachmentsArchive.segments(collection, try collection.files()),
+                segments.reduce(0, { $0 + $1.count }) <= limits.attachmentsZipBytes
+            else { return nil }
+            return OriginResource(
+                .attachmentsZip, type: "application/zip", tag: "\(collection.timestamp)-\(id.bucket)--\(id.name)",
+                lastModified: collection.timestamp, freshness: .seconds(3600), content: .segments(segments))
+        }
+    }
+
+    /// The names of the bundles of changesets, under `bundles/` of the attachments' URL.
+    package static let changesetBundles = ["changesets.json.mozlz4", "startup.json.mozlz4"]
+
+    /// A bundle of changesets: of all collections, or of those with `startup` in their metadata's `flags`.
+    ///
+    /// - Throws: `BundleError` if a snapshot cannot be read.
+    package func changesetBundle(_ name: String) throws(BundleError) -> OriginResource? {
+        guard Self.changesetBundles.contains(name) else { return nil }
+        let chosen = name.hasPrefix("startup") ? collections.filter(\.metadata.isForStartup) : collections
+        return try made.get(.bundle(name)) { () throws(BundleError) in
+            var segments = [Bytes(utf8: "[")]
+            for (index, collection) in chosen.enumerated() {
+                if index > 0 { segments.append(Bytes(utf8: ",")) }
+                guard case .segments(let changeset) = try collection.changeset().content else { continue }
+                segments += changeset
+            }
+            segments.append(Bytes(utf8: "]"))
+            guard let packed = mozlz4?(segments) else { return nil }
+            return OriginResource(
+                .bundle, type: "application/octet-stream",
+                tag: String(SHA256Digest(hashing: packed).hex.prefix(32)), lastModified: monitor.timestamp,
+                freshness: .seconds(3600), content: .segments([packed]))
+        }
+    }
+
+    /// A file under the attachments' base URL, or the work that makes it.
+    ///
+    /// - Parameter location: the percent-decoded location.
+    /// - Throws: `BundleError` if a bundle cannot be read.
+    func file(_ location: String) throws(BundleError) -> PreparedAnswer {
+        guard location.hasPrefix("bundles/") else { return .ready(try attachment(location)) }
+        return .making { [self] () throws(BundleError) in
+            let name = String(location.dropFirst("bundles/".count))
+            if let bundle = try changesetBundle(name) { return .resource(bundle) }
+            if name.hasSuffix(".zip"), let split = name.dropLast(4).firstRange(of: "--"),
+                let id = try? CollectionID(
+                    bucket: String(name[..<split.lowerBound]), name: String(name[split.upperBound...].dropLast(4))),
+                let zip = try attachmentsZip(id)
+            {
+                return .resource(zip)
+            }
+            return try attachment(location)
+        }
+    }
+
+    private func attachment(_ location: String) throws(BundleError) -> OriginAnswer {
+        try attachments.answer(location) ?? .problem(.notFound, .attachment)
+    }
+}

@@ -1,0 +1,91 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// One state of an origin: everything that it answers while that state lasts.
+///
+/// It never changes. A server replaces it as a whole, so that every answer comes from one state. It uses no network and
+/// reads no clock. Bundles are read in place. It is a class, so that a request retains it by one reference.
+package final class Origin: Sendable {
+    package let address: OriginAddress
+    /// The collections, sorted by name.
+    package let collections: [ServedCollection]
+    package let limits: Limits
+    /// Packs the bundles of changesets; without it there are none.
+    let mozlz4: (@Sendable ([Bytes]) -> Bytes?)?
+
+    /// The monitor's timestamp: the time of the newest change in any collection; 0 if there are no collections.
+    package var monitorTimestamp: Timestamp { monitor.timestamp }
+
+    /// The locations that collections claim for different attachments, one line each, for reports.
+    package var conflicts: [String] { attachments.conflicts }
+
+    let byID: [CollectionID: ServedCollection]
+    let monitor: MonitorDocument
+    let roots: [APIVersion: OriginResource]
+    let attachments: AttachmentIndex
+    let chains: [String: OriginResource]
+    let heartbeat: OriginResource
+    let version: OriginResource
+    let made = MadeResources()
+
+    /// Reads the bundles' manifests; does no other I/O.
+    ///
+    /// - Parameters:
+    ///   - collections: the collections, each once.
+    ///   - softwareVersion: the version in the root document and in `__version__`.
+    ///   - mozlz4: packs the bundles of changesets; without it there are none.
+    /// - Throws: `BundleError`.
+    package init(
+        _ collections: [ServedCollection], address: OriginAddress, softwareVersion: String, limits: Limits = Limits(),
+        mozlz4: (@Sendable ([Bytes]) -> Bytes?)? = nil
+    ) throws(BundleError) {
+        self.address = address
+        self.limits = limits
+        self.mozlz4 = mozlz4
+        let collections = collections.sorted { $0.id < $1.id }
+        self.collections = collections
+        byID = Dictionary(collections.map { ($0.id, $0) }) { first, _ in first }
+        monitor = MonitorDocument(collections.map { ($0.id, $0.timestamp) }, host: address.host)
+        attachments = try AttachmentIndex(collections)
+        var roots: [APIVersion: OriginResource] = [:]
+        let state = SHA256Digest(hashing: monitor.body(since: nil, bucket: nil, collection: nil))
+        for version in APIVersion.allCases {
+            let json = RootDocument.json(
+                version, address, softwareVersion: softwareVersion, collections: collections.map(\.id),
+                newest: monitor.timestamp, state: state)
+            roots[version] = Self.document(.root, json, freshness: .seconds(3600))
+        }
+        self.roots = roots
+        var chains: [String: OriginResource] = [:]
+        for chain in collections.lazy.flatMap(\.chains) where chains[chain.name] == nil {
+            chains[chain.name] = OriginResource(
+                .chain, type: "application/x-pem-file", tag: String(chain.name.prefix(64)), freshness: .immutable,
+                content: .segments([chain.pem]), gzip: .compressing)
+        }
+        self.chains = chains
+        heartbeat = Self.document(
+            .health, .object([.init(key: "snapshots", value: .bool(true))]), freshness: .none)
+        version = Self.document(
+            .version,
+            .object([
+                .init(key: "name", value: .string("rsdump")),
+                .init(key: "version", value: .string(softwareVersion)),
+            ]), freshness: .none)
+    }
+
+    private static func document(
+        _ route: OriginRoute, _ json: JSONValue, freshness: OriginResource.Freshness
+    ) -> OriginResource {
+        let body = Bytes(JSONText.compact(json))
+        return OriginResource(
+            route, type: "application/json", tag: String(SHA256Digest(hashing: body).hex.prefix(32)),
+            freshness: freshness, content: .segments([body]))
+    }
+
+    /// Makes each changeset and its compressed form in advance, so that no request has to wait for them.
+    ///
+    /// - Throws: `BundleError` if a bundle cannot be read.
+    package func warmUp() throws(BundleError) {
+        for collection in collections { _ = try collection.changeset().gzip() }
+    }
+}

@@ -1,0 +1,190 @@
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotTrust
+
+/// One collection as an origin serves it: a bundle in place, and the older states from which deltas can begin.
+///
+/// Nothing is verified here: the bundles must have been verified before. The first request for a compressed changeset
+/// or a delta makes it, and it is kept.
+package final class ServedCollection: Sendable {
+    package let bundle: BundleReader
+    package let id: CollectionID
+    package let timestamp: Timestamp
+    /// Older states, newest first, each timestamp once.
+    package let history: [BundleReader]
+    let metadata: ServedMetadata
+    /// The bundle's chains, each named by the hash of its content.
+    let chains: [(name: String, pem: Bytes)]
+
+    private let limits: Limits
+    private let payloadBytes = Lazily<Bytes>()
+    private let recordTable = Lazily<RecordTable>()
+    private let manifestFiles = Lazily<[Manifest.File]>()
+    private let full = Lazily<OriginResource>()
+    private let deltas = Mutex<[DeltaKey: OriginResource]>([:])
+
+    private struct DeltaKey: Hashable {
+        var since: Timestamp
+        var version: APIVersion
+    }
+
+    /// Reads the bundle's metadata and chain. Does I/O.
+    ///
+    /// - Parameters:
+    ///   - signature: the lock's verdict. If the metadata has signatures with several chains, it tells which chain is
+    ///     the bundle's.
+    ///   - history: older states of the same collection, in any order. States with the same or a later timestamp are
+    ///     left out.
+    /// - Throws: `BundleError`.
+    package init(
+        _ bundle: BundleReader, signature: SignatureVerdict?, history: [BundleReader], address: OriginAddress,
+        limits: Limits = Limits()
+    ) throws(BundleError) {
+        self.bundle = bundle
+        self.limits = limits
+        id = bundle.head.collection
+        let timestamp = bundle.head.timestamp
+        self.timestamp = timestamp
+        var seen: Set<Timestamp> = []
+        self.history = history.sorted { $0.head.timestamp > $1.head.timestamp }
+            .filter { $0.head.timestamp < timestamp && seen.insert($0.head.timestamp).inserted }
+        chains =
+            try bundle.chain().map { KeptChains(text: $0).chains.map { ("\(SHA256Digest(hashing: $0)).pem", $0) } }
+            ?? []
+        metadata = try ServedMetadata(
+            bundle, signature: signature, chains: chains.map { (address.chain($0.name), $0.pem) }, limits: limits)
+    }
+
+    /// The bundle's payload: in place if it is stored, or else inflated once.
+    func payload() throws(BundleError) -> Bytes {
+        try payloadBytes.get { () throws(BundleError) in try bundle.payloadText() }
+    }
+
+    func records() throws(BundleError) -> RecordTable {
+        let text = try payload()
+        return try recordTable.get { () throws(BundleError) in try bundle.payload(parsing: text).records }
+    }
+
+    /// The attachments that the records name, whether or not the bundle has them.
+    func files() throws(BundleError) -> [Manifest.File] {
+        try manifestFiles.get { () throws(BundleError) in try bundle.manifest().files }
+    }
+
+    /// The full changeset.
+    ///
+    /// - Throws: `BundleError` if the bundle's records cannot be read.
+    package func changeset() throws(BundleError) -> OriginResource {
+        try full.get { () throws(BundleError) in
+            let payload = try payload()
+            // The payload is `{"data":[…],"last_modified":"…"}`. The text between its brackets is also that between
+            // the brackets of `changes`.
+            let start = #"{"data":["#.utf8.count
+            let end = payload.count - #"],"last_modified":"\#(timestamp)"}"#.utf8.count
+            guard end >= start else {
+                throw BundleError(
+                    .malformed, file: bundle.name, entry: "records.json", expected: "a canonical payload",
+                    found: "\(payload.count) bytes")
+            }
+            let segments = [head, payload[start..<end], tail]
+            return resource(.changeset, segments, tag: "\(timestamp)-\(fingerprint)")
+        }
+    }
+
+    /// The changes since an older state; `nil` if that state is not known.
+    ///
+    /// - Throws: `BundleError` if one of the two bundles cannot be read.
+    package func delta(since: Timestamp, _ version: APIVersion) throws(BundleError) -> OriginResource? {
+        let key = DeltaKey(since: since, version: version)
+        if let known = deltas.withLock({ $0[key] }) { return known }
+        guard let changes = try changes(since: since, version) else { return nil }
+        let body = [head] + Bytes.list(changes.map(\.json)) + [tail]
+        let made = resource(
+            .delta, [Bytes(body.flatMap(\.array))], tag: "\(timestamp)-\(fingerprint)-\(since)-\(version.rawValue)")
+        // Two tasks may both have made it. One result is kept.
+        return deltas.withLock { deltas in
+            if let known = deltas[key] { return known }
+            deltas[key] = made
+            return made
+        }
+    }
+
+    /// A changeset that v1 limits to its newest changes. It is not kept.
+    ///
+    /// No signature fits it, unless it is complete.
+    ///
+    /// - Returns: `nil` if the state of `since` is not known.
+    /// - Throws: `BundleError` if a bundle cannot be read.
+    func changeset(since: Timestamp?, limit: Int) throws(BundleError) -> OriginResource? {
+        let all = try records()
+        let changes =
+            if let since { try changes(since: since, .v1) } else { (0..<all.count).map { ServedChange(all[$0]) } }
+        guard let changes else { return nil }
+        let newest = changes.sorted { $0.lastModified ?? timestamp > $1.lastModified ?? timestamp }.prefix(limit)
+        let tag = "\(timestamp)-\(fingerprint)-\(since.map { "\($0)" } ?? "")-\(newest.count)"
+        return resource(.delta, [head] + Bytes.list(newest.map(\.json)) + [tail], tag: tag, isKept: false)
+    }
+
+    /// The elements of a changeset's `changes`; `nil` if the older state is not known.
+    ///
+    /// New and changed records come first, then tombstones. On v2 a tombstone states no time. Records are compared by
+    /// their canonical bytes, never by `last_modified`: what a record says about its own age need not be true.
+    private func changes(since: Timestamp, _ version: APIVersion) throws(BundleError) -> [ServedChange]? {
+        if since == timestamp { return [] }
+        guard let old = history.first(where: { $0.head.timestamp == since }) else { return nil }
+        var (changed, deleted): ([ServedChange], [ServedChange]) = ([], [])
+        for difference in try records().differences(from: try old.payload().records) {
+            switch difference {
+            case .created(let record), .updated(_, let record): changed.append(ServedChange(record))
+            case .deleted(let record):
+                deleted.append(ServedChange(deletionOf: record.id, at: version == .v1 ? timestamp : nil))
+            }
+        }
+        return changed + deleted
+    }
+
+    private var head: Bytes {
+        Bytes(utf8: #"{"metadata":\#(metadata.json.text),"timestamp":\#(timestamp),"changes":["#)
+    }
+
+    /// The metadata as received, for this package's own tools: so a mirror of a mirror is the same. See
+    /// `Changeset.mirroredMetadata`.
+    private var tail: Bytes {
+        Bytes(utf8: metadata.received.map { #"],"\#(Changeset.mirroredMetadata)":\#($0.text)}"# } ?? "]}")
+    }
+
+    /// Identifies the metadata. They change without the timestamp when the server signs again.
+    private var fingerprint: Substring { SHA256Digest(hashing: metadata.json).hex.prefix(16) }
+
+    private func resource(
+        _ route: OriginRoute, _ segments: [Bytes], tag: String, isKept: Bool = true
+    ) -> OriginResource {
+        OriginResource(
+            route, type: "application/json", tag: tag, lastModified: metadata.lastModified ?? timestamp,
+            freshness: .seconds(60), content: .segments(segments), gzip: isKept ? .compressing : .none, isKept: isKept)
+    }
+}
+
+/// One element of a changeset's `changes`.
+private struct ServedChange {
+    /// The time of the change; `nil` if the element does not state it.
+    let lastModified: Timestamp?
+    let json: Bytes
+
+    init(_ record: Record) {
+        (lastModified, json) = (record.lastModified, record.json)
+    }
+
+    /// The tombstone of a deleted record.
+    init(deletionOf id: String, at time: Timestamp?) {
+        let member = time.map { ",\"last_modified\":\($0)" } ?? ""
+        (lastModified, json) = (time, Bytes(utf8: "{\"deleted\":true,\"id\":\"\(id)\"\(member)}"))
+    }
+}
+
+extension Bytes {
+    /// The elements of a JSON array, without its brackets.
+    fileprivate static func list(_ elements: [Bytes]) -> [Bytes] {
+        let comma = Bytes(utf8: ",")
+        return Array(elements.map { [$0] }.joined(separator: [comma]))
+    }
+}

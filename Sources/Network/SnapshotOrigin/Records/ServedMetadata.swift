@@ -1,0 +1,89 @@
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotTrust
+
+/// A collection's metadata as an origin serves it: as received, except for the URL of its chain.
+///
+/// The signature covers only the records and the timestamp, so metadata may be rewritten. An `x5u` is rewritten if the
+/// bundle contains its chain; any other is kept. Imported metadata may lack the bucket or the id. Both are added,
+/// because clients need them.
+struct ServedMetadata {
+    let json: Bytes
+    /// The bundle's own metadata if it differs from ``json``, or else `nil`.
+    let received: Bytes?
+    /// Whether `metadata.attachment.bundle` is true.
+    let hasAttachmentsZip: Bool
+    /// Whether `metadata.flags` contains `startup`.
+    let isForStartup: Bool
+    let lastModified: Timestamp?
+
+    /// - Parameter chains: the bundle's chains, with the URL at which the origin serves each. It is empty if the bundle
+    ///   has no chain.
+    init(
+        _ bundle: BundleReader, signature: SignatureVerdict?, chains: [(url: String, pem: Bytes)], limits: Limits
+    ) throws(BundleError) {
+        let id = bundle.head.collection
+        let metadata = try bundle.metadata()
+        let value: JSONValue
+        do throws(JSONError) {
+            value = try JSONValue(parsing: metadata.json, limits: limits)
+        } catch {
+            throw BundleError(
+                .malformed, file: bundle.name, entry: "metadata.json", expected: "a JSON object",
+                found: error.description)
+        }
+        guard case .object(var members) = value else {
+            throw BundleError(
+                .malformed, file: bundle.name, entry: "metadata.json", expected: "a JSON object", found: "another value"
+            )
+        }
+        if value["id"] == nil { members.append(.init(key: "id", value: .string(id.name))) }
+        if value["bucket"] == nil { members.append(.init(key: "bucket", value: .string(id.bucket))) }
+        if !chains.isEmpty {
+            let held = try Self.heldURLs(bundle, metadata, chains, signature: signature, limits: limits)
+            members = members.map { member in
+                switch (member.key, member.value) {
+                case ("signature", let signature):
+                    .init(key: member.key, value: Self.rewrite(signature, held))
+                case ("signatures", .array(let signatures)):
+                    .init(
+                        key: member.key,
+                        value: .array(signatures.map { Self.rewrite($0, held) }))
+                default: member
+                }
+            }
+        }
+        let isAsReceived = value == .object(members)
+        json = isAsReceived ? metadata.json : Bytes(JSONText.compact(.object(members)))
+        received = isAsReceived ? nil : metadata.json
+        hasAttachmentsZip = value["attachment"]?["bundle"]?.bool ?? false
+        isForStartup = value["flags"]?.array?.contains(.string("startup")) ?? false
+        lastModified = (value["last_modified"]?.number?.uint64).map(Timestamp.init(milliseconds:))
+    }
+
+    private static func rewrite(_ signature: JSONValue, _ held: [String: String]) -> JSONValue {
+        guard case .object(let members) = signature else { return signature }
+        return .object(
+            members.map { member in
+                guard member.key == "x5u", let x5u = member.value.string, let url = held[x5u] else { return member }
+                return .init(key: "x5u", value: .string(url))
+            })
+    }
+
+    /// The URLs at which the origin serves the chains of signatures, by the URLs in the metadata.
+    private static func heldURLs(
+        _ bundle: BundleReader, _ metadata: CollectionMetadata, _ chains: [(url: String, pem: Bytes)],
+        signature: SignatureVerdict?, limits: Limits
+    ) throws(BundleError) -> [String: String] {
+        let urls = Set(metadata.signatures.map(\.x5u))
+        guard urls.count > 1 || chains.count > 1, let signature else {
+            return Dictionary(uniqueKeysWithValues: urls.map { ($0, chains[0].url) })
+        }
+        var held: [String: String] = [:]
+        let fitting = try bundle.unverifiedSnapshot().signatureChains(chains.map(\.pem), as: signature, limits: limits)
+        for case (let made, let chain?) in fitting where held[made.x5u] == nil {
+            held[made.x5u] = chains.first { $0.pem == chain.pem }?.url
+        }
+        return held
+    }
+}

@@ -1,0 +1,121 @@
+import Foundation
+import RemoteSettingsHTTP
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// One request under way in `URLSession`. It makes an answer of what the session's delegate receives.
+///
+/// If tasks can be suspended, the task is suspended while the buffer is full.
+struct URLSessionTransfer: Sendable {
+    #if canImport(FoundationNetworking)
+    // Here a suspended task would start its request again, so the transfer fails instead. Downloads resume at their
+    // offset.
+    private static let mostBuffered = 64 << 20
+    #else
+    private static let mostBuffered = 1 << 20
+    #endif
+
+    private let request: HTTPRequest
+    let answer = AnswerBuffer(mostBuffered: Self.mostBuffered)
+
+    init(_ request: HTTPRequest) {
+        self.request = request
+    }
+
+    /// Fails the answer if its head does not arrive in time, or if its body stops.
+    ///
+    /// `URLSession` has its own time-out, but any bytes on the wire satisfy it: the head may trickle, and a compressed
+    /// body may yield nothing.
+    func watch(_ task: URLSessionTask) async throws {
+        func fail(_ reason: HTTPError.Reason) {
+            answer.fail(HTTPError(request.url, reason))
+            task.cancel()
+        }
+        try await WorkThreads.sleep(for: request.headTimeout)
+        guard answer.hasHead else {
+            return fail(.timeout(.head, seconds: Int(clamping: request.headTimeout.components.seconds)))
+        }
+        var before: Int?
+        while let arrivals = answer.arrivals {
+            if arrivals.pieces == before {
+                return fail(.timeout(.body, seconds: Int(clamping: request.idleTimeout.components.seconds)))
+            }
+            before = arrivals.isPaused ? nil : arrivals.pieces
+            try await WorkThreads.sleep(for: request.idleTimeout)
+        }
+    }
+
+    /// - Returns: whether the body is wanted.
+    func received(_ response: URLResponse) -> Bool {
+        guard let response = response as? HTTPURLResponse else {
+            answer.fail(HTTPError(request.url, .notHTTP("no status")))
+            return false
+        }
+        var headers = HTTPHeaders()
+        for (name, value) in response.allHeaderFields { headers.add("\(name)", "\(value)") }
+        answer.begin(.init(status: response.statusCode, headers: headers))
+        return true
+    }
+
+    func received(_ data: Data, of task: URLSessionTask) {
+        guard task.countOfBytesReceived <= request.wireLimit else {
+            answer.fail(HTTPError(request.url, .tooLargeOnTheWire(limit: request.wireLimit)))
+            return task.cancel()
+        }
+        #if canImport(FoundationNetworking)
+        var isFull = false
+        answer.append(data) { isFull = true }
+        guard isFull else { return }
+        let why = "more than \(Self.mostBuffered) bytes arrived before they were read"
+        answer.fail(HTTPError(request.url, .connection(why)))
+        task.cancel()
+        #else
+        answer.append(data) { task.suspend() }
+        #endif
+    }
+
+    func completed(_ task: URLSessionTask, _ error: (any Error)?) {
+        let inBody = answer.hasHead
+        if let error {
+            answer.fail(HTTPError(request.url, reason(of: error, inBody: inBody, task: task)))
+        } else if inBody {
+            answer.finish()
+        } else {
+            answer.fail(HTTPError(request.url, .notHTTP("the answer has no head")))
+        }
+    }
+
+    private func reason(of error: any Error, inBody: Bool, task: URLSessionTask) -> HTTPError.Reason {
+        let text = error.localizedDescription
+        guard let code = (error as? URLError)?.code else { return .connection(text) }
+        switch code {
+        case .cancelled:
+            return .cancelled
+        case .timedOut:
+            let seconds = Int(clamping: request.idleTimeout.components.seconds)
+            return .timeout(inBody ? .body : .head, seconds: seconds)
+        case .cannotFindHost, .dnsLookupFailed, .cannotConnectToHost, .notConnectedToInternet, .dataNotAllowed,
+            .internationalRoamingOff, .callIsActive:
+            return .unreachable(text)
+        case .secureConnectionFailed, .serverCertificateHasBadDate, .serverCertificateUntrusted,
+            .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid, .clientCertificateRejected,
+            .clientCertificateRequired:
+            return .tls(text)
+        case .appTransportSecurityRequiresSecureConnection:
+            return .insecure
+        case .cannotDecodeRawData, .cannotDecodeContentData:
+            return .badEncoding(text)
+        case .badServerResponse, .cannotParseResponse:
+            return .notHTTP(text)
+        case .networkConnectionLost where inBody:
+            let expected = task.countOfBytesExpectedToReceive
+            return .truncated(
+                expected: expected > 0 ? Int(clamping: expected) : nil,
+                received: Int(clamping: task.countOfBytesReceived))
+        default:
+            return .connection(text)
+        }
+    }
+}

@@ -1,0 +1,446 @@
+import ConfigParameters
+import Dumps
+import RemoteSettingsModel
+import SnapshotBundle
+import TargetFilter
+
+/// Gathers the records and the metadata of one collection from its files, and everything that is wrong with them.
+struct CollectionBuilder {
+    private static let keys = ["metadata", "id-from", "records", "conditions", "parameters", "groups", "$schema"]
+    /// Members that only publishing sets.
+    private static let reserved = ["id", "bucket", "last_modified", "signature", "signatures"]
+
+    let id: CollectionID
+    /// The directory that has the attachments, in it or below it.
+    let root: String
+    var problems = ProblemList()
+    private var records: [String: SourceRecord] = [:]
+    private var attachments: [SHA256Digest: AttachmentInput] = [:]
+    private var metadata: [JSONValue.Member] = []
+    private var metadataPlace: (file: String, line: Int)?
+    /// The metadata's schema. Records must fit it.
+    private var schema: RecordSchema?
+    private var idMember: String?
+    private var hasParameters = false
+    private var files: [String: RecordAttachment] = [:]
+
+    private let limits: Limits
+
+    init(id: CollectionID, root: String, limits: Limits) {
+        self.id = id
+        self.root = root
+        self.limits = limits
+    }
+
+    /// Whether further records need nothing but their canonical form, if they have ids and no member of a meaning.
+    var takesPlainRecords: Bool {
+        records.isEmpty && schema == nil && idMember == nil && !hasParameters && problems.problems.isEmpty
+    }
+
+    /// Takes the one file of the collection, or its `collection.yaml`.
+    mutating func add(collection node: SourceNode, file: String) {
+        if case .list(let records) = node.content {
+            for record in records { add(record: record, file: file) }
+            return
+        }
+        guard let members = node.members else {
+            problems.add(file, node.line, "the file is \(node.kind)", "write records: or parameters: into it")
+            return
+        }
+        if let member = node["id-from"] {
+            if let name = member.string, !name.isEmpty {
+                idMember = name
+            } else {
+                problems.add(file, member.line, "id-from is \(member.kind)", "name the member that ids come from")
+            }
+        }
+        // The metadata's schema must be known before the records are read.
+        if let metadata = node["metadata"] { take(metadata: metadata, file) }
+        for member in members {
+            switch member.key {
+            case "metadata": break
+            case "records": take(records: member.value, file)
+            case "parameters", "groups", "conditions":
+                hasParameters = true
+                checkNumbers(member.value, file)
+            case "id-from", "$schema": break
+            default:
+                problems.add(
+                    file, member.line, "unknown key \(String(reflecting: String(member.key.prefix(60))))",
+                    "known here: \(Self.keys.joined(separator: ", "))")
+            }
+        }
+        if hasParameters {
+            var compiler = ParameterCompiler(file: file, room: ParameterCompiler.room(limits))
+            for parameter in compiler.records(of: node) {
+                insert(parameter)
+                validate(parameter)
+            }
+            for problem in compiler.problems.problems { problems.add(problem) }
+            problems.notes += compiler.problems.notes
+        }
+    }
+
+    private mutating func take(metadata node: SourceNode, _ file: String) {
+        guard let members = node.members else {
+            if !node.isNull { problems.add(file, node.line, "metadata is \(node.kind)", "write key: value pairs") }
+            return
+        }
+        metadataPlace = (file, node.line)
+        for member in members {
+            if Self.reserved.contains(member.key) {
+                problems.add(file, member.line, "publish sets \(member.key) itself", "leave it out")
+            } else {
+                checkNumbers(member.value, file)
+                metadata.append(.init(key: member.key, value: member.value.json))
+                if member.key == "schema" { take(schema: member.value, file) }
+            }
+        }
+    }
+
+    private mutating func take(schema node: SourceNode, _ file: String) {
+        do throws(SchemaFault) {
+            schema = try RecordSchema(node.json)
+        } catch {
+            problems.add(file, node.line(at: error.path), "the schema: \(error.problem)", error.remedy)
+        }
+    }
+
+    /// - Parameter line: finds the line of a place in the record.
+    private mutating func validate(
+        _ record: JSONValue, _ id: String, _ file: String, line: ([String]) -> Int
+    ) {
+        for violation in schema?.violations(of: record) ?? [] {
+            let place = violation.path.isEmpty ? "" : " in \(violation.path.joined(separator: "."))"
+            problems.add(
+                file, line(violation.path),
+                "the record \(id) does not fit the schema\(place): \(violation.problem)",
+                "correct the record, or metadata.schema of the collection")
+        }
+    }
+
+    private mutating func validate(_ parameter: SourceRecord) {
+        guard schema != nil,
+            let record = try? JSONValue(parsing: Bytes(utf8: "{\(parameter.members.text)}"), limits: Limits())
+        else { return }
+        validate(record, parameter.id, parameter.file) { _ in parameter.line }
+    }
+
+    private mutating func take(records node: SourceNode, _ file: String) {
+        switch node.content {
+        case .null: break
+        case .list(let records): for record in records { add(record: record, file: file) }
+        case .mapping(let members):
+            for member in members { add(record: member.value, file: file, id: member.key, line: member.line) }
+        default: problems.add(file, node.line, "records is \(node.kind)", "write a list of records, or id: record")
+        }
+    }
+
+    /// - Parameters:
+    ///   - id: the record's id if the record itself has none.
+    ///   - line: the line that this id is on.
+    mutating func add(record node: SourceNode, file: String, id given: String? = nil, line: Int? = nil) {
+        guard !problems.isFull else { return }
+        let line = line ?? node.line
+        guard let members = node.members else {
+            problems.add(file, line, "a record is \(node.kind)", "write its members as key: value pairs")
+            return
+        }
+        guard let id = identifier(node, given, file, line) else { return }
+        var written: [JSONValue.Member] = [.init(key: "id", value: .string(id))]
+        for member in members {
+            checkNumbers(member.value, file)
+            switch member.key {
+            case "id": break
+            case "last_modified":
+                problems.add(file, member.line, "publish sets last_modified itself", "leave it out")
+            case "deleted" where member.value.json == .bool(true):
+                problems.add(file, member.line, "the record says that it is deleted", "remove the record instead")
+            case "attachment":
+                guard let value = attachment(member.value, file) else { continue }
+                written.append(.init(key: member.key, value: value))
+            case RecordFilter.fieldName:
+                checkFilter(member.value, file)
+                written.append(.init(key: member.key, value: member.value.json))
+            default: written.append(.init(key: member.key, value: member.value.json))
+            }
+        }
+        validate(.object(written), id, file) { $0.isEmpty ? line : node.line(at: $0) }
+        let text = JSONText.compact(.object(written))
+        insert(SourceRecord(id: id, members: Bytes(text)[1..<text.count - 1], file: file, line: line))
+    }
+
+    /// Canonical JSON is what gets signed, and it has no form for some numbers.
+    private mutating func checkNumbers(_ node: SourceNode, _ file: String) {
+        switch node.content {
+        case .number(let number) where number.canonical == nil:
+            problems.add(
+                file, node.line, "\(JSONError.Reason.numberOutOfRange(number.text))",
+                "write a smaller number, or a text in quotes")
+        case .list(let elements): for element in elements { checkNumbers(element, file) }
+        case .mapping(let members): for member in members { checkNumbers(member.value, file) }
+        default: break
+        }
+    }
+
+    private mutating func insert(_ record: SourceRecord) {
+        if let other = records[record.id] {
+            problems.add(
+                record.file, record.line, "the id \(record.id) is used in \(other.file):\(other.line) already",
+                "give one of the records another id")
+        } else {
+            records[record.id] = record
+        }
+    }
+
+    private mutating func identifier(_ node: SourceNode, _ given: String?, _ file: String, _ line: Int) -> String? {
+        if let own = node["id"] {
+            guard let text = own.string else {
+                problems.add(
+                    file, own.line, "the id is \(own.kind)", "write a text, in quotes if it looks like a number")
+                return nil
+            }
+            return checked(text, file, own.line)
+        }
+        if let idMember {
+            switch node[idMember]?.content {
+            case .string(let text)? where !text.isEmpty: return RecordIdentifier.derived(from: text)
+            case .number(let number)?: return RecordIdentifier.derived(from: number.text)
+            default:
+                problems.add(
+                    file, line, "the record has no text in \(idMember), which ids come from (id-from)",
+                    "write one, or give the record an id")
+                return nil
+            }
+        }
+        guard let given else {
+            problems.add(file, line, "the record has no id", "write one, or say id-from: MEMBER for all records")
+            return nil
+        }
+        return checked(given, file, line)
+    }
+
+    private mutating func checked(_ text: String, _ file: String, _ line: Int) -> String? {
+        guard Identifier.isValid(text.utf8) else {
+            problems.add(
+                file, line, "the id is \(String(reflecting: String(text.prefix(60))))",
+                "write a letter or digit, then letters, digits, - and _ (at most 255)")
+            return nil
+        }
+        return text
+    }
+
+    private mutating func checkFilter(_ node: SourceNode, _ file: String) {
+        guard !node.isNull else { return }
+        guard let text = node.string else {
+            problems.add(file, node.line, "\(RecordFilter.fieldName) is \(node.kind)", "write a filter as a text")
+            return
+        }
+        do throws(FilterError) {
+            if !text.unicodeScalars.allSatisfy(\.properties.isWhitespace) { _ = try FilterExpression(parsing: text) }
+        } catch {
+            problems.add(file, node.line, "\(error)", "correct the filter")
+        }
+    }
+
+    /// Returns everything that was added.
+    ///
+    /// - Parameter plain: the records, if the builder did not take them.
+    /// - Throws: ``SourceProblems``.
+    func finish(plain: RecordTable? = nil) throws(SourceProblems) -> CollectionSource {
+        var problems = problems
+        let sorted = records.values.sorted { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }
+        if sorted.count > limits.records {
+            problems.add(root, nil, "there are more than \(limits.records) records", "split the collection")
+        }
+        // In canonical form, as they are served, characters other than ASCII take up to three times their bytes.
+        var size = 0
+        for record in sorted {
+            let text = record.members
+            size += text.count + 64 + 2 * text.withSpan { span in span.indices.count { span[$0] > 0x7F } }
+            guard size > limits.changesetBytes else { continue }
+            problems.add(
+                record.file, record.line,
+                "up to here, the records that apps fetch take more than "
+                    + ByteSize.text(UInt64(limits.changesetBytes)),
+                "split the collection")
+            break
+        }
+        checkMetadata(&problems)
+        if attachments.count > limits.attachments {
+            problems.add(root, nil, "there are more than \(limits.attachments) attachments", "split the collection")
+        }
+        if hasParameters, size <= limits.changesetBytes { checkParameters(sorted, limits, &problems) }
+        guard problems.problems.isEmpty else {
+            throw SourceProblems(
+                problems: problems.problems.sorted { ($0.file, $0.line ?? 0) < ($1.file, $1.line ?? 0) })
+        }
+        return CollectionSource(
+            id: id, records: sorted, plain: plain, attachments: attachments, metadata: metadata, notes: problems.notes)
+    }
+
+    /// Upper bounds for what publishing adds to the metadata: the collection's name, its time, and as many signatures
+    /// as readers look at.
+    private static let signatures = (bytes: 64 << 10, values: 256)
+
+    /// Checks that the metadata leave room for their signatures, which nobody knows before publishing.
+    private func checkMetadata(_ problems: inout ProblemList) {
+        var room = limits
+        room.metadataBytes -= Self.signatures.bytes
+        room.jsonValues -= Self.signatures.values
+        do throws(JSONError) {
+            _ = try CollectionMetadata(parsing: Bytes(JSONText.compact(.object(metadata))), limits: room)
+        } catch {
+            problems.add(
+                metadataPlace?.file ?? root, metadataPlace?.line,
+                "the metadata, with room for signatures: \(error.reason)",
+                "put what is large into a record or an attachment")
+        }
+    }
+
+    /// Checks that a collection that apps read as remote config has only parameter records.
+    private func checkParameters(_ records: [SourceRecord], _ limits: Limits, _ problems: inout ProblemList) {
+        for record in records {
+            do {
+                let text = Bytes([UInt8(ascii: "{")] + record.members.array + [UInt8(ascii: "}")])
+                _ = try ParameterRecord(Record(id: record.id, json: CanonicalJSON.canonicalize(text, limits: limits)))
+            } catch let error as ParameterRecordError {
+                problems.add(record.file, record.line, "\(error.problem)", "correct it, or move the record elsewhere")
+            } catch {
+                // Numbers that canonical JSON has no form for were reported when they were read, each with its own
+                // line.
+                if case JSONError.Reason.numberOutOfRange? = (error as? JSONError)?.reason, problems.has(record.file) {
+                    continue
+                }
+                problems.add(record.file, record.line, "\(error)", "correct the value")
+            }
+        }
+    }
+}
+
+extension CollectionBuilder {
+    /// Makes the `attachment` member as a server has it, from a path or from a mapping with `file`, `filename` and
+    /// `mimetype`.
+    private mutating func attachment(_ node: SourceNode, _ file: String) -> JSONValue? {
+        if node.isNull { return .null }
+        let path: SourceNode
+        var (filename, mimetype): (String?, String?)
+        if let members = node.members {
+            for member in members where !["file", "filename", "mimetype"].contains(member.key) {
+                problems.add(
+                    file, member.line, "unknown key \(String(reflecting: String(member.key.prefix(60))))",
+                    "an attachment has file, filename and mimetype; publish finds out the rest")
+                return nil
+            }
+            guard let own = node["file"] else {
+                problems.add(file, node.line, "the attachment has no file", "write file: and a path")
+                return nil
+            }
+            path = own
+            filename = node["filename"]?.string
+            mimetype = node["mimetype"]?.string
+        } else {
+            path = node
+        }
+        guard let relative = path.string, let found = self.file(relative, path.line, file) else {
+            if path.string == nil { problems.add(file, path.line, "the attachment is \(path.kind)", "write a path") }
+            return nil
+        }
+        return .members([
+            "filename": .string(filename ?? found.filename), "hash": .string("\(found.hash)"),
+            "location": .string(found.location), "mimetype": .string(mimetype ?? found.mimetype),
+            "size": .count(found.size),
+        ])
+    }
+
+    /// - Returns: `nil` if there is no such file or its path is refused. The problem is noted then.
+    private mutating func file(_ relative: String, _ line: Int, _ file: String) -> RecordAttachment? {
+        let parts = relative.split(separator: "/", omittingEmptySubsequences: false)
+        guard !parts.isEmpty, parts.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." }),
+            !relative.unicodeScalars.contains(where: { $0.value < 0x20 || $0 == "\\" })
+        else {
+            problems.add(
+                file, line, "the path \(String(reflecting: String(relative.prefix(120)))) is not below \(root)",
+                "write a path relative to this directory, without . and ..")
+            return nil
+        }
+        if let known = files[relative] { return known }
+        let path = "\(root)/\(relative)"
+        do throws(FileError) {
+            var directory = root
+            for part in parts.dropLast() {
+                directory += "/\(part)"
+                guard try FileStore.isDirectory(directory) else {
+                    problems.add(file, line, "\(directory) is no directory", "add it; links are not followed")
+                    return nil
+                }
+            }
+            guard try FileStore.size(path) != nil else {
+                problems.add(file, line, "\(path) is no regular file", "add the file; links are not followed")
+                return nil
+            }
+            let (digest, size) = try FileStore.digestAndSize(of: path)
+            guard size <= limits.attachmentBytes else {
+                problems.add(
+                    file, line, "\(path) has \(size) bytes, more than \(limits.attachmentBytes)", "make it smaller")
+                return nil
+            }
+            let name = String(parts[parts.count - 1])
+            let ending = name.split(separator: ".", omittingEmptySubsequences: false).dropFirst().last.map {
+                String($0)
+            }
+            let isPlain = ending.map { $0.utf8.count <= 12 && Identifier.isValid($0.utf8) } ?? false
+            let location = "\(id.bucket)/\(id.name)/\(digest)" + (isPlain ? ".\(ending ?? "")" : "")
+            let attachment = RecordAttachment(
+                location: location, hash: digest, size: UInt64(clamping: size), filename: name,
+                mimetype: MediaType.of(ending: ending ?? ""))
+            attachments[digest] = .file(path: path)
+            files[relative] = attachment
+            return attachment
+        } catch {
+            problems.add(file, line, "\(error)", "make the file readable")
+            return nil
+        }
+    }
+}
+
+/// The media types of common attachments, by file extension.
+enum MediaType {
+    static func of(ending: String) -> String {
+        switch ending.lowercased() {
+        case "svg": "image/svg+xml"
+        case "png": "image/png"
+        case "jpg", "jpeg": "image/jpeg"
+        case "gif": "image/gif"
+        case "webp": "image/webp"
+        case "avif": "image/avif"
+        case "ico": "image/x-icon"
+        case "json": "application/json"
+        case "pdf": "application/pdf"
+        case "txt": "text/plain"
+        case "html": "text/html"
+        case "css": "text/css"
+        case "xml": "application/xml"
+        case "zip": "application/zip"
+        case "wasm": "application/wasm"
+        case "mp3": "audio/mpeg"
+        case "mp4": "video/mp4"
+        default: "application/octet-stream"
+        }
+    }
+}
+
+/// Makes record ids from texts.
+enum RecordIdentifier {
+    /// Returns a valid id for a text. If the text is a valid id, it is returned. Otherwise the id is made of the text's
+    /// valid characters and a part of its SHA-256, so that different texts have different ids.
+    static func derived(from text: String) -> String {
+        if Identifier.isValid(text.utf8), text.utf8.count <= 200 { return text }
+        let shown = text.unicodeScalars.map { scalar in
+            scalar.isASCII && Identifier.isValid(String(scalar).utf8) ? Character(scalar) : "-"
+        }
+        let trimmed = String(shown.drop { $0 == "-" }.prefix(150))
+        let piece = SHA256Digest(hashing: Bytes(utf8: text)).hex.prefix(12)
+        return trimmed.isEmpty ? String(piece) : "\(trimmed)-\(piece)"
+    }
+}

@@ -1,0 +1,454 @@
+import ConfigParameters
+import Dumps
+import RemoteSettingsModel
+import TargetFilter
+
+/// Compiles the short form of remote config to parameter records. The short form has named conditions, and parameters
+/// with values.
+package struct ParameterCompiler {
+    /// A condition in the filter language, and the plan that it follows, if any.
+    private struct Filter {
+        let text: String
+        let ramp: Ramp?
+    }
+
+    /// A condition: its filter and its line.
+    private struct Condition {
+        let filter: Filter
+        let line: Int
+        var isUsed = false
+    }
+
+    /// One value of a parameter, and the condition under which it applies.
+    private struct Choice {
+        /// The end of the record's id; `nil` for the default.
+        let name: String?
+        let filter: Filter?
+        /// `nil` for the app's own default.
+        let value: SourceNode?
+        let line: Int
+    }
+
+    private static let parameterKeys = ["value", "in-app-default", "type", "description", "when"]
+    private static let choiceKeys = [
+        "condition", "filter", "percent", "seed", "value", "in-app-default", "description",
+    ]
+    private static let conditionKeys = ["filter", "percent", "seed", "description"]
+
+    let file: String
+    private(set) var problems = ProblemList()
+    private var conditions: [String: Condition] = [:]
+    private var seen: [String: Int] = [:]
+    /// How many more bytes of conditions may be written into records.
+    private var room: Int
+
+    init(file: String, room: Int) {
+        self.file = file
+        self.room = room
+    }
+
+    /// The limit for copies of conditions, in bytes for one file's parameters. A condition is written once and copied
+    /// into each record that names it. Without a limit, a million bytes of sources could become gigabytes.
+    package static func room(_ limits: Limits) -> Int { limits.changesetBytes / 4 }
+
+    /// Takes so many bytes of the room for conditions. Returns whether there was enough; if not, a problem is noted.
+    private mutating func takeRoom(_ count: Int, _ line: Int) -> Bool {
+        guard room >= count else {
+            if room >= 0 {
+                problems.add(
+                    file, line,
+                    "from here on, the copies of conditions in the records of parameters take too many bytes",
+                    "shorten the conditions that many parameters name, or split the collection")
+            }
+            room = -1
+            return false
+        }
+        room -= count
+        return true
+    }
+
+    /// - Parameter node: a mapping. Only its `conditions`, `parameters` and `groups` are read.
+    mutating func records(of node: SourceNode) -> [SourceRecord] {
+        read(conditions: node["conditions"])
+        var records: [SourceRecord] = []
+        if let parameters = node["parameters"] { records += read(parameters: parameters, "parameters") }
+        for group in mapping(node["groups"], "groups") {
+            for member in mapping(group.value, group.key) {
+                switch member.key {
+                case "parameters": records += read(parameters: member.value, "parameters")
+                case "description": checkText(member)
+                default: unknown(member, ["description", "parameters"])
+                }
+            }
+        }
+        for (name, condition) in conditions.sorted(by: { $0.value.line < $1.value.line }) where !condition.isUsed {
+            problems.notes.append("\(file):\(condition.line): no parameter uses the condition \(name)")
+        }
+        return records
+    }
+
+    // MARK: Conditions
+
+    private mutating func read(conditions node: SourceNode?) {
+        for member in mapping(node, "conditions") {
+            let name = member.key
+            guard (1...100).contains(name.unicodeScalars.count) else {
+                problems.add(file, member.line, "the condition's name does not have 1 to 100 characters", "shorten it")
+                continue
+            }
+            let filter: Filter?
+            if let text = member.value.string {
+                filter = checkedFilter(text, member.value.line).map { Filter(text: $0, ramp: nil) }
+            } else if let members = member.value.members {
+                for inner in members where !Self.conditionKeys.contains(inner.key) {
+                    unknown(inner, Self.conditionKeys)
+                }
+                filter = self.filter(of: member.value, seed: name, member.line)
+            } else {
+                problems.add(
+                    file, member.line, "the condition \(name) is \(member.value.kind)",
+                    "write a filter, or a mapping with filter, percent and seed")
+                filter = nil
+            }
+            conditions[name] = Condition(filter: filter ?? Filter(text: "true", ramp: nil), line: member.line)
+        }
+    }
+
+    /// The filter of a mapping with `filter`, `percent` and `seed`.
+    private mutating func filter(of node: SourceNode, seed: String, _ line: Int) -> Filter? {
+        var parts: [String] = []
+        var ramp: Ramp?
+        if let own = node["filter"] {
+            guard let text = own.string else {
+                problems.add(file, own.line, "filter is \(own.kind)", "write a filter as a text")
+                return nil
+            }
+            guard let checked = checkedFilter(text, own.line) else { return nil }
+            parts.append(checked)
+        }
+        if let percent = node["percent"] {
+            guard let expression = self.percent(percent, seed: node["seed"], name: seed) else { return nil }
+            parts.append(expression.text)
+            ramp = expression.ramp
+        } else if let seed = node["seed"] {
+            problems.add(file, seed.line, "there is a seed without a percent", "write percent: too, or remove the seed")
+        }
+        guard !parts.isEmpty else {
+            problems.add(file, line, "there is neither filter nor percent", "write one of them")
+            return nil
+        }
+        // `&&` and `||` have the same precedence in this language.
+        let text = parts.count == 1 ? parts[0] : parts.map { "(\($0))" }.joined(separator: " && ")
+        return Filter(text: text, ramp: ramp)
+    }
+
+    private mutating func checkedFilter(_ text: String, _ line: Int) -> String? {
+        guard !text.unicodeScalars.allSatisfy(\.properties.isWhitespace) else {
+            problems.add(file, line, "the filter is empty", "write one; a value without a condition is the default")
+            return nil
+        }
+        do throws(FilterError) {
+            _ = try FilterExpression(parsing: text)
+            return text
+        } catch {
+            problems.add(file, line, "\(error)", "correct the filter")
+            return nil
+        }
+    }
+
+    /// Reads a percentage, in steps of 0.0001. `percent: 10` is the first tenth, `percent: [10, 20]` is the second, and
+    /// `percent: {2026-12-01: 5, 2026-12-07: 100}` is a share that grows by a plan.
+    private mutating func percent(_ node: SourceNode, seed: SourceNode?, name: String) -> Filter? {
+        let text = seed?.string ?? name
+        let isText = seed.map { $0.string != nil } ?? true
+        guard isText, let quoted = Self.quoted(text) else {
+            problems.add(
+                file, seed?.line ?? node.line, "the seed is \(seed?.kind ?? String(reflecting: text))",
+                "write seed: and a text of 1 to 100 printable ASCII characters without quotes and backslashes")
+            return nil
+        }
+        if let members = node.members { return ramp(members, node.line, seed: quoted) }
+        let bounds: [SourceNode]
+        if case .list(let list) = node.content { bounds = list } else { bounds = [node] }
+        var steps: [Int] = []
+        for bound in bounds {
+            guard case .number(let number) = bound.content, let step = Self.steps(number) else { break }
+            steps.append(step)
+        }
+        if steps.count == 1, bounds.count == 1 { steps.insert(0, at: 0) }
+        guard steps.count == 2, bounds.count <= 2, steps[0] <= steps[1] else {
+            problems.add(
+                file, node.line, "percent is \(node.kind)",
+                "write a number from 0 to 100 with at most four decimals, two of them in rising order, [10, 20], or a "
+                    + "plan of dates and numbers: {2026-12-01: 5, 2026-12-07: 100}")
+            return nil
+        }
+        return Filter(text: Ramp.sample(quoted, from: steps[0], to: steps[1]), ramp: nil)
+    }
+
+    /// The filter of `DATE: PERCENT` pairs.
+    private mutating func ramp(_ members: [SourceNode.Member], _ line: Int, seed: String) -> Filter? {
+        var steps: [Ramp.Step] = []
+        for member in members {
+            guard let from = Timestamp(rfc3339: member.key) else {
+                problems.add(
+                    file, member.line, "\(String(reflecting: String(member.key.prefix(60)))) is no time",
+                    "write a date, 2026-12-01, which begins at midnight UTC, or a time, 2026-12-01T08:00:00Z")
+                return nil
+            }
+            guard case .number(let number) = member.value.content, let share = Self.steps(number), share > 0 else {
+                problems.add(
+                    file, member.line, "the share from \(member.key) on is \(member.value.kind)",
+                    "write a number above 0 and up to 100 with at most four decimals")
+                return nil
+            }
+            if let last = steps.last, last.from >= from || last.share >= share {
+                problems.add(
+                    file, member.line, "from \(member.key) on, the ramp does not grow",
+                    "write later dates and larger numbers down the plan: a device that has the value keeps it")
+                return nil
+            }
+            steps.append(.init(from: from, share: share))
+        }
+        if let ramp = Ramp(steps: steps) { return Filter(text: ramp.filter(seed: seed), ramp: ramp) }
+        problems.add(
+            file, line, "the ramp has \(steps.count) steps", "write 1 to \(Ramp.mostSteps) DATE: PERCENT pairs")
+        return nil
+    }
+
+    /// A percentage as a number of steps of 0.0001; `nil` if it is outside 0…100 or finer.
+    package static func steps(_ number: JSONNumber) -> Int? {
+        let value = number.double
+        guard value >= 0, value <= 100 else { return nil }
+        let steps = (value * 10_000).rounded()
+        return abs(steps - value * 10_000) < 1e-6 ? Int(exactly: steps) : nil
+    }
+
+    /// A text as a literal of the filter language; `nil` if it would need escapes.
+    package static func quoted(_ text: String) -> String? {
+        let isPlain = text.unicodeScalars.allSatisfy { (0x20...0x7E).contains($0.value) && $0 != "'" && $0 != "\\" }
+        return isPlain && (1...100).contains(text.utf8.count) ? "'\(text)'" : nil
+    }
+
+    // MARK: Parameters
+
+    private mutating func read(parameters node: SourceNode, _ what: String) -> [SourceRecord] {
+        var records: [SourceRecord] = []
+        for member in mapping(node, what) where !problems.isFull && room >= 0 {
+            if let other = seen.updateValue(member.line, forKey: member.key) {
+                problems.add(
+                    file, member.line, "the parameter \(member.key) is on line \(other) already", "keep one of them")
+                continue
+            }
+            records += self.records(of: member)
+        }
+        return records
+    }
+
+    private mutating func records(of parameter: SourceNode.Member) -> [SourceRecord] {
+        var choices: [Choice] = []
+        var type: SourceNode?
+        if parameter.value.members == nil {
+            choices = [Choice(name: nil, filter: nil, value: parameter.value, line: parameter.line)]
+        } else {
+            for member in parameter.value.members ?? [] {
+                switch member.key {
+                case "when": choices += self.choices(member.value, of: parameter.key)
+                case "description": checkText(member)
+                case "type": type = member.value
+                case "value", "in-app-default": break
+                default: unknown(member, Self.parameterKeys, "an object as a value goes under value:")
+                }
+            }
+            guard room >= 0 else { return [] }
+            if let content = content(of: parameter.value, parameter.line, isOptional: !choices.isEmpty) {
+                // If no condition applies, the app uses its own default. The absence of a record says so, and none is
+                // written.
+                if content.value != nil || choices.isEmpty {
+                    choices.append(Choice(name: nil, filter: nil, value: content.value, line: parameter.line))
+                }
+            }
+        }
+        checkTypes(choices, type, parameter)
+        let copied = choices.reduce(0) { $0 + ($1.filter?.text.utf8.count ?? 0) }
+        guard takeRoom(copied, parameter.line) else { return [] }
+        review(choices, of: parameter.key)
+        let conditional = choices.count { $0.filter != nil }
+        return choices.enumerated().map { index, choice in
+            record(
+                choice, of: parameter.key,
+                priority: choice.filter == nil || conditional == 1 ? nil : conditional - index)
+        }
+    }
+
+    /// Notes values whose condition an earlier value has, too, so that nobody gets them.
+    private mutating func review(_ choices: [Choice], of key: String) {
+        var asked: [String: Int] = [:]
+        for choice in choices {
+            guard let filter = choice.filter?.text else { continue }
+            if let line = asked[filter] {
+                let name = choice.name.map { " (\($0))" } ?? ""
+                problems.notes.append(
+                    "\(file):\(choice.line): nobody gets this value of \(key)\(name): each device that passes its "
+                        + "condition has the value of line \(line)")
+            } else {
+                asked[filter] = choice.line
+            }
+        }
+    }
+
+    /// The values under `when:`, highest priority first.
+    private mutating func choices(_ node: SourceNode, of key: String) -> [Choice] {
+        switch node.content {
+        case .mapping(let members):
+            return members.compactMap { member in
+                guard let filter = filter(named: member.key, member.line) else { return nil }
+                guard member.value.members != nil else {
+                    return Choice(name: member.key, filter: filter, value: member.value, line: member.line)
+                }
+                let known = ["value", "in-app-default", "description"]
+                for inner in member.value.members ?? [] where !known.contains(inner.key) { unknown(inner, known) }
+                guard let content = content(of: member.value, member.line) else { return nil }
+                return Choice(name: member.key, filter: filter, value: content.value, line: member.line)
+            }
+        case .list(let elements):
+            return elements.enumerated().compactMap { index, element in choice(element, index: index, of: key) }
+        default:
+            problems.add(
+                file, node.line, "when is \(node.kind)",
+                "write CONDITION: VALUE pairs, or a list of condition, filter or percent with a value")
+            return []
+        }
+    }
+
+    private mutating func choice(_ node: SourceNode, index: Int, of key: String) -> Choice? {
+        guard let members = node.members else {
+            problems.add(file, node.line, "an entry of when is \(node.kind)", "write condition: NAME and value: VALUE")
+            return nil
+        }
+        for member in members where !Self.choiceKeys.contains(member.key) { unknown(member, Self.choiceKeys) }
+        guard let content = content(of: node, node.line) else { return nil }
+        if let condition = node["condition"] {
+            guard let name = condition.string, node["filter"] == nil else {
+                problems.add(
+                    file, condition.line, "condition is \(condition.kind), or there is a filter beside it",
+                    "write the name of a condition, or a filter, not both")
+                return nil
+            }
+            guard let filter = filter(named: name, condition.line) else { return nil }
+            guard let percent = node["percent"] else {
+                return Choice(name: name, filter: filter, value: content.value, line: node.line)
+            }
+            guard let share = self.percent(percent, seed: node["seed"], name: key) else { return nil }
+            guard takeRoom(filter.text.utf8.count, node.line) else { return nil }
+            let both = Filter(text: "(\(filter.text)) && (\(share.text))", ramp: share.ramp)
+            return Choice(name: "\(name) \(index + 1)", filter: both, value: content.value, line: node.line)
+        }
+        guard let filter = filter(of: node, seed: key, node.line) else { return nil }
+        return Choice(name: "\(index + 1)", filter: filter, value: content.value, line: node.line)
+    }
+
+    private mutating func filter(named name: String, _ line: Int) -> Filter? {
+        guard let condition = conditions[name] else {
+            let known = Counted.list(conditions.keys.sorted())
+            problems.add(
+                file, line, "there is no condition \(String(reflecting: String(name.prefix(60))))",
+                "define it under conditions:\(known.isEmpty ? "" : "; defined are \(known)")")
+            return nil
+        }
+        conditions[name]?.isUsed = true
+        return condition.filter
+    }
+
+    /// Reads `value: …` or `in-app-default: true` of a mapping. Exactly one of them must be there, or none if that is
+    /// allowed.
+    private mutating func content(
+        of node: SourceNode, _ line: Int, isOptional: Bool = false
+    ) -> (value: SourceNode?, Void)? {
+        let isInApp: Bool
+        switch node["in-app-default"]?.content {
+        case nil, .bool(false)?: isInApp = false
+        case .bool(true)?: isInApp = true
+        default:
+            problems.add(file, line, "in-app-default is neither true nor false", "write true, or leave it out")
+            return nil
+        }
+        let value = node["value"]
+        if isInApp != (value != nil) { return (value, ()) }
+        if value == nil, isOptional { return (nil, ()) }
+        problems.add(
+            file, line, value == nil ? "there is no value" : "there are both a value and in-app-default: true",
+            "write either value: VALUE or in-app-default: true")
+        return nil
+    }
+
+    private func record(_ choice: Choice, of key: String, priority: Int?) -> SourceRecord {
+        var id = RecordIdentifier.derived(from: key)
+        if let name = choice.name { id += "--\(RecordIdentifier.derived(from: name))" }
+        if id.utf8.count > 255 { id = RecordIdentifier.derived(from: id) }
+        let members = JSONValue.members([
+            "id": .string(id), ParameterRecord.keyMember: .string(key),
+            ParameterRecord.valueMember: choice.value?.json,
+            ParameterRecord.inAppDefaultMember: choice.value == nil ? .bool(true) : nil,
+            RecordFilter.fieldName: choice.filter.map { .string($0.text) },
+            ParameterRecord.rampMember: choice.filter?.ramp?.member,
+            ParameterRecord.priorityMember: priority.map { .count($0) },
+        ])
+        let text = JSONText.compact(members)
+        return SourceRecord(id: id, members: Bytes(text)[1..<text.count - 1], file: file, line: choice.line)
+    }
+
+    /// Checks that a parameter's values have one type, because apps read the parameter with one getter.
+    private mutating func checkTypes(_ choices: [Choice], _ type: SourceNode?, _ parameter: SourceNode.Member) {
+        let kinds = ["string", "boolean", "number", "json"]
+        if let type, !kinds.contains(type.string ?? "") {
+            problems.add(file, type.line, "type is \(type.kind)", "write one of \(kinds.joined(separator: ", "))")
+            return
+        }
+        if type?.string == "json" { return }
+        var first = type?.string.map { ($0, type?.line ?? parameter.line) }
+        for choice in choices {
+            guard let value = choice.value else { continue }
+            let kind =
+                switch value.content {
+                // If the parameter states a type, a text stays a text, and apps read it with the getter of that type.
+                case .string(let text) where type?.string == "boolean" && ValueText.isBoolean(text): "boolean"
+                case .string(let text) where type?.string == "number" && ValueText.isNumber(text): "number"
+                case .string: "string"
+                case .bool: "boolean"
+                case .number: "number"
+                case .null, .list, .mapping: "json"
+                }
+            if let known = first {
+                guard known.0 != kind else { continue }
+                problems.add(
+                    file, value.line, "\(parameter.key) is a \(kind) here, and a \(known.0) on line \(known.1)",
+                    "give it values of one type, or say type: json")
+                return
+            }
+            first = (kind, value.line)
+        }
+    }
+
+    // MARK: Nodes
+
+    private mutating func mapping(_ node: SourceNode?, _ what: String) -> [SourceNode.Member] {
+        guard let node, !node.isNull else { return [] }
+        guard let members = node.members else {
+            problems.add(file, node.line, "\(what) is \(node.kind)", "write key: value pairs")
+            return []
+        }
+        return members
+    }
+
+    private mutating func checkText(_ member: SourceNode.Member) {
+        guard member.value.string == nil, !member.value.isNull else { return }
+        problems.add(file, member.line, "\(member.key) is \(member.value.kind)", "write a text")
+    }
+
+    private mutating func unknown(_ member: SourceNode.Member, _ known: [String], _ more: String? = nil) {
+        problems.add(
+            file, member.line, "unknown key \(String(reflecting: String(member.key.prefix(60))))",
+            "known here: \(known.joined(separator: ", "))\(more.map { "; \($0)" } ?? "")")
+    }
+}

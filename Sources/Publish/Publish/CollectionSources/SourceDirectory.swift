@@ -1,0 +1,201 @@
+import ConfigParameters
+import Dumps
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// A directory of collections, as files that people write. The article <doc:Sources> has the format.
+///
+/// A collection is `<bucket>/<collection>.yaml` (or `.yml`, `.json`), or a directory `<bucket>/<collection>/` with
+/// `collection.yaml` and one file for each record. Links are never followed, and no path leads out of the directory of
+/// its collection.
+package struct SourceDirectory: Sendable {
+    /// The limit for a source file, in bytes.
+    static let fileBytes = 64 << 20
+
+    package let path: String
+    private let limits: Limits
+
+    package init(_ path: String, limits: Limits = Limits()) {
+        self.path = path
+        self.limits = limits
+    }
+
+    /// The directory's collections, sorted, each with its file or directory. Does I/O.
+    ///
+    /// - Throws: ``SourceProblems`` if there is no such directory or if something in it is not a collection;
+    ///   `FileError`.
+    package func collections() throws -> [(id: CollectionID, place: String)] {
+        var problems = ProblemList()
+        var found: [String: (id: CollectionID, place: String)] = [:]
+        guard try FileStore.isDirectory(path), let buckets = try FileStore.list(path) else {
+            problems.add(path, nil, "there is no such directory", "name the directory of the sources with --sources")
+            throw SourceProblems(problems: problems.problems)
+        }
+        for bucket in buckets where !bucket.hasPrefix(".") {
+            let folder = "\(path)/\(bucket)"
+            guard try FileStore.isDirectory(folder) else {
+                // READMEs and schemas may be beside the buckets.
+                if try FileStore.size(folder) == nil {
+                    problems.add(folder, nil, "it is a link", "replace it by a directory")
+                }
+                continue
+            }
+            for name in try FileStore.list(folder) ?? [] where !name.hasPrefix(".") {
+                let place = "\(folder)/\(name)"
+                let isDirectory = try FileStore.isDirectory(place)
+                guard try isDirectory || FileStore.size(place) != nil else {
+                    problems.add(place, nil, "it is neither a file nor a directory", "links are not followed")
+                    continue
+                }
+                guard let stem = isDirectory ? name : Self.stem(name) else { continue }
+                do {
+                    let id = try CollectionID(bucket: bucket, name: stem)
+                    if let other = found.updateValue((id, place), forKey: id.ignoringCase) {
+                        let problem =
+                            other.id == id
+                            ? "\(id) is in \(other.place) too"
+                            : "its bundle would be that of \(other.place) on a file system that ignores case"
+                        problems.add(place, nil, problem, "keep one of them")
+                    }
+                } catch {
+                    problems.add(place, nil, "\(error)", "rename it")
+                }
+            }
+        }
+        guard problems.problems.isEmpty else { throw SourceProblems(problems: problems.problems) }
+        return found.values.sorted { $0.id < $1.id }
+    }
+
+    /// The name of a source file without its extension; `nil` if it has another extension.
+    static func stem(_ name: String) -> String? {
+        for ending in [".yaml", ".yml", ".json"] where name.hasSuffix(ending) {
+            return String(name.dropLast(ending.utf8.count))
+        }
+        return nil
+    }
+
+    /// Reads and checks collections. Does I/O and reads every attachment.
+    ///
+    /// - Parameter names: the collections; if empty, all of them.
+    /// - Throws: ``SourceProblems`` with everything that is wrong in all of them, or `FileError`.
+    package func read(_ names: [CollectionID] = []) throws -> [CollectionSource] {
+        let places = try collections()
+        var problems: [ConfigurationError] = []
+        for name in names where !places.contains(where: { $0.id == name }) {
+            problems.append(
+                ConfigurationError(
+                    file: "\(path)/\(name).yaml", problem: "there is no such file, and no directory \(path)/\(name)",
+                    remedy: "make it, or name another collection"))
+        }
+        var sources: [CollectionSource] = []
+        for (id, place) in places where names.isEmpty || names.contains(id) {
+            do {
+                sources.append(try CollectionReader(id: id, place: place, limits: limits).read())
+            } catch let error as SourceProblems {
+                problems += error.problems
+            }
+        }
+        guard problems.isEmpty else { throw SourceProblems(problems: problems) }
+        return sources
+    }
+}
+
+/// Reads the files of one collection.
+struct CollectionReader {
+    let id: CollectionID
+    /// The file or the directory.
+    let place: String
+    let limits: Limits
+
+    func read() throws -> CollectionSource {
+        let isDirectory = try FileStore.isDirectory(place)
+        var builder = CollectionBuilder(
+            id: id, root: isDirectory ? place : FileStore.parent(of: place), limits: limits)
+        var plain: RecordTable?
+        do throws(ConfigurationError) {
+            if isDirectory {
+                plain = try readDirectory(&builder)
+            } else {
+                builder.add(collection: try node(place), file: place)
+            }
+        } catch {
+            builder.problems.add(error)
+        }
+        return try builder.finish(plain: plain)
+    }
+
+    /// - Returns: the records, if there are many and all of them are plain; `nil` if the builder has them.
+    private func readDirectory(_ builder: inout CollectionBuilder) throws(ConfigurationError) -> RecordTable? {
+        let names: [String]
+        do throws(FileError) {
+            names = try FileStore.list(place) ?? []
+        } catch {
+            throw ConfigurationError(file: place, problem: "\(error)", remedy: "make it readable")
+        }
+        let files = names.filter { !$0.hasPrefix(".") && SourceDirectory.stem($0) != nil }
+        let own = files.filter { SourceDirectory.stem($0) == "collection" }
+        guard own.count <= 1 else {
+            throw ConfigurationError(
+                file: "\(place)/\(own[1])", problem: "\(own[0]) is there too", remedy: "keep one of them")
+        }
+        // What it says about ids must be known before the other files are read.
+        if let own = own.first { builder.add(collection: try node("\(place)/\(own)"), file: "\(place)/\(own)") }
+        let others = files.filter { SourceDirectory.stem($0) != "collection" }
+        if builder.takesPlainRecords, let plain = plainRecords(others) { return plain }
+        for name in others {
+            let file = "\(place)/\(name)"
+            do throws(ConfigurationError) {
+                let node = try node(file)
+                if case .list(let records) = node.content {
+                    for record in records { builder.add(record: record, file: file) }
+                } else {
+                    builder.add(record: node, file: file, id: SourceDirectory.stem(name))
+                }
+            } catch {
+                builder.problems.add(error)
+            }
+        }
+        return nil
+    }
+
+    /// So few bytes are read by their values, with the lines of each.
+    private static let leastPlain = 1 << 20
+    /// What publishing adds to a record.
+    private static let stampBytes = 64
+
+    /// The records of files that are lists of plain ones (``PlainRecords``), in one pass over the bytes.
+    ///
+    /// - Returns: `nil` if there are few, or anything is unusual or wrong: reading them by their values tells what.
+    private func plainRecords(_ names: [String]) -> RecordTable? {
+        guard !names.isEmpty, names.allSatisfy({ $0.hasSuffix(".json") }) else { return nil }
+        let sizes = names.map { (try? FileStore.size("\(place)/\($0)")) ?? nil }
+        guard sizes.saturatingSum({ $0 ?? 0 }) >= Self.leastPlain, !sizes.contains(nil) else { return nil }
+        var room = limits
+        room.recordBytes -= Self.stampBytes
+        var records = PlainRecords(limits: room)
+        for name in names {
+            guard let text = try? FileStore.read("\(place)/\(name)", limit: SourceDirectory.fileBytes),
+                (try? records.collect(list: text)) == true
+            else { return nil }
+        }
+        guard let table = try? records.table(), table.count <= limits.records,
+            table.byteCount.saturatingAdding(table.count.saturatingMultiplying(by: Self.stampBytes))
+                <= limits.changesetBytes
+        else { return nil }
+        return table
+    }
+
+    private func node(_ file: String) throws(ConfigurationError) -> SourceNode {
+        let text: Bytes?
+        do throws(FileError) {
+            // There is a size only for a regular file that is not behind a link.
+            text = try FileStore.size(file) == nil ? nil : FileStore.read(file, limit: SourceDirectory.fileBytes)
+        } catch {
+            throw ConfigurationError(file: file, problem: "\(error)", remedy: "make it readable, or split it")
+        }
+        guard let text else {
+            throw ConfigurationError(file: file, problem: "it is no regular file", remedy: "links are not followed")
+        }
+        return try SourceReader(file: file, limits: limits).node(text)
+    }
+}

@@ -1,0 +1,59 @@
+import ConfigParameters
+import Dumps
+import RemoteSettingsModel
+
+/// A file of in-app defaults, converted to the short form of remote config. The file is a property list, JSON, or
+/// Android's XML (`<defaultsMap>`). No I/O.
+package struct DefaultsFile: Sendable {
+    /// The source file, as YAML.
+    package let source: Bytes
+    /// The defaults themselves.
+    package let inAppDefaults: InAppDefaults
+
+    /// - Parameter file: the name, for errors.
+    /// - Throws: ``SourceProblems``.
+    package init(_ bytes: Bytes, file: String, limits: Limits = Limits()) throws(SourceProblems) {
+        var problems = ProblemList()
+        let document: DefaultsDocument
+        do throws(DefaultsFault) {
+            document = try DefaultsDocument(bytes, limits: limits)
+        } catch {
+            problems.add(file, error.line, error.problem, "export the defaults again")
+            throw SourceProblems(problems: problems.problems)
+        }
+        var members: [JSONValue.Member] = []
+        for member in document.members {
+            let name = String(reflecting: String(member.key.prefix(60)))
+            if !ParameterRecord.isKey(member.key) {
+                problems.add(
+                    file, member.line, "no parameter can have the name \(name)",
+                    "give it 1 to \(ParameterRecord.keyScalars) characters, none of them a control character")
+            }
+            do throws(Foreign) {
+                members.append(
+                    .init(key: member.key, value: try member.value.json { _ throws(Foreign) in throw Foreign() }))
+            } catch {
+                problems.add(
+                    file, member.line, "\(name) has data or a date, which have no form in JSON", "make it a text")
+            }
+        }
+        guard problems.problems.isEmpty else { throw SourceProblems(problems: problems.problems) }
+        var text = SourceText()
+        text.line(0, members.isEmpty ? "parameters: {}" : "parameters:")
+        for member in members {
+            let value = SourceText.value(member.value)
+            switch member.value {
+            case .object, .null:
+                text.line(1, "\(SourceText.key(member.key)):")
+                text.line(2, "value: \(value)")
+            default: text.line(1, "\(SourceText.key(member.key)): \(value)")
+            }
+        }
+        source = try text.checked(file, limits)
+        inAppDefaults = InAppDefaults(
+            values: Dictionary(members.map { ($0.key, $0.value) }) { _, last in last }, hasTypes: document.hasTypes)
+    }
+
+    /// A value that only property lists have.
+    private struct Foreign: Error {}
+}

@@ -1,0 +1,442 @@
+import RemoteSettingsModel
+import TargetFilter
+
+/// A condition of a Firebase Remote Config template, translated to a target filter.
+///
+/// The grammar is a conjunction of terms. It has no other operators, no negation and no parentheses around terms. A
+/// Firebase term is false if its input is absent, so a translated negation first asks whether the input is there.
+package struct FirebaseCondition: Sendable {
+    /// The target filter.
+    package let filter: String
+    /// Members of `env` that the app must set, because no library can know them.
+    package let needs: Set<String>
+
+    /// Why a condition cannot be translated.
+    package struct Refusal: Error, Hashable, Sendable {
+        /// The part that no filter can express, such as `app.audiences`; `nil` if the text does not follow the grammar.
+        package let element: String?
+        package let problem: String
+    }
+
+    /// - Throws: ``Refusal``.
+    package init(parsing text: String) throws(Refusal) {
+        var parser = ConditionParser(try ConditionLexer.tokens(text))
+        var terms: [String] = []
+        repeat { terms.append(try parser.term()) } while try parser.hasAnother()
+        filter = terms.count == 1 ? terms[0] : terms.map { "(\($0))" }.joined(separator: " && ")
+        needs = parser.needs
+        do {
+            _ = try FilterExpression(parsing: filter)
+        } catch {
+            throw Refusal(element: nil, problem: "its translation cannot be used: \(error)")
+        }
+    }
+}
+
+private enum ConditionToken: Hashable, Sendable {
+    /// A path such as `app.version`, or a word.
+    case word(String)
+    case text(String)
+    case number(String)
+    /// A method with its dot, such as `.contains` or `.>=`.
+    case method(String)
+    case symbol(String)
+
+    var shown: String {
+        switch self {
+        case .word(let text), .number(let text), .method(let text), .symbol(let text): "\"\(text)\""
+        case .text(let text): "'\(text.prefix(60))'"
+        }
+    }
+}
+
+private enum ConditionLexer {
+    static func tokens(_ text: String) throws(FirebaseCondition.Refusal) -> [ConditionToken] {
+        guard text.utf8.count <= 64 << 10 else { throw refusal("it is longer than 64 KiB") }
+        var tokens: [ConditionToken] = []
+        var rest = text.unicodeScalars[...]
+        while let first = rest.first {
+            if first.properties.isWhitespace {
+                rest.removeFirst()
+            } else if first == "'" || first == "\"" {
+                tokens.append(.text(try quoted(&rest)))
+            } else if isDigit(first) || (first == "-" && rest.dropFirst().first.map(isDigit) == true) {
+                rest.removeFirst()
+                let digits = rest.prefix { isDigit($0) || $0 == "." }
+                rest = rest.dropFirst(digits.count)
+                tokens.append(.number(String(first) + String(digits)))
+            } else if isLetter(first) {
+                var word = take(&rest, while: isWord)
+                // A dot belongs to the path if a name follows that is not a method.
+                while rest.first == ".", let next = rest.dropFirst().first, isLetter(next) {
+                    let name = String(rest.dropFirst().prefix(while: isWord))
+                    if methods.contains(name) { break }
+                    rest = rest.dropFirst(1 + name.unicodeScalars.count)
+                    word += ".\(name)"
+                }
+                tokens.append(.word(word))
+            } else if first == "." {
+                rest.removeFirst()
+                let name =
+                    rest.first.map(isLetter) == true ? take(&rest, while: isWord) : take(&rest, while: isOperator)
+                guard !name.isEmpty else { throw refusal("there is a dot without a method") }
+                tokens.append(.method(".\(name)"))
+            } else if isOperator(first) {
+                tokens.append(.symbol(take(&rest, while: isOperator)))
+            } else if "[](),&|".unicodeScalars.contains(first) {
+                let isDouble = first == "&" || first == "|"
+                let symbol = isDouble ? take(&rest) { $0 == first } : String(rest.removeFirst())
+                tokens.append(.symbol(symbol))
+            } else {
+                throw refusal("there is \(String(reflecting: String(first)))")
+            }
+            guard tokens.count <= 10_000 else { throw refusal("it has more than 10000 words") }
+        }
+        return tokens
+    }
+
+    private static let methods: Set = [
+        "exactlyMatches", "contains", "notContains", "doesNotContain", "matches", "inAtLeastOne", "inAll",
+        "notInAtLeastOne", "notInAll",
+    ]
+
+    private static func refusal(_ problem: String) -> FirebaseCondition.Refusal {
+        FirebaseCondition.Refusal(element: nil, problem: problem)
+    }
+
+    private static func quoted(_ rest: inout Substring.UnicodeScalarView) throws(FirebaseCondition.Refusal) -> String {
+        let quote = rest.removeFirst()
+        var text = String.UnicodeScalarView()
+        while let scalar = rest.popFirst() {
+            if scalar == quote { return String(text) }
+            if scalar == "\\", let next = rest.first, next == quote || next == "\\" {
+                text.append(next)
+                rest.removeFirst()
+            } else {
+                text.append(scalar)
+            }
+        }
+        throw refusal("a text has no closing quote")
+    }
+
+    private static func take(
+        _ rest: inout Substring.UnicodeScalarView, while isPart: (Unicode.Scalar) -> Bool
+    ) -> String {
+        let taken = rest.prefix(while: isPart)
+        rest = rest.dropFirst(taken.count)
+        return String(taken)
+    }
+
+    private static func isDigit(_ scalar: Unicode.Scalar) -> Bool { ("0"..."9").contains(scalar) }
+    private static func isLetter(_ scalar: Unicode.Scalar) -> Bool {
+        ("a"..."z").contains(scalar) || ("A"..."Z").contains(scalar) || scalar == "_"
+    }
+    private static func isWord(_ scalar: Unicode.Scalar) -> Bool { isLetter(scalar) || isDigit(scalar) }
+    private static func isOperator(_ scalar: Unicode.Scalar) -> Bool { "<>=!".unicodeScalars.contains(scalar) }
+}
+
+private struct ConditionParser {
+    private typealias Refusal = FirebaseCondition.Refusal
+
+    private var tokens: ArraySlice<ConditionToken>
+    private(set) var needs: Set<String> = []
+
+    init(_ tokens: [ConditionToken]) {
+        self.tokens = tokens[...]
+    }
+
+    mutating func hasAnother() throws(FirebaseCondition.Refusal) -> Bool {
+        guard let next = tokens.popFirst() else { return false }
+        guard next == .symbol("&&") else { throw unexpected(next, "&& or the end") }
+        return true
+    }
+
+    mutating func term() throws(FirebaseCondition.Refusal) -> String {
+        guard let first = tokens.popFirst() else { throw unexpected(nil, "a term") }
+        guard case .word(let name) = first else { throw unexpected(first, "a term") }
+        switch name {
+        case "true", "false": return name
+        case "percent": return try percent()
+        case "app.version": return try subject("env.version", isVersion: true)
+        case "app.build":
+            needs.insert("build")
+            return try subject("env.build", isVersion: true)
+        case "app.id": return try equality("env.appinfo.ID")
+        case "app.customSignal": return try subject(try signalName(), isVersion: false)
+        case "version": return try versionOfSignal()
+        case "app.firstOpenTimestamp": return try time("env.firstOpen", "firstOpen")
+        case "dateTime", "device.dateTime": return try time("env.now", "now")
+        case "app.firebaseInstallationId":
+            needs.insert("installationID")
+            return try membership("env.installationID")
+        case "device.country": return try membership("env.country")
+        case "device.language": return try membership("env.locale")
+        case "device.os": return try equality("env.appinfo.OS", Self.operatingSystem)
+        case "app.userProperty", "app.audiences", "app.importedSegments", "app.operatingSystemAndVersion",
+            "app.browserAndVersion":
+            throw Refusal(element: name, problem: "only Google's servers know it")
+        default: throw Refusal(element: name, problem: "there is no translation of it")
+        }
+    }
+
+    // MARK: Terms
+
+    private mutating func percent() throws(FirebaseCondition.Refusal) -> String {
+        var seed: String?
+        if tokens.first == .symbol("(") {
+            try expect("(")
+            seed = try text()
+            try expect(")")
+        }
+        let input = "[env.id, \(Self.literal(seed ?? ""))]"
+        func buckets(_ from: Int, _ to: Int) -> String {
+            let isWhole = from % 10_000 == 0 && to % 10_000 == 0
+            let (unit, total) = isWhole ? (10_000, 100) : (1, 1_000_000)
+            return "\(input)|bucketSample(\(from / unit), \((to - from) / unit), \(total))"
+        }
+        let next = tokens.popFirst()
+        switch next {
+        case .symbol("<=")?: return buckets(0, try share())
+        case .symbol(">")?: return buckets(try share(), 1_000_000)
+        case .word("between")?:
+            let from = try share()
+            guard tokens.popFirst() == .word("and") else { throw unexpected(next, "between A and B") }
+            let to = try share()
+            guard from <= to else { throw Refusal(element: nil, problem: "its percentages fall") }
+            return buckets(from, to)
+        default: throw unexpected(next, "<=, > or between")
+        }
+    }
+
+    private mutating func share() throws(FirebaseCondition.Refusal) -> Int {
+        let next = tokens.popFirst()
+        guard case .number(let text)? = next, let number = jsonNumber(text),
+            let steps = ParameterCompiler.steps(number)
+        else { throw unexpected(next, "a percentage from 0 to 100, in steps of 0.0001") }
+        return steps
+    }
+
+    private mutating func signalName() throws(FirebaseCondition.Refusal) -> String {
+        try expect("[")
+        let key = try text()
+        try expect("]")
+        let isName = !key.isEmpty && key.utf8.allSatisfy { $0 == 0x5F || ($0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7A) }
+        needs.insert(key)
+        return isName ? "env.\(key)" : "env[\(Self.literal(key))]"
+    }
+
+    private mutating func versionOfSignal() throws(FirebaseCondition.Refusal) -> String {
+        try expect("(")
+        guard tokens.popFirst() == .word("app.customSignal") else {
+            throw Refusal(element: "version()", problem: "it is known of custom signals only")
+        }
+        let name = try signalName()
+        try expect(")")
+        let next = tokens.popFirst()
+        guard case .symbol(let comparison)? = next, Self.comparisons.contains(comparison) else {
+            throw unexpected(next, "a comparison")
+        }
+        return try compared(name, comparison, try text(), isVersion: true)
+    }
+
+    /// Reads methods over lists of texts, and comparisons of versions or numbers.
+    private mutating func subject(_ name: String, isVersion: Bool) throws(FirebaseCondition.Refusal) -> String {
+        let next = tokens.popFirst()
+        switch next {
+        case .method(let method)?:
+            try expect("(")
+            let isComparison = ![".exactlyMatches", ".contains", ".notContains", ".doesNotContain", ".matches"]
+                .contains(method)
+            if isComparison {
+                let comparison = String(method.dropFirst())
+                guard Self.comparisons.contains(comparison) else {
+                    throw Refusal(element: method, problem: "there is no translation of it")
+                }
+                let condition = try compared(name, comparison, try oneOperand(), isVersion: isVersion)
+                try expect(")")
+                return condition
+            }
+            let values = try texts()
+            try expect(")")
+            switch method {
+            case ".exactlyMatches": return "\(name) in \(Self.list(values))"
+            case ".contains": return values.map { "(\(Self.literal($0)) in \(name))" }.joined(separator: " || ")
+            case ".notContains", ".doesNotContain":
+                let parts = values.map { "(\(Self.literal($0)) in \(name))" }.joined(separator: " || ")
+                return "\(name) != null && !(\(parts))"
+            default:
+                var parts: [String] = []
+                for value in values { parts.append("(\(try Self.match(name, value)) != null)") }
+                return parts.joined(separator: " || ")
+            }
+        case .symbol(let symbol)? where Self.comparisons.contains(symbol):
+            return try compared(name, symbol, try operand(), isVersion: isVersion)
+        default: throw unexpected(next, "a method or a comparison")
+        }
+    }
+
+    private mutating func oneOperand() throws(FirebaseCondition.Refusal) -> String {
+        guard tokens.first == .symbol("[") else { return try operand() }
+        try expect("[")
+        let value = try operand()
+        try expect("]")
+        return value
+    }
+
+    private mutating func operand() throws(FirebaseCondition.Refusal) -> String {
+        let next = tokens.popFirst()
+        switch next {
+        case .text(let text)?, .number(let text)?: return text
+        default: throw unexpected(next, "a text or a number")
+        }
+    }
+
+    private func compared(
+        _ name: String, _ comparison: String, _ operand: String, isVersion: Bool
+    ) throws(FirebaseCondition.Refusal) -> String {
+        if isVersion {
+            return Self.guarded(name, "\(name)|versionCompare(\(Self.literal(operand))) \(comparison) 0", comparison)
+        }
+        guard let number = jsonNumber(operand) else {
+            throw Refusal(element: nil, problem: "'\(operand.prefix(60))' is compared as a number")
+        }
+        return Self.guarded(name, "\(name) \(comparison) \(number.text)", comparison)
+    }
+
+    /// - Parameter value: converts a text to the value that it stands for.
+    private mutating func equality(
+        _ name: String, _ value: (String) throws(FirebaseCondition.Refusal) -> String = { $0 }
+    ) throws(FirebaseCondition.Refusal) -> String {
+        let next = tokens.popFirst()
+        guard case .symbol(let symbol)? = next, symbol == "==" || symbol == "!=" else {
+            throw unexpected(next, "== or !=")
+        }
+        return Self.guarded(name, "\(name) \(symbol) \(Self.literal(try value(try text())))", symbol)
+    }
+
+    private static func operatingSystem(_ text: String) throws(FirebaseCondition.Refusal) -> String {
+        let name = ["ios": "iOS", "android": "Android", "web": "web"][text.lowercased()]
+        guard let name else { throw Refusal(element: "device.os", problem: "there is no system \(text)") }
+        return name
+    }
+
+    private mutating func membership(_ name: String) throws(FirebaseCondition.Refusal) -> String {
+        let next = tokens.popFirst()
+        guard next == .word("in") else { throw unexpected(next, "in") }
+        return "\(name) in \(Self.list(try texts()))"
+    }
+
+    /// Reads `>= dateTime('2025-06-01T00:00:00', 'Europe/Oslo')`, or the same without `dateTime`.
+    private mutating func time(_ name: String, _ need: String) throws(FirebaseCondition.Refusal) -> String {
+        var next = tokens.popFirst()
+        var comparison = ""
+        switch next {
+        case .symbol(let symbol)?: comparison = symbol
+        case .method(let method)?: comparison = String(method.dropFirst())
+        default: break
+        }
+        guard ["<", "<=", ">", ">="].contains(comparison) else { throw unexpected(next, "<, <=, > or >=") }
+        if tokens.first == .word("dateTime") { next = tokens.popFirst() }
+        try expect("(")
+        let moment = try text()
+        var zone = "GMT"
+        if tokens.first == .symbol(",") {
+            try expect(",")
+            zone = try text()
+        }
+        try expect(")")
+        guard let utc = try Self.utc(moment, zone) else {
+            throw Refusal(element: nil, problem: "\(moment) in \(zone) is no time")
+        }
+        needs.insert(need)
+        return "\(name) \(comparison) ('\(utc)'|date)"
+    }
+
+    // MARK: Parts
+
+    private static let comparisons = ["<", "<=", "==", "!=", ">=", ">"]
+
+    private func jsonNumber(_ text: String) -> JSONNumber? {
+        guard case .number(let number)? = try? JSONValue(parsing: Bytes(utf8: text), limits: Limits()) else {
+            return nil
+        }
+        return number
+    }
+
+    private static func guarded(_ name: String, _ condition: String, _ comparison: String) -> String {
+        comparison == "!=" ? "\(name) != null && (\(condition))" : condition
+    }
+
+    private static func list(_ values: [String]) -> String {
+        "[\(values.map(literal).joined(separator: ", "))]"
+    }
+
+    /// A text as a literal of the filter language.
+    private static func literal(_ text: String) -> String {
+        var output = "'"
+        for scalar in text.unicodeScalars {
+            if scalar == "'" || scalar == "\\" { output += "\\" }
+            output.unicodeScalars.append(scalar)
+        }
+        return output + "'"
+    }
+
+    /// Translates a pattern of RE2. Only the part of RE2 that means the same in ECMA-262 is accepted.
+    private static func match(_ name: String, _ pattern: String) throws(FirebaseCondition.Refusal) -> String {
+        var pattern = pattern[...]
+        var flags = ""
+        if pattern.hasPrefix("(?i)") {
+            pattern = pattern.dropFirst(4)
+            flags = ", 'i'"
+        }
+        for part in ["(?i", "(?s", "(?m", "(?U", "(?-", "(?P<", "\\A", "\\z", "\\p", "\\P", "[[:", "\\Q", "\\C"]
+        where pattern.contains(part) {
+            throw Refusal(element: ".matches", problem: "its pattern has \(part), which only RE2 knows")
+        }
+        return "(\(name)|regExpMatch(\(literal(String(pattern)))\(flags)))"
+    }
+
+    private mutating func text() throws(FirebaseCondition.Refusal) -> String {
+        let next = tokens.popFirst()
+        guard case .text(let text)? = next else { throw unexpected(next, "a text in quotes") }
+        return text
+    }
+
+    private mutating func texts() throws(FirebaseCondition.Refusal) -> [String] {
+        try expect("[")
+        var values = [try text()]
+        while tokens.first == .symbol(",") {
+            try expect(",")
+            values.append(try text())
+        }
+        try expect("]")
+        return values
+    }
+
+    private mutating func expect(_ symbol: String) throws(FirebaseCondition.Refusal) {
+        let next = tokens.popFirst()
+        guard next == .symbol(symbol) else { throw unexpected(next, symbol) }
+    }
+
+    private func unexpected(_ token: ConditionToken?, _ expected: String) -> Refusal {
+        Refusal(element: nil, problem: "expected \(expected), found \(token?.shown ?? "the end")")
+    }
+
+    /// A local time in a time zone as RFC 3339 in UTC. Reads the system's file of the zone.
+    private static func utc(_ text: String, _ zone: String) throws(FirebaseCondition.Refusal) -> String? {
+        guard text.utf8.count == 19, let wall = Timestamp(rfc3339: "\(text)Z") else { return nil }
+        do throws(SystemTimeZone.Problem) {
+            let moment = try SystemTimeZone(named: zone).moment(of: Int64(wall.seconds))
+            guard moment >= 0 else { return nil }
+            return Timestamp(milliseconds: UInt64(moment) * 1000).rfc3339.replacing(".000Z", with: "Z")
+        } catch {
+            switch error {
+            case .unknown: return nil
+            case .noTimeZones:
+                throw Refusal(
+                    element: nil,
+                    problem: "expected the system's time zones in \(SystemTimeZone.folder), found none: install tzdata")
+            }
+        }
+    }
+}

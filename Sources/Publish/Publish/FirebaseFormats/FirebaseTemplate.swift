@@ -1,0 +1,288 @@
+import ConfigParameters
+import Dumps
+import RemoteSettingsModel
+
+/// A Firebase Remote Config template (REST v1), converted to the short form of remote config. No I/O.
+package struct FirebaseTemplate: Sendable {
+    /// The source file, as YAML.
+    package let source: Bytes
+    /// The items that cannot be converted and were left out, one line each.
+    package let skipped: [String]
+    /// Facts that an author should know, one line each.
+    package let notes: [String]
+
+    /// - Parameters:
+    ///   - json: the template.
+    ///   - file: its name, for errors.
+    /// - skipping: whether an item that cannot be converted is left out. If not, an error names all such items.
+    /// - Throws: ``SourceProblems``.
+    package init(_ json: Bytes, file: String, skipping: Bool, limits: Limits = Limits()) throws(SourceProblems) {
+        var converter = TemplateConverter(file: file)
+        do throws(ConfigurationError) {
+            converter.convert(
+                try SourceReader(file: file.hasSuffix(".json") ? file : "\(file).json", limits: limits).node(json))
+        } catch {
+            throw SourceProblems(problems: [error])
+        }
+        let unsupported = converter.unsupported.problems
+        let fatal = converter.problems.problems + (skipping ? [] : unsupported)
+        guard fatal.isEmpty else { throw SourceProblems(problems: fatal.sorted { ($0.line ?? 0) < ($1.line ?? 0) }) }
+        skipped = unsupported.map { "\($0.file):\($0.line ?? 1): \($0.problem)" }
+        notes = converter.notes()
+        source = try converter.text.checked(file, limits)
+    }
+}
+
+private struct TemplateConverter {
+    private static let remedy = "remove it from the template, or leave it out with --skip-unsupported"
+    private static let prototypes = [
+        "constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString",
+        "valueOf",
+        "__proto__",
+    ]
+
+    let file: String
+    /// What is wrong with the template.
+    private(set) var problems = ProblemList()
+    /// Parts of the template that are valid and cannot be translated.
+    private(set) var unsupported = ProblemList()
+    private(set) var text = SourceText()
+    /// The names of the converted conditions, highest priority first.
+    private var conditions: [String] = []
+    private var refused: Set<String> = []
+    private var needs: Set<String> = []
+    private var hasPercent = false
+
+    init(file: String) {
+        self.file = file
+    }
+
+    func notes() -> [String] {
+        var notes: [String] = []
+        if hasPercent {
+            notes.append(
+                "percentages keep their shares, but select other people, because Firebase's hash is not published; "
+                    + "apps "
+                    + "must set env.id"
+            )
+        }
+        if !needs.isEmpty {
+            notes.append(
+                "conditions need members that the app must set: "
+                    + needs.sorted().map { "env.\($0)" }.joined(separator: ", "))
+        }
+        return notes
+    }
+
+    mutating func convert(_ node: SourceNode) {
+        guard let members = node.members else {
+            problems.add(file, node.line, "the template is \(node.kind)", "take it with: firebase remoteconfig:get")
+            return
+        }
+        for member in members
+        where !["conditions", "parameters", "parameterGroups", "version", "etag", "$schema"].contains(member.key) {
+            unsupported.add(file, member.line, "the template's \(member.key) is not known", Self.remedy)
+        }
+        convert(conditions: node["conditions"])
+        text.line(0, "parameters:")
+        let before = text.count
+        for member in mapping(node["parameters"], "parameters") { convert(parameter: member, level: 1) }
+        if text.count == before { text.replaceLast("parameters: {}") }
+        let groups = mapping(node["parameterGroups"], "parameterGroups")
+        if !groups.isEmpty { text.line(0, "groups:") }
+        for group in groups {
+            text.line(1, "\(SourceText.key(group.key)):")
+            for member in group.value.members ?? [] where !["description", "parameters"].contains(member.key) {
+                unsupported.add(file, member.line, "\(member.key) of the group \(group.key) is not known", Self.remedy)
+            }
+            if let description = group.value["description"]?.string, !description.isEmpty {
+                text.line(2, "description: \(SourceText.quoted(description))")
+            }
+            text.line(2, "parameters:")
+            let before = text.count
+            for member in mapping(group.value["parameters"], "parameters of \(group.key)") {
+                convert(parameter: member, level: 3)
+            }
+            if text.count == before { text.replaceLast("    parameters: {}") }
+        }
+    }
+
+    // MARK: Conditions
+
+    private mutating func convert(conditions node: SourceNode?) {
+        guard let node, !node.isNull else { return }
+        guard case .list(let elements) = node.content else {
+            problems.add(file, node.line, "conditions is \(node.kind)", "take the template again")
+            return
+        }
+        let before = text.count
+        text.line(0, "conditions:")
+        for element in elements { convert(condition: element) }
+        if text.count == before + 1 { text.removeLast() }
+    }
+
+    private mutating func convert(condition node: SourceNode) {
+        guard let name = node["name"]?.string, let expression = node["expression"]?.string else {
+            problems.add(file, node.line, "a condition has no name or no expression", "take the template again")
+            return
+        }
+        for member in node.members ?? []
+        where !["name", "expression", "tagColor", "description"].contains(member.key) {
+            unsupported.add(file, member.line, "\(member.key) of the condition \(name) is not known", Self.remedy)
+        }
+        guard !conditions.contains(name), !refused.contains(name) else {
+            problems.add(file, node.line, "the condition \(name) appears twice", "keep one of them")
+            return
+        }
+        let line = node["expression"]?.line ?? node.line
+        do throws(FirebaseCondition.Refusal) {
+            let condition = try FirebaseCondition(parsing: expression)
+            needs.formUnion(condition.needs)
+            if condition.filter.contains("bucketSample") { hasPercent = true }
+            conditions.append(name)
+            let color = (node["tagColor"]?.string ?? "").utf8.filter { $0 == 0x5F || (0x41...0x5A).contains($0) }
+            let comment = color.isEmpty ? "" : "  # \(String(decoding: color, as: UTF8.self))"
+            text.line(1, "\(SourceText.key(name)): \(SourceText.quoted(condition.filter))\(comment)")
+        } catch {
+            refused.insert(name)
+            let what = error.element.map { "uses \($0): \(error.problem)" } ?? "cannot be read: \(error.problem)"
+            unsupported.add(file, line, "the condition \(String(reflecting: name)) \(what)", Self.remedy)
+        }
+    }
+
+    // MARK: Parameters
+
+    /// A value in the source's form; `nil` for the app's own default.
+    private typealias Value = (text: String?, Void)
+
+    private mutating func convert(parameter member: SourceNode.Member, level: Int) {
+        let key = member.key
+        guard let first = key.utf8.first, first == 0x5F || isLetter(first),
+            key.utf8.allSatisfy({ $0 == 0x5F || isLetter($0) || (48...57).contains($0) }), key.utf8.count <= 256,
+            !Self.prototypes.contains(key)
+        else {
+            problems.add(
+                file, member.line,
+                "the parameter \(String(reflecting: String(key.prefix(80)))) has a name that Firebase "
+                    + "does not allow", "take the template again")
+            return
+        }
+        for inner in member.value.members ?? []
+        where !["defaultValue", "conditionalValues", "description", "valueType"].contains(inner.key) {
+            unsupported.add(file, inner.line, "\(inner.key) of \(key) is not known", Self.remedy)
+        }
+        let type = member.value["valueType"]?.string ?? "STRING"
+        guard ["STRING", "BOOLEAN", "NUMBER", "JSON", "PARAMETER_VALUE_TYPE_UNSPECIFIED"].contains(type) else {
+            unsupported.add(file, member.line, "the valueType \(type) of \(key) is not known", Self.remedy)
+            return
+        }
+        var fallback: Value?
+        if let node = member.value["defaultValue"], !node.isNull {
+            fallback = value(node, type: type, key, "the default of \(key)")
+            if fallback == nil { return }
+        }
+        let choices = self.choices(of: member, type: type)
+        let description = member.value["description"]?.string ?? ""
+        // A parameter without a value needs no record. Apps then use their own default.
+        text.line(level, "\(SourceText.key(key)):")
+        if !description.isEmpty { text.line(level + 1, "description: \(SourceText.quoted(description))") }
+        if ["BOOLEAN", "NUMBER", "JSON"].contains(type) { text.line(level + 1, "type: \(type.lowercased())") }
+        if let value = fallback?.text {
+            text.line(level + 1, "value: \(value)")
+        } else if choices.isEmpty {
+            text.line(level + 1, "in-app-default: true")
+        }
+        if !choices.isEmpty { text.line(level + 1, "when:") }
+        for choice in choices { text.line(level + 2, choice) }
+    }
+
+    private mutating func choices(of parameter: SourceNode.Member, type: String) -> [String] {
+        let given = mapping(parameter.value["conditionalValues"], "conditionalValues of \(parameter.key)")
+        for member in given where !conditions.contains(member.key) {
+            if refused.contains(member.key) {
+                unsupported.add(
+                    file, member.line, "the value of \(parameter.key) for \(member.key), which has no translation",
+                    Self.remedy)
+            } else {
+                problems.add(
+                    file, member.line, "\(parameter.key) has a value for \(member.key), which is no condition",
+                    "take the template again")
+            }
+        }
+        return conditions.compactMap { name in
+            guard let member = given.first(where: { $0.key == name }) else { return nil }
+            let quoted = SourceText.quoted(name)
+            let what = "the value of \(parameter.key) for \(name)"
+            if let rollout = member.value["rolloutValue"], rollout.members != nil {
+                guard let id = rollout["rolloutId"]?.string, case .number(let percent)? = rollout["percent"]?.content,
+                    ParameterCompiler.steps(percent) != nil, ParameterCompiler.quoted(id) != nil,
+                    let text = rollout["value"],
+                    let value = converted(text.string, type: type, rollout.line, what)
+                else {
+                    unsupported.add(file, member.line, "\(what) is a rollout without id, value or percent", Self.remedy)
+                    return nil
+                }
+                hasPercent = true
+                return "- {condition: \(quoted), percent: \(percent.text), "
+                    + "seed: \(SourceText.quoted(id)), value: \(value)}"
+            }
+            guard let value = value(member.value, type: type, parameter.key, what) else { return nil }
+            return "- {condition: \(quoted), \(value.text.map { "value: \($0)" } ?? "in-app-default: true")}"
+        }
+    }
+
+    private mutating func value(_ node: SourceNode, type: String, _ key: String, _ what: String) -> Value? {
+        let members = node.members ?? []
+        guard members.count == 1, let member = members.first else {
+            problems.add(
+                file, node.line, "\(what) is not exactly one of value and its kinds", "take the template again")
+            return nil
+        }
+        switch member.key {
+        case "value":
+            return converted(member.value.string, type: type, member.line, what).map { ($0, ()) }
+        case "useInAppDefault":
+            guard member.value.json == .bool(true) else {
+                problems.add(file, member.line, "\(what) has useInAppDefault: false", "take the template again")
+                return nil
+            }
+            return (nil, ())
+        default:
+            unsupported.add(file, member.line, "\(what) is a \(member.key)", Self.remedy)
+            return nil
+        }
+    }
+
+    /// Converts a value's text without changing it: apps get `1.10`, `TRUE` and JSON exactly as they were written.
+    private mutating func converted(_ text: String?, type: String, _ line: Int, _ what: String) -> String? {
+        guard let text else {
+            problems.add(file, line, "\(what) is no text", "take the template again")
+            return nil
+        }
+        let fits =
+            switch type {
+            case "BOOLEAN": ValueText.isBoolean(text)
+            case "NUMBER": ValueText.isNumber(text)
+            case "JSON": ValueText.json(text) != nil
+            default: true
+            }
+        guard fits else {
+            problems.add(
+                file, line, "\(what) is \(String(reflecting: String(text.prefix(60)))), and no \(type)",
+                "correct it in the template")
+            return nil
+        }
+        return SourceText.quoted(text)
+    }
+
+    private mutating func mapping(_ node: SourceNode?, _ what: String) -> [SourceNode.Member] {
+        guard let node, !node.isNull else { return [] }
+        guard let members = node.members else {
+            problems.add(file, node.line, "\(what) is \(node.kind)", "take the template again")
+            return []
+        }
+        return members
+    }
+
+    private func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) }
+}

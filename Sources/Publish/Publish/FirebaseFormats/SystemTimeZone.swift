@@ -1,0 +1,56 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// A time zone of the system's database, which the C library reads.
+struct SystemTimeZone: Sendable {
+    /// A time zone that cannot be used.
+    enum Problem: Error, Hashable {
+        /// The system has no file of this name.
+        case unknown
+        /// The system has no time zones at all.
+        case noTimeZones
+    }
+
+    static let folder = "/usr/share/zoneinfo"
+    private let path: String
+    /// The C library has one time zone for the whole process (`TZ`).
+    private static let environment = Mutex(())
+
+    /// Looks for the system's file. Does I/O.
+    ///
+    /// - Parameter name: a name of the IANA's database, such as `Europe/Berlin`.
+    init(named name: String, folder: String = Self.folder) throws(Problem) {
+        let parts = name.split(separator: "/", omittingEmptySubsequences: false)
+        let isName = parts.allSatisfy { part in
+            !part.isEmpty && part.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "+-_".contains($0)) }
+        }
+        guard isName else { throw .unknown }
+        path = "\(folder)/\(name)"
+        // The C library takes a file that it cannot read for UTC.
+        guard let bytes = try? FileStore.read(path, limit: 1 << 20), bytes.starts(with: Array("TZif".utf8)) else {
+            throw (try? FileStore.exists(folder)) == true ? .unknown : .noTimeZones
+        }
+    }
+
+    /// The moment at which clocks of the zone show this time, in seconds since 1970.
+    ///
+    /// If a change of the clocks skips the time, it is the moment at which they show the time after the change.
+    ///
+    /// - Parameter wall: the time that clocks show, as if it were UTC, in seconds since 1970.
+    func moment(of wall: Int64) -> Int64 {
+        Self.environment.withLock { _ in
+            let before = unsafe getenv("TZ").map { unsafe String(cString: $0) }
+            unsafe setenv("TZ", ":\(path)", 1)
+            tzset()
+            defer {
+                if let before { unsafe setenv("TZ", before, 1) } else { unsafe unsetenv("TZ") }
+                tzset()
+            }
+            func offset(at moment: Int64) -> Int64 {
+                var (moment, parts) = unsafe (time_t(moment), tm())
+                return unsafe localtime_r(&moment, &parts) == nil ? 0 : unsafe Int64(parts.tm_gmtoff)
+            }
+            return wall - offset(at: wall - offset(at: wall))
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotTrust
+
+/// The inputs of a published state. If two values are equal, and only then, nothing is left to do.
+struct PublishedFrom: Hashable {
+    /// A signature: its chain, and the place where clients find that chain.
+    struct Signature: Hashable {
+        /// The chain, whose first certificate has the key; `nil` if the bundle has no chain that fits the signature.
+        var chain: SHA256Digest?
+        var root: SHA256Digest?
+        /// When the chain begins and ends.
+        var validity: ClosedRange<Timestamp>?
+        /// The URL at which clients fetch the chain.
+        var url: String
+    }
+
+    /// SHA-256 of the records with their timestamp.
+    var payload: SHA256Digest
+    /// The metadata's members that people write.
+    var metadata: Set<JSONValue.Member>
+    var signatures: [Signature]
+    /// The server that apps sync the collection with.
+    var server: String
+    var attachmentRule: String
+    /// Whether attachments that the rule asks for are missing.
+    var isMissingAttachments: Bool
+}
+
+extension PublishedFrom {
+    /// The inputs of a bundle's state.
+    init(_ snapshot: Snapshot, _ entry: LockFile.Collection, limits: Limits) throws(JSONError) {
+        payload = SHA256Digest(hashing: snapshot.payload.bytes)
+        metadata = Set(try snapshot.metadata.writtenMembers(limits: limits))
+        signatures = snapshot.signatureChains(limits: limits).map { signature, chain in
+            chain.map { Signature($0, url: signature.x5u) } ?? Signature(url: signature.x5u)
+        }
+        server = entry.server
+        attachmentRule = entry.attachmentRule
+        isMissingAttachments = entry.omitted.contains { $0.reason == .notImported }
+    }
+
+    /// The inputs of the next state.
+    init(_ state: NextState, _ signatures: [Signature], server: String, rule: String, limits: Limits) throws(JSONError)
+    {
+        payload = SHA256Digest(hashing: state.payload.bytes)
+        metadata = Set(try state.metadata.writtenMembers(limits: limits))
+        self.signatures = signatures
+        self.server = server
+        attachmentRule = rule
+        isMissingAttachments = false
+    }
+
+    /// Whether `other` differs in its signatures only by renewed keys, and the signatures here are all still valid. The
+    /// roots must be the same. Each URL must be the same, or both must follow from their chains.
+    func isRenewed(by other: PublishedFrom, at time: Timestamp) -> Bool {
+        signatures.count == other.signatures.count
+            && zip(signatures, other.signatures).allSatisfy { old, new in
+                guard let root = old.root, root == new.root, old.validity?.contains(time) == true else { return false }
+                return old.url == new.url || (old.hasOwnURL && new.hasOwnURL)
+            }
+    }
+}
+
+extension PublishedFrom.Signature {
+    /// - Parameter url: the URL of the chain; `nil` if the origin that serves the collection serves the chain too.
+    init(_ chain: VerifiedChain, url: String?) {
+        let digest = SHA256Digest(hashing: chain.pem)
+        self.init(
+            chain: digest, root: chain.root, validity: chain.notBefore...max(chain.notBefore, chain.notAfter),
+            url: url ?? Self.url(of: digest))
+    }
+
+    /// The URL at which an origin serves a bundle's chain, relative to the origin's own URL.
+    private static func url(of chain: SHA256Digest) -> String { "chains/\(chain).pem" }
+
+    fileprivate var hasOwnURL: Bool { chain.map { url == Self.url(of: $0) } ?? false }
+}

@@ -1,0 +1,662 @@
+import ContentSigning
+import Dumps
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotTrust
+
+/// Publishes sources: signs each collection that changed and hands it to a directory of dumps like any other snapshot.
+package struct Publisher: Sendable {
+    package struct Options: Sendable {
+        /// The time that new timestamps get and that signatures are verified at.
+        package var time: Timestamp
+        /// Whether the user asked for this `time`. Another timestamp is then an error.
+        package var isExact = false
+        /// The URL of the chain; `nil` if the origin that serves the collection serves the chain too.
+        package var chainURL: String?
+        /// A second signer and the URL of its chain. Its signatures stand beside those of the first signer while apps
+        /// move to another root. The URL is `nil` if the origin that serves the collection serves the chain too.
+        package var overlap: (signer: any PayloadSigner, chainURL: String?)?
+        /// The server that apps sync with, for `dumps.yaml` and the lock; `nil` for the one in `dumps.yaml`.
+        package var server: String?
+        /// The origin's name for a new `dumps.yaml`, which then asks for releases; `nil` for no releases.
+        package var origin: OriginName?
+        /// The name that the origin of a new directory gets if `origin` is `nil`; `nil` for a new directory without
+        /// releases. A directory that has collections already gets no name by itself.
+        package var suggestedOrigin: OriginName?
+        /// Whether a new `dumps.yaml` says `release: off`.
+        package var declinesReleases = false
+        /// Whether a catalogue is refused that clients would take for unconfirmed before the next run is due.
+        package var staysConfirmed = false
+
+        package init(time: Timestamp) {
+            self.time = time
+        }
+    }
+
+    /// The result for one collection.
+    package struct Outcome: Sendable {
+        package let id: CollectionID
+        package let result: Result<NextState, any Error>
+        /// When the first certificate of the published chain ends; `nil` if nothing is published.
+        package let chainEnd: Timestamp?
+        package fileprivate(set) var notes: [String]
+        /// The release; `nil` for every collection but the catalogue.
+        package var release: NextRelease?
+    }
+
+    /// What the directory has of a collection.
+    private struct Held {
+        let unverified: UnverifiedSnapshot
+        let entry: LockFile.Collection
+        /// The verified snapshot, or the reason why no signature of a configured root vouches for it.
+        let vouched: Result<Snapshot, PublishError>
+
+        var present: PresentState {
+            let isVouched = if case .success = vouched { true } else { false }
+            return PresentState(payload: unverified.payload, metadata: unverified.metadata, isVouched: isVouched)
+        }
+    }
+
+    /// The server in a new `dumps.yaml` if none is given: `rsdump serve` on this machine.
+    private static let defaultServer = "http://127.0.0.1:8888/v1"
+
+    private let directory: DumpsDirectory
+    private let signer: any PayloadSigner
+    private let policy: TrustPolicy
+    private let options: Options
+    private let limits: Limits
+
+    /// - Parameter policy: what apps trust. Only what it accepts is published.
+    package init(
+        into directory: DumpsDirectory, signer: any PayloadSigner, policy: TrustPolicy, options: Options,
+        limits: Limits = Limits()
+    ) {
+        self.directory = directory
+        self.signer = signer
+        self.policy = policy
+        self.options = options
+        self.limits = limits
+    }
+
+    /// Makes the collections' next states and the next release. Signs nothing and writes nothing. Does I/O.
+    ///
+    /// This needs no keys, and so the lock's word counts for what is signed.
+    ///
+    /// - Returns: the next states, the catalogue's among them, and the next release. The release is `nil` if
+    ///   `dumps.yaml` asks for none.
+    package static func preview(
+        _ sources: [CollectionSource], in directory: DumpsDirectory, at time: Timestamp, isExact: Bool,
+        limits: Limits = Limits()
+    ) throws -> (states: [(id: CollectionID, state: Result<NextState, any Error>)], release: NextRelease?) {
+        let lock = try directory.recoveredLock(limits: limits).lock
+        var states: [(id: CollectionID, state: Result<NextState, any Error>)] = sources.map { source in
+            (
+                source.id,
+                Result {
+                    let present = try present(source.id, lock, in: directory, limits: limits)
+                    return try NextState(source, onto: present, at: time, isExact: isExact, limits: limits)
+                }
+            )
+        }
+        guard let release = try directory.configurationOrDefault().release else { return (states, nil) }
+        let next = try previewedRelease(release, states, lock, in: directory, at: time, limits: limits)
+        states.append(
+            (
+                Catalogue.collection,
+                Result {
+                    let present = try present(Catalogue.collection, lock, in: directory, limits: limits)
+                    return try NextState(next.source, onto: present, at: time, isExact: false, limits: limits)
+                }
+            ))
+        return (states, next)
+    }
+
+    private static func present(
+        _ id: CollectionID, _ lock: LockFile, in directory: DumpsDirectory, limits: Limits
+    ) throws -> PresentState? {
+        try lock.collections[id].map { entry in
+            let state = try BundleReader(path: directory.bundlePath(id), limits: limits).unverifiedSnapshot()
+            return PresentState(payload: state.payload, metadata: state.metadata, isVouched: entry.trust.isSigned)
+        }
+    }
+
+    private static func previewedRelease(
+        _ release: DumpsConfiguration.Release, _ previewed: [(id: CollectionID, state: Result<NextState, any Error>)],
+        _ lock: LockFile, in directory: DumpsDirectory, at time: Timestamp, limits: Limits
+    ) throws -> NextRelease {
+        let id = Catalogue.collection
+        let held = try present(id, lock, in: directory, limits: limits)
+        let present = try held.flatMap { held in
+            held.isVouched
+                ? VerifiedCatalogue(try Catalogue(held.payload.records), certificateBegins: nil) : nil
+        }
+        var states: [CollectionID: Catalogue.Entry] = [:]
+        for (id, entry) in lock.collections where id != Catalogue.collection {
+            states[id] =
+                (try? directory.listedState(of: id, entry, limits: limits)) ?? present?.catalogue.entries[id]
+        }
+        for (id, state) in previewed { if let state = try? state.get() { states[id] = state.listed } }
+        return try NextRelease(
+            (release.origin, release.expiresAfter), after: present, states: states,
+            timestamp: (try? NextState.timestamp(of: id, onto: held, at: time, limits: limits)) ?? time, time: time,
+            confirms: false, begins: nil)
+    }
+
+    /// Checks sources as publishing does, but without a present state. It finds numbers that are out of range and all
+    /// else that shows only when records are made. Does I/O for attachments only. Needs neither keys nor a directory.
+    ///
+    /// - Throws: ``SourceProblems``, or `BudgetExcess` if attachments exceed the budget of the configuration.
+    package static func check(
+        _ source: CollectionSource, _ configuration: DumpsConfiguration, at time: Timestamp, limits: Limits = Limits()
+    ) throws {
+        if configuration.release != nil, source.id == Catalogue.collection {
+            throw PublishError.sourceOfCatalogue(source.id)
+        }
+        let state = try NextState(source, onto: nil, at: time, isExact: false, limits: limits)
+        let settings = configuration.settings(of: source.id)
+        try settings.budget.check(AttachmentSelector(settings.attachments).select(state.payload.records).wanted)
+    }
+
+    /// The collections of a directory that have no source and that no signature of a configured root vouches for, each
+    /// with the reason. Nobody who reviews sources has seen these collections. Does I/O.
+    ///
+    /// A collection is left out if a server served it without a signature and the configuration accepts that.
+    package static func unvouched(
+        in directory: DumpsDirectory, besides sources: Set<CollectionID>, by policy: TrustPolicy,
+        limits: Limits = Limits()
+    ) throws -> [PublishError] {
+        let verifier = BundleVerifier(policy, limits: limits)
+        return try directory.lockFile(limits: limits).collections.sorted { $0.key < $1.key }.compactMap { id, entry in
+            if sources.contains(id) || entry.trust == .unsigned && policy.acceptsUnsigned { return nil }
+            guard entry.trust.isSigned else { return .notVouched(id, "none: it is \(entry.trust.kind.rawValue)") }
+            do {
+                try verifier.verify(directory.bundlePath(id), of: id, against: entry)
+                return nil
+            } catch let error as ContentSignatureError {
+                return .notVouched(id, "\(error)")
+            } catch {
+                return .damaged(id, "\(error)")
+            }
+        }
+    }
+
+    /// Publishes collections, each by itself, and names them in `dumps.yaml`. Does I/O, no network.
+    ///
+    /// If `dumps.yaml` asks for releases, all collections are one release. The catalogue is made in the same step and
+    /// is the last outcome.
+    ///
+    /// - Throws: `DumpsError.busy` if another process works in the directory, `ContentSignatureError` if apps would not
+    ///   accept the chain, ``PublishError`` if the catalogue cannot be made, what the signer throws, `FileError`, or
+    ///   `ConfigurationError`. Nothing has changed then. An error that concerns one collection is in that collection's
+    ///   outcome.
+    package func run(_ sources: [CollectionSource]) async throws -> [Outcome] {
+        try await publish(sources.map { ($0.id, $0) }, release: .next)
+    }
+
+    /// Confirms the present release: renews the time until which clients take it for the present one. Does I/O, no
+    /// network.
+    ///
+    /// If the directory's states differ from those that the catalogue lists, they become a new release.
+    ///
+    /// - Throws: what ``run(_:)`` throws, and ``PublishError/noRelease(_:)`` if `dumps.yaml` asks for no releases.
+    package func confirm() async throws -> [Outcome] {
+        guard try directory.configurationOrDefault().release != nil else {
+            throw PublishError.noRelease(directory.configurationPath)
+        }
+        return try await publish([], release: .confirmed)
+    }
+
+    /// Signs collections again without reading sources. No data changes. Does I/O, no network.
+    ///
+    /// If the catalogue gets another signature, it is confirmed too, and so gets a later timestamp. A thief of the key
+    /// that signed it before may have signed another catalogue of the same timestamp. Clients that hold that one ask
+    /// only for later ones.
+    ///
+    /// - Parameter names: the collections; if empty, all that the directory has.
+    package func resign(_ names: [CollectionID]) async throws -> [Outcome] {
+        let lock = try directory.lockFile(limits: limits)
+        let unknown = names.filter { lock.collections[$0] == nil }
+        guard unknown.isEmpty else { throw DumpsError.notLocked(unknown, directory.lockPath) }
+        let ids = names.isEmpty ? lock.collections.keys.sorted() : names
+        guard try directory.configurationOrDefault().release != nil, ids.contains(Catalogue.collection) else {
+            return try await publish(ids.map { ($0, nil) }, release: .none)
+        }
+        return try await publish(
+            ids.filter { $0 != Catalogue.collection }.map { ($0, nil) }, release: .resigned)
+    }
+
+    /// What a run does with the catalogue.
+    private enum ReleaseStep {
+        /// If `dumps.yaml` asks for no releases, the catalogue is a collection like any other.
+        case none
+        case next
+        case confirmed
+        /// It is confirmed if another key has signed it.
+        case resigned
+    }
+
+    /// What all collections of a run have in common.
+    private struct Run {
+        let intake: SnapshotIntake
+        let verifier: BundleVerifier
+        let configuration: DumpsConfiguration
+        let server: String
+    }
+
+    private func publish(
+        _ collections: [(id: CollectionID, source: CollectionSource?)], release step: ReleaseStep
+    ) async throws -> [Outcome] {
+        let isOfCatalogue = [.confirmed, .resigned].contains(step)
+        guard let first = collections.first?.id ?? (isOfCatalogue ? Catalogue.collection : nil) else { return [] }
+        // An error of a chain concerns all collections, so it is found before anything is written.
+        var unused: [String] = []
+        _ = try chains(for: first, &unused)
+        let written = try directory.configurationText().map {
+            try ConfigurationReader.read($0, file: directory.configurationPath)
+        }
+        if let origin = options.origin, let written, written.release?.origin != origin {
+            throw PublishError.originElsewhere(origin, configured: written.release?.origin)
+        }
+        if options.declinesReleases, let configured = written?.release {
+            throw PublishError.hasReleases(configured.origin)
+        }
+        let server = try self.server(written)
+        let newOrigin = try written == nil ? self.newOrigin() : nil
+        let configuration = written ?? Self.newConfiguration(newOrigin)
+        // If a signer fails, nothing has changed.
+        let intake = try SnapshotIntake(directory, new: configuration, takesTogether: true, limits: limits)
+        defer { intake.end() }
+        let run = Run(
+            intake: intake, verifier: BundleVerifier(policy, limits: limits), configuration: configuration,
+            server: server)
+        var outcomes: [Outcome] = []
+        for (id, source) in collections {
+            if let source, configuration.release != nil, id == Catalogue.collection {
+                outcomes.append(
+                    Outcome(
+                        id: id, result: .failure(PublishError.sourceOfCatalogue(id)), chainEnd: nil,
+                        notes: source.notes))
+            } else {
+                outcomes.append(try await outcome(id, source, held: Result { try held(id, run) }, run))
+            }
+        }
+        var made: LockFile.Release?
+        if step != .none, let release = configuration.release {
+            if var outcome = try await self.release(release, outcomes, step, run) {
+                if let newOrigin, newOrigin != options.origin {
+                    outcome.notes.append(
+                        "the new dumps.yaml names this origin \(newOrigin), for apps and packagers to ask for; "
+                            + "--origin gives another name to a new directory, --no-release none")
+                }
+                // A catalogue must list every published state, because clients use no other.
+                _ = try outcome.result.get()
+                outcomes.append(outcome)
+                made = outcome.release.map { .init(origin: $0.catalogue.origin, number: $0.catalogue.number) }
+            }
+        }
+        try intake.commit(release: made)
+        try name(
+            outcomes.filter { $0.release == nil && (try? $0.result.get()) != nil }.map(\.id), isNew: written == nil,
+            newOrigin)
+        return outcomes
+    }
+
+    /// - Parameter check: looks at the signed state before it is packed, and may throw.
+    /// - Throws: what a signer throws. It concerns all collections.
+    private func outcome(
+        _ id: CollectionID, _ source: CollectionSource?, held: Result<Held?, any Error>, _ run: Run,
+        check: (Snapshot) throws -> Void = { _ in }
+    ) async throws -> Outcome {
+        var notes = source?.notes ?? []
+        var end: Timestamp?
+        let result: Result<NextState, any Error>
+        do {
+            let held = try held.get()
+            let rule = run.configuration.settings(of: id).attachments.text
+            // Two runs with one time make two releases, and the second one gets the next millisecond.
+            let isExact = options.isExact && !(run.configuration.release != nil && id == Catalogue.collection)
+            let (state, snapshot) = try await next(
+                id, source, held, rule: rule, server: run.server, isExact: isExact, &notes)
+            end = try (snapshot ?? held?.vouched.get())?.provenance.verdict?.chainNotAfter
+            if let snapshot {
+                try check(snapshot)
+                let outcome = try run.intake.take(
+                    .init(snapshot: snapshot, attachments: source?.attachments ?? [:], origin: run.server))
+                let isSame = state.status == .repacked && outcome == .unchanged
+                result = .success(isSame ? state.with(.unchanged) : state)
+            } else {
+                result = .success(state)
+            }
+        } catch let failure as SigningFailure {
+            throw failure.error
+        } catch {
+            result = .failure(error)
+        }
+        if let end, (try? result.get().status) == .unchanged, end < options.time.advanced(by: .seconds(21 * 86_400)) {
+            notes.append("its signature ends at \(end.rfc3339); sign it again with: rsdump publish --resign")
+        }
+        return Outcome(id: id, result: result, chainEnd: end, notes: notes)
+    }
+
+    /// Makes the catalogue of the directory's next states and publishes it like any other collection.
+    ///
+    /// - Returns: `nil` if there is nothing to list.
+    private func release(
+        _ release: DumpsConfiguration.Release, _ outcomes: [Outcome], _ step: ReleaseStep, _ run: Run
+    ) async throws -> Outcome? {
+        let id = Catalogue.collection
+        let held = try held(id, run)
+        let present = try catalogue(of: held)
+        var (notes, unused): ([String], [String]) = ([], [])
+        let chains = try chains(for: id, &unused)
+        let states: [CollectionID: Catalogue.Entry]
+        var confirms = step == .confirmed
+        if step == .resigned {
+            let (held, snapshot) = try vouchedNow(id, held)
+            states = present?.catalogue.entries ?? [:]
+            confirms = try PublishedFrom(snapshot, held.entry, limits: limits).signatures != chains.map(\.made)
+        } else {
+            states = try listedStates(after: present?.catalogue, outcomes, run, &notes)
+        }
+        guard !states.isEmpty || present != nil else {
+            if confirms { throw PublishError.nothingToConfirm(directory.path) }
+            return nil
+        }
+        let chain = chains[0].verified
+        let next = try NextRelease(
+            (release.origin, release.expiresAfter), after: present, states: states,
+            // A clock that is too far behind matters only if something changed. The next state then reports it.
+            timestamp: (try? NextState.timestamp(of: id, onto: held?.present, at: options.time, limits: limits))
+                ?? options.time,
+            time: options.time, confirms: confirms, begins: chain.leafNotBefore)
+        let made = try await outcome(id, next.source, held: .success(held), run) { snapshot in
+            guard let present else { return }
+            do throws(CatalogueError) {
+                try VerifiedCatalogue(snapshot, roots: policy.roots, limits: limits).checkSuccession(of: present)
+            } catch {
+                throw PublishError.release(error)
+            }
+        }
+        if options.staysConfirmed { try checkEnd(of: next.catalogue, chainEnd: made.chainEnd, release) }
+        return Outcome(
+            id: id, result: made.result, chainEnd: made.chainEnd, notes: notes + made.notes, release: next)
+    }
+
+    /// The present catalogue; `nil` if no configured root vouches for one.
+    private func catalogue(of held: Held?) throws(PublishError) -> VerifiedCatalogue? {
+        guard case .success(let snapshot)? = held?.vouched else { return nil }
+        return try Result { () throws(CatalogueError) in
+            try VerifiedCatalogue(snapshot, roots: policy.roots, limits: limits)
+        }
+        .mapError(PublishError.release).get()
+    }
+
+    /// Checks that clients take the catalogue for confirmed until the next run is due. It is due when half of
+    /// `expires-after` is over, because every run then confirms.
+    private func checkEnd(
+        of catalogue: Catalogue, chainEnd: Timestamp?, _ release: DumpsConfiguration.Release
+    ) throws(PublishError) {
+        let due = options.time.advanced(by: release.expiresAfter / 2)
+        let end = min(catalogue.expires, chainEnd ?? catalogue.expires)
+        guard end >= due else { throw .unconfirmedTooEarly(Catalogue.collection, end: end, due: due) }
+    }
+
+    /// The states that the next catalogue lists: those of all collections that a configured root vouches for.
+    private func listedStates(
+        after present: Catalogue?, _ outcomes: [Outcome], _ run: Run, _ notes: inout [String]
+    ) throws -> [CollectionID: Catalogue.Entry] {
+        let published = Set(outcomes.filter { (try? $0.result.get()) != nil }.map(\.id))
+        let failed = Set(outcomes.map(\.id)).subtracting(published)
+        var states: [CollectionID: Catalogue.Entry] = [:]
+        for (id, entry) in run.intake.entries.sorted(by: { $0.key < $1.key }) where id != Catalogue.collection {
+            let listed = present?.entries[id]
+            do {
+                let state = try run.intake.listedState(of: id)
+                // A state that this run has published, or that was listed before, has been verified.
+                if !published.contains(id), state != listed { try verifyListed(id, entry, run) }
+                states[id] = state
+            } catch {
+                guard let listed else {
+                    notes.append("\(id) is not part of the release: \(error)")
+                    continue
+                }
+                guard failed.contains(id) else { throw PublishError.notVouchedInRelease(id, "\(error)") }
+                states[id] = listed
+            }
+        }
+        return states
+    }
+
+    private func verifyListed(_ id: CollectionID, _ entry: LockFile.Collection, _ run: Run) throws {
+        guard entry.trust.isSigned || entry.trust == .unsigned && policy.acceptsUnsigned else {
+            throw PublishError.notVouched(id, "none: it is \(entry.trust.kind.rawValue)")
+        }
+        try run.verifier.verify(directory.bundlePath(id), of: id, against: entry)
+    }
+
+    private func held(_ id: CollectionID, _ run: Run) throws -> Held? {
+        do {
+            guard let (bundle, entry) = try run.intake.held(id) else { return nil }
+            let unverified = try bundle.unverifiedSnapshot()
+            let vouched: Result<Snapshot, PublishError>
+            do {
+                let snapshot = try run.verifier.snapshot(of: bundle, payload: unverified.payload, as: entry)
+                vouched =
+                    snapshot.provenance.isSigned
+                    ? .success(snapshot) : .failure(.notVouched(id, "none: it is \(entry.trust.kind.rawValue)"))
+            } catch let error as ContentSignatureError {
+                vouched = .failure(.notVouched(id, "\(error)"))
+            }
+            return Held(unverified: unverified, entry: entry, vouched: vouched)
+        } catch {
+            throw PublishError.damaged(id, "\(error)")
+        }
+    }
+
+    /// - Returns: the next state and the snapshot to pack. The snapshot is `nil` if the present bundle stays.
+    private func next(
+        _ id: CollectionID, _ source: CollectionSource?, _ held: Held?, rule: String, server: String, isExact: Bool,
+        _ notes: inout [String]
+    ) async throws -> (NextState, Snapshot?) {
+        let chains = try chains(for: id, &notes)
+        guard let source else { return try await resigned(id, held, chains, server: server) }
+        let state = try NextState(
+            source, onto: held?.present, at: options.time, isExact: isExact, limits: limits)
+        guard let held, case .success(let present) = held.vouched else {
+            return (state, try await signed(state, chains))
+        }
+        let before = try PublishedFrom(present, held.entry, limits: limits)
+        let made = chains.map(\.made)
+        var after = try PublishedFrom(state, made, server: server, rule: rule, limits: limits)
+        if after == before {
+            if isExact { notes.append("nothing changed, so that it keeps its timestamp in spite of --at") }
+            return (state, nil)
+        }
+        guard state.status == .unchanged else { return (state, try await signed(state, chains)) }
+        let isRenewed = before.server == server && before.isRenewed(by: after, at: options.time)
+        if !isRenewed { return (state.with(.resigned), try await signed(state, chains)) }
+        if before.signatures != made {
+            notes.append(
+                "its signature is of an earlier key of the same root, and still valid; sign it again with: rsdump "
+                    + "publish --resign")
+        }
+        after.signatures = before.signatures
+        return after == before ? (state, nil) : (state.with(.repacked), present)
+    }
+
+    /// A present state that a configured root vouches for now. Everybody who proposes a change can write a lock, so
+    /// neither its trust nor its times are enough.
+    private func vouchedNow(_ id: CollectionID, _ held: Held?) throws -> (held: Held, snapshot: Snapshot) {
+        guard let held else { throw DumpsError.notLocked([id], directory.lockPath) }
+        let present = try held.vouched.get()
+        do throws(ContentSignatureError) {
+            _ = try KeptSnapshotVerifier(policy, limits: limits).verified(
+                held.unverified, chain: present.chain ?? Bytes([]), at: options.time)
+        } catch {
+            throw PublishError.notVouched(id, "one that is not valid at \(options.time.rfc3339): \(error)")
+        }
+        return (held, present)
+    }
+
+    /// Signs a present state again.
+    private func resigned(
+        _ id: CollectionID, _ held: Held?, _ chains: [Chain], server: String
+    ) async throws -> (NextState, Snapshot?) {
+        let (held, present) = try vouchedNow(id, held)
+        let state = try NextState(keeping: held.present, of: id, as: .resigned, at: options.time, limits: limits)
+        let before = try PublishedFrom(present, held.entry, limits: limits)
+        var after = before
+        after.signatures = chains.map(\.made)
+        after.server = server
+        return after == before ? (state.with(.unchanged), nil) : (state, try await signed(state, chains))
+    }
+
+    /// The server for the lock's entries. Apps use packaged snapshots only for the server that they sync with.
+    private func server(_ configuration: DumpsConfiguration?) throws(ConfigurationError) -> String {
+        let server = options.server ?? configuration?.server ?? Self.defaultServer
+        guard server.hasPrefix("http") else {
+            throw ConfigurationError(
+                file: directory.configurationPath,
+                problem: "its server is \(server), where nothing of yours is published",
+                remedy: "write your origin's address behind server:, or give it with --server")
+        }
+        return server
+    }
+
+    /// A signer and its verified chain, and the parts of a signature that both give.
+    private struct Chain {
+        let signer: any PayloadSigner
+        let verified: VerifiedChain
+        let made: PublishedFrom.Signature
+    }
+
+    /// The chains of the signers. Apps must trust the first one now. A chain over a cross-certificate that is no longer
+    /// valid is left out, and a note says so.
+    private func chains(for id: CollectionID, _ notes: inout [String]) throws(ContentSignatureError) -> [Chain] {
+        func chain(_ signer: any PayloadSigner, _ pem: Bytes, url: String?) throws(ContentSignatureError) -> Chain {
+            let verified = try CertificateChain(pem: pem, limits: limits)
+                .ownVerdict(policy.signer(for: id), at: options.time)
+            return Chain(signer: signer, verified: verified, made: .init(verified, url: url))
+        }
+        func all(_ signer: any PayloadSigner, url: String?) throws(ContentSignatureError) -> [Chain] {
+            var chains = [try chain(signer, signer.chain, url: url)]
+            for pem in signer.olderChains {
+                do throws(ContentSignatureError) {
+                    chains.append(try chain(signer, pem, url: nil))
+                } catch {
+                    notes.append(
+                        "apps that need a chain over a cross-certificate get nothing new, as it is not valid: \(error)")
+                }
+            }
+            return chains
+        }
+        var chains = try all(signer, url: options.chainURL)
+        guard let trusted = chains.firstIndex(where: { policy.roots.roots.contains($0.verified.root) }) else {
+            throw .untrustedRoot(found: chains[0].verified.root, pinned: policy.roots.roots)
+        }
+        chains.insert(chains.remove(at: trusted), at: 0)
+        if let (other, url) = options.overlap { chains += try all(other, url: url) }
+        if chains.count > KeptChains.most {
+            notes.append("a bundle keeps \(KeptChains.most) chains; the last of \(chains.count) are left out")
+        }
+        return Array(chains.prefix(KeptChains.most))
+    }
+
+    /// Signs a state and verifies it as the apps of each root do.
+    private func signed(_ state: NextState, _ chains: [Chain]) async throws -> Snapshot {
+        // Apps do not believe data that is newer than its verification.
+        guard state.timestamp <= options.time.advanced(by: .seconds(limits.clockToleranceSeconds)) else {
+            throw PublishError.clockBehind(state.collection, present: state.timestamp, time: options.time)
+        }
+        let signatures = try await signatures(over: state.payload.bytes, chains)
+        let entries = zip(signatures, chains).map { signature, chain in
+            JSONValue.members([
+                "mode": .string("p384ecdsa"), "signature": .string(signature), "x5u": .string(chain.made.url),
+            ])
+        }
+        guard case .object(let members) = try JSONValue(parsing: state.metadata.json, limits: limits) else {
+            throw PublishError.damaged(state.collection, "its metadata is no object")
+        }
+        let unsigned = members.filter { $0.key != "signature" && $0.key != "signatures" }
+        let json = JSONText.compact(
+            .object(
+                unsigned + [
+                    .init(key: "signature", value: entries[0]), .init(key: "signatures", value: .array(entries)),
+                ]))
+        let unverified = UnverifiedSnapshot(
+            collection: state.collection, payload: state.payload,
+            metadata: try CollectionMetadata(parsing: Bytes(json), limits: limits))
+        let snapshots = try chains.map { chain in
+            try unverified.verified(
+                with: [chain.made.url: .success(chain.verified)], signer: chain.verified.signer, limits: limits)
+        }
+        let others = try chains.dropFirst().map { try CertificateChain(pem: $0.verified.pem, limits: limits) }
+        return snapshots[0].keeping(others, limits: limits)
+    }
+
+    /// The signature for each chain. A signer signs once, whatever the number of its chains: somebody may have to
+    /// touch a key.
+    private func signatures(over payload: Bytes, _ chains: [Chain]) async throws(SigningFailure) -> [String] {
+        var made: [Bytes: String] = [:]
+        for signer in chains.map(\.signer) where made[signer.chain] == nil {
+            do {
+                made[signer.chain] = try await signer.signature(over: payload)
+            } catch {
+                throw SigningFailure(error: error)
+            }
+        }
+        return chains.compactMap { made[$0.signer.chain] }
+    }
+
+    /// What a signer threw.
+    private struct SigningFailure: Error {
+        let error: any Error
+    }
+
+    /// The name of the origin for a new `dumps.yaml`.
+    private func newOrigin() throws -> OriginName? {
+        if let origin = options.origin { return origin }
+        guard !options.declinesReleases else { return nil }
+        let lock = try directory.recoveredLock(limits: limits).lock
+        // A run that was killed before it wrote dumps.yaml may have published under a name. It stays.
+        return lock.release?.origin ?? (lock.collections.isEmpty ? options.suggestedOrigin : nil)
+    }
+
+    private static func newConfiguration(_ origin: OriginName?) -> DumpsConfiguration {
+        var configuration = DumpsConfiguration()
+        configuration.release = origin.map { .init(origin: $0) }
+        return configuration
+    }
+
+    private func name(_ ids: [CollectionID], isNew: Bool, _ newOrigin: OriginName?) throws {
+        guard !ids.isEmpty else { return }
+        if isNew {
+            let signer = policy.signer.map { "\n  signer: \($0)" } ?? ""
+            let roots = policy.roots.roots.map { "\n    - \"\($0)\"" }.joined()
+            let release =
+                newOrigin.map { "release:\n  origin: \($0)" }
+                ?? (options.declinesReleases ? "release: off" : "# release:\n#   origin: NAME")
+            try directory.writeConfiguration(
+                """
+                # The collections that rsdump publish makes from their sources, for apps and for rsdump serve.
+                version: 1
+
+                # Where they are served; rsdump refresh asks it. Write your origin's address here.
+                server: \(options.server ?? Self.defaultServer)
+
+                trust:
+                  roots:\(roots)\(signer)
+
+                # If this names an origin, everything that one run publishes is one release. Apps and packagers ask
+                # for that name. If the same keys sign another directory, for example for staging, it needs another one.
+                # An origin keeps its name: before you write another one here, or off for none, run
+                # rsdump remove releases/catalogue.
+                \(release)
+
+                collections:
+
+                """)
+        }
+        _ = try directory.addCollections(ids, server: isNew ? nil : options.server)
+    }
+}

@@ -1,0 +1,70 @@
+import ContentSigning
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// The contents of a directory of keys, with the end of each certificate.
+package struct KeyStatus: Sendable {
+    package struct Entry: Sendable {
+        package let role: CertificateRole
+        /// `nil` if there is no certificate.
+        package let certificate: SigningCertificate?
+        /// Whether the private key is at hand and belongs to the certificate.
+        package let key: Key
+        package let problem: String?
+    }
+
+    package enum Key: String, Sendable {
+        case here
+        case elsewhere
+        case other
+    }
+
+    /// The root, the intermediate and the signing certificate.
+    package let entries: [Entry]
+    package let root: SHA256Digest?
+    /// The older roots that vouch for this one.
+    package let succession: Succession
+}
+
+extension KeyDirectory {
+    /// Reads all files. Does I/O. Problems are in the entries.
+    package func status(_ environment: [String: String]) throws -> KeyStatus {
+        guard try FileStore.list(path) != nil || Self.value(of: Self.chainVariable, environment) != nil else {
+            throw SigningKeyError(
+                path, expected: "a directory of keys", found: "none",
+                remedy: "make one with: rsdump keys create \(path)")
+        }
+        // A certificate can be shown even if something is wrong with its key.
+        let all = CertificateRole.allCases.map { role in (role, Result { try held(role, environment) }) }
+        let chained = try all.last.map { _, signer in
+            switch signer {
+            case .success(let held): held.certificates
+            case .failure: try certificates(.signer, environment)
+            }
+        }
+        let entries = try all.map { role, result in
+            switch result {
+            case .success(let held):
+                let certificate = held.certificates.first ?? chained?.first { $0.role == role }
+                let isOwn = held.key.map { key in certificate?.isFor(key) ?? false }
+                return KeyStatus.Entry(
+                    role: role, certificate: certificate, key: isOwn.map { $0 ? .here : .other } ?? .elsewhere,
+                    problem: nil)
+            case .failure(let error):
+                let certificate = try certificates(role, environment).first
+                return KeyStatus.Entry(role: role, certificate: certificate, key: .other, problem: "\(error)")
+            }
+        }
+        return try KeyStatus(entries: entries, root: entries.first?.certificate?.sha256, succession: succession())
+    }
+
+    private func certificates(
+        _ role: CertificateRole, _ environment: [String: String]
+    ) throws -> [SigningCertificate] {
+        if role == .signer, let chain = Self.value(of: Self.chainVariable, environment) {
+            return try SigningCertificate.all(of: Bytes(utf8: chain), place: Self.chainVariable)
+        }
+        let text = try FileStore.read(certificatePath(role), limit: Limits().chainBytes)
+        return try text.map { try SigningCertificate.all(of: $0, place: certificatePath(role)) } ?? []
+    }
+}

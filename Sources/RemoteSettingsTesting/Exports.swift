@@ -1,3 +1,0 @@
-// A test imports one module, and gets the server that it writes to and the library that the app reads.
-@_exported import InMemoryOrigin
-@_exported import RemoteConfiguration

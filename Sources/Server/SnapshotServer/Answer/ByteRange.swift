@@ -1,0 +1,33 @@
+#if Server
+/// What a `Range` header asks for (RFC 9110 §14).
+package enum ByteRange: Equatable {
+    /// The whole representation. The header has no range, one that is not understood, or several, which a server may
+    /// ignore.
+    case whole
+    case part(Range<Int>)
+    /// No byte of the range exists: status 416.
+    case unsatisfiable
+
+    /// - Parameter size: the size of the representation, in bytes.
+    package init(_ header: String, size: Int) {
+        self = .whole
+        guard header.utf8.count <= 200, let equals = header.firstIndex(of: "="),
+            header[..<equals].lowercased() == "bytes"
+        else { return }
+        let specification = header[header.index(after: equals)...].drop { $0 == " " }
+        let ends = specification.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+        guard ends.count == 2, ends.allSatisfy({ $0.utf8.allSatisfy { (48...57).contains($0) } }) else { return }
+        // A number that does not fit an Int is beyond the end of every file.
+        let first = ends[0].isEmpty ? nil : Int(ends[0]) ?? Int.max
+        let last = ends[1].isEmpty ? nil : Int(ends[1]) ?? Int.max
+        switch (first, last) {
+        case (let first?, let last):
+            guard first <= last ?? Int.max else { return }
+            self = first < size ? .part(first..<min(last ?? size, size - 1) + 1) : .unsatisfiable
+        case (nil, let suffix?):
+            self = suffix > 0 && size > 0 ? .part(max(0, size - suffix)..<size) : .unsatisfiable
+        case (nil, nil): return
+        }
+    }
+}
+#endif

@@ -1,0 +1,69 @@
+#if Server
+import HTTPTypes
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+
+extension HTTPFields {
+    /// Whether the client accepts gzip (RFC 9110 §12.5.3): by its name or by `*`, and not with a weight of 0.
+    package var acceptsGzip: Bool {
+        var everything = false
+        for element in elements(of: .acceptEncoding) {
+            let parts = element.split(separator: ";", maxSplits: 1)
+            guard let coding = parts.first?.lowercased().trimmed else { continue }
+            let isRefused = parts.dropFirst().contains(where: Self.isRefused)
+            if coding == "gzip" || coding == "x-gzip" { return !isRefused }
+            if coding == "*" { everything = !isRefused }
+        }
+        return everything
+    }
+
+    /// Whether the client names a media type as acceptable (RFC 9110 §12.5.1), and not with a weight of 0.
+    ///
+    /// Wildcards do not count: a client that takes anything is not a browser that shows a page.
+    package func accepts(_ type: String) -> Bool {
+        elements(of: .accept).contains { element in
+            let parts = element.split(separator: ";", maxSplits: 1)
+            return parts.first?.lowercased().trimmed == type && !parts.dropFirst().contains(where: Self.isRefused)
+        }
+    }
+
+    /// The elements of a list (RFC 9110 §5.6.1).
+    private func elements(of name: HTTPField.Name) -> [String] {
+        (self[name] ?? "").split(separator: ",").map { String($0).trimmed }.filter { !$0.isEmpty }
+    }
+
+    /// Whether an element of a list has the weight 0.
+    private static func isRefused(_ parameters: Substring) -> Bool {
+        let weight = parameters.filter { $0 != " " }.lowercased()
+        return weight.hasPrefix("q=0") && !weight.dropFirst(3).contains { ("1"..."9").contains($0) }
+    }
+
+    /// Whether the client already has this representation (RFC 9110 §13.1.2, §13.1.3, in the order of §13.2.2).
+    ///
+    /// - Parameter tag: the entity tag, with its quotation marks.
+    package func isNotModified(tag: String, lastModified: Timestamp?) -> Bool {
+        if contains(.ifNoneMatch) {
+            return elements(of: .ifNoneMatch).contains { element in
+                let weak = element.hasPrefix("W/") ? element.dropFirst(2) : element[...]
+                return element == "*" || weak == tag
+            }
+        }
+        guard let lastModified, let text = self[.ifModifiedSince],
+            let time = HTTPDate.parse(text, now: lastModified)
+        else { return false }
+        return lastModified.seconds <= time.seconds
+    }
+
+    /// Whether a `Range` applies (RFC 9110 §13.1.5): there is no `If-Range`, or it names exactly this representation.
+    package func allowsRange(tag: String, lastModified: Timestamp?) -> Bool {
+        guard let condition = self[.ifRange] else { return true }
+        return condition == tag || lastModified.map(HTTPDate.text) == condition
+    }
+}
+
+extension String {
+    fileprivate var trimmed: String {
+        String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+    }
+}
+#endif

@@ -1,0 +1,229 @@
+#if Server
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotOrigin
+
+/// Answers requests: from the origin, or else from the page for people. It reads bundles and does no other I/O.
+struct Responder: HTTPResponder {
+    /// What is known about a request apart from its head.
+    struct Context: InitializableFromSource {
+        let channel: any Channel
+
+        init(source: ApplicationRequestContextSource) { channel = source.channel }
+
+        /// Whether the client is on this machine.
+        var isLoopback: Bool { channel.remoteAddress?.isLoopback ?? false }
+    }
+
+    let state: StateBox
+    let metrics: Metrics
+    let pages: ServedPages
+    let demo: DemoControl?
+    let limits: ServerLimits
+    let untaken: UntakenBytes
+    let turns: RequestTurns
+    /// The time of day.
+    let now: @Sendable () -> Timestamp
+    let logsRequests: Bool
+    let report: @Sendable (String) -> Void
+
+    private typealias Answer = (route: ServerRoute, response: Response)
+
+    /// An answer, or the work that leads to it.
+    private enum Beginning {
+        case ready(Answer)
+        case slow(forPeople: Bool = false, () async -> Answer)
+    }
+
+    // What this function and those that it awaits keep in their frames stays in memory as long as the connection.
+    // Everything quick is therefore in functions that are not asynchronous.
+    func respond(to request: Request, context: Context) async -> Response {
+        switch begin(request, context) {
+        case .ready(let answer): finished(answer, request)
+        case .slow(let isForPeople, let work): finished(await slowly(forPeople: isForPeople, work), request)
+        }
+    }
+
+    private func finished(_ answer: Answer, _ request: Request) -> Response {
+        // If a bundle was shortened, the bytes just read from it may be zeros.
+        var (route, response) = state.isDamaged ? tryAgain(.notReady) : answer
+        if request.method == .head { response = response.createHeadResponse() }
+        let length = response.body.contentLength ?? 0
+        metrics.answered(route, status: response.status.code, bytes: length)
+        if logsRequests {
+            report("\(request.method.rawValue) \(request.head.path ?? "") \(response.status.code) \(length)")
+        }
+        return response
+    }
+
+    private func begin(_ request: Request, _ context: Context) -> Beginning {
+        guard [.get, .head, .post].contains(request.method) else { return .ready(problem(.methodNotAllowed)) }
+        guard let state = state.current else { return .ready(tryAgain(.notReady)) }
+        let target = RequestTarget(request.head.path ?? "/")
+        if request.method == .post {
+            guard target.path == "/demo/publish", let demo else { return .ready(problem(.methodNotAllowed)) }
+            return .slow { (.page, await demo.answer(request, isLoopback: context.isLoopback, now: now())) }
+        }
+        if target.path == "/metrics" {
+            let headers: HTTPFields = [
+                .contentType: "text/plain; version=0.0.4; charset=utf-8", .cacheControl: "no-store",
+            ]
+            let text = ByteBuffer(string: metrics.text(state, untakenBytes: untaken.total))
+            return .ready((.metrics, Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: text))))
+        }
+        if target.isForEventStream {
+            // The connection's guard answers GET.
+            var headers = HTTPFields()
+            for (name, value) in EventStreamHandler.headers {
+                if let name = HTTPField.Name(name) { headers[name] = value }
+            }
+            return .ready((.updates, Response(status: .ok, headers: headers)))
+        }
+        let client = Recipient(channel: context.channel, untaken: untaken, turns: turns, limits: limits)
+        let prepared: PreparedAnswer
+        do {
+            prepared = try state.origin.prepare(path: target.path, query: target.query, now: now())
+        } catch {
+            report("\(error)")
+            return .ready(problem(.failed))
+        }
+        if case .making = prepared {
+            return .slow { answer(request, prepared, of: state, to: client) ?? problem(.notFound) }
+        }
+        if let answer = answer(request, prepared, of: state, to: client) { return .ready(answer) }
+        return .slow(forPeople: true) { await page(request, target, of: state, to: client) }
+    }
+
+    private func page(
+        _ request: Request, _ target: RequestTarget, of state: ServedState, to client: Recipient
+    ) async -> Answer {
+        let page = await pages.answer(state, target, acceptsHTML: request.headers.accepts("text/html"), now: now())
+        guard let page else { return problem(.notFound, variesByAccept: true) }
+        guard let response = Response(page, to: client) else { return tryAgain(.busy) }
+        return (.page, response)
+    }
+
+    /// - Returns: `nil` if the path does not belong to the API.
+    private func answer(
+        _ request: Request, _ prepared: PreparedAnswer, of state: ServedState, to client: Recipient
+    ) -> Answer? {
+        do throws(BundleError) {
+            switch try prepared.answer() {
+            case .unknown: return nil
+            case .resource(let resource):
+                let found = try response(state.responses, resource, request, to: client)
+                return found.map { (.origin(resource.route), $0) } ?? tryAgain(.busy, resource.route)
+            case .problem(let found, let route): return problem(found, route)
+            case .redirect(let url, let route):
+                var headers = HTTPFields.api(.seconds(60))
+                headers[.location] = url
+                return (.origin(route), Response(status: .temporaryRedirect, headers: headers))
+            case .noContent(let route):
+                return (.origin(route), Response(status: .noContent, headers: .api(.seconds(60))))
+            }
+        } catch {
+            report("\(error)")
+            return problem(.failed)
+        }
+    }
+
+    /// - Returns: `nil` if clients have not taken too much yet.
+    private func response(
+        _ responses: ResponseCache, _ resource: OriginResource, _ request: Request, to client: Recipient
+    ) throws(BundleError) -> Response? {
+        let range = resource.allowsRanges ? request.headers[.range] : nil
+        var chosen: ResponseCache.Representation?
+        if range == nil, resource.hasGzip, request.headers.acceptsGzip {
+            chosen = try responses.representation(of: resource, isGzip: true)
+        }
+        if chosen == nil { chosen = try responses.representation(of: resource, isGzip: false) }
+        guard let chosen else { return problem(.failed).response }
+        if request.headers.isNotModified(tag: chosen.tag, lastModified: resource.lastModified) {
+            var headers = chosen.headers
+            for name in [.contentType, .contentLength, .contentEncoding] as [HTTPField.Name] { headers[name] = nil }
+            return Response(status: .notModified, headers: headers)
+        }
+        guard let range, request.method == .get,
+            request.headers.allowsRange(tag: chosen.tag, lastModified: resource.lastModified)
+        else { return chosen.response(to: client) }
+        let size = chosen.content.count
+        switch ByteRange(range, size: size) {
+        case .whole: return chosen.response(to: client)
+        case .part(let part):
+            guard let body = chosen.body(part, to: client) else { return nil }
+            var headers = chosen.headers
+            headers[.contentLength] = "\(part.count)"
+            headers[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(size)"
+            return Response(status: .partialContent, headers: headers, body: body)
+        case .unsatisfiable:
+            var headers = HTTPFields.api(.none)
+            headers[.contentRange] = "bytes */\(size)"
+            return Response(status: .rangeNotSatisfiable, headers: headers)
+        }
+    }
+
+    private func problem(
+        _ problem: OriginProblem, _ route: OriginRoute = .unknown, variesByAccept: Bool = false
+    ) -> Answer {
+        var headers = HTTPFields.api(problem.code == 404 ? .seconds(60) : .none)
+        headers[.contentType] = "application/json"
+        if variesByAccept { headers[.vary] = "Accept" }
+        if problem.code == 405 { headers[.allow] = "GET, HEAD" }
+        let body = ResponseBody(byteBuffer: ByteBuffer(bytes: problem.body.array))
+        return (.origin(route), Response(status: .init(code: problem.code), headers: headers, body: body))
+    }
+
+    /// 503, for a moment.
+    private func tryAgain(_ reason: OriginProblem, _ route: OriginRoute = .unknown) -> Answer {
+        var answer = problem(reason, route)
+        answer.response.headers[.retryAfter] = "1"
+        return answer
+    }
+}
+
+/// The path and the query of a request, as they were sent.
+package struct RequestTarget {
+    package let path: Substring
+    package let query: Substring?
+
+    /// - Parameter text: the target in origin form: a path, and a query after a question mark.
+    package init(_ text: String) {
+        let mark = text.utf8.firstIndex(of: UInt8(ascii: "?"))
+        path = text[..<(mark ?? text.endIndex)]
+        query = mark.map { text[text.utf8.index(after: $0)...] }
+    }
+
+    /// Whether it names the event stream of either version of the API.
+    var isForEventStream: Bool { path == "/v1/updates" || path == "/v2/updates" }
+}
+
+extension Response {
+    /// - Returns: `nil` if clients have not taken too much yet.
+    fileprivate init?(_ page: PageAnswer, to client: Recipient) {
+        let (content, isForOneClient): (OriginContent, Bool)
+        switch page.body {
+        case .bytes(let bytes): (content, isForOneClient) = (.segments([bytes]), true)
+        case .attachment(let digest, let bundle, _):
+            // The page has just looked up the file.
+            (content, isForOneClient) = ((try? OriginContent(digest, of: bundle)) ?? .segments([]), false)
+        }
+        guard let body = content.body(0..<content.count, to: client, isForOneClient: isForOneClient) else {
+            return nil
+        }
+        var headers = HTTPFields()
+        for header in page.headers { if let name = HTTPField.Name(header.name) { headers[name] = header.value } }
+        self.init(status: .init(code: page.status), headers: headers, body: body)
+    }
+}
+
+extension SocketAddress {
+    fileprivate var isLoopback: Bool {
+        guard let text = ipAddress else { return false }
+        return text == "::1" || text.hasPrefix("127.") || text.hasPrefix("::ffff:127.")
+    }
+}
+#endif

@@ -1,0 +1,138 @@
+#if Server
+import NIOCore
+import RemoteSettingsModel
+
+/// All open connections.
+///
+/// If there are too many, from one address or in all, the one that has been idle the longest is closed. So clients that
+/// do nothing never keep newcomers waiting.
+final class ConnectionTable: Sendable {
+    /// One connection. It records itself when it becomes idle, so that a request takes no lock.
+    final class Connection: Sendable {
+        fileprivate let network: UInt64
+        fileprivate let channel: any Channel
+        /// When the connection became idle, in nanoseconds; the highest value while a request is at work.
+        fileprivate let idleSince = Atomic(NIODeadline.now().uptimeNanoseconds)
+        /// Whether it counts towards the limit of its address. Changed with the table's lock.
+        fileprivate let isCounted = Atomic(true)
+
+        fileprivate init(_ network: UInt64, _ channel: any Channel) {
+            self.network = network
+            self.channel = channel
+        }
+
+        func isIdle() { idleSince.store(NIODeadline.now().uptimeNanoseconds, ordering: .relaxed) }
+
+        func isAtWork() { idleSince.store(.max, ordering: .relaxed) }
+
+        /// Says that the client does not take its answer. The connection may be closed if no other one is idle.
+        func isStalled() { idleSince.store(NIODeadline.now().uptimeNanoseconds | 1 << 63, ordering: .relaxed) }
+    }
+
+    enum Admission {
+        case admitted(Connection)
+        /// Its address has too many connections, and all of them are at work.
+        case refused
+    }
+
+    fileprivate struct State {
+        var connections: [ObjectIdentifier: Connection] = [:]
+        var counts: [UInt64: Int] = [:]
+        /// The connections that had been idle the longest when they were last searched for, by network. Those under
+        /// `nil` are for closing when the total is too high. They save a search of all connections for each newcomer.
+        var candidates: [UInt64?: [(connection: Connection, idleSince: UInt64)]] = [:]
+    }
+
+    private let limits: ServerLimits
+    private let state = Mutex(State())
+
+    init(_ limits: ServerLimits) {
+        self.limits = limits
+    }
+
+    func add(_ channel: any Channel) -> Admission {
+        let connection = Connection(Self.network(channel.remoteAddress), channel)
+        let network = connection.network
+        let (isAdmitted, closed) = state.withLock { state -> (Bool, Connection?) in
+            let count = state.counts[network, default: 0]
+            var closed: Connection?
+            if count >= limits.connectionsPerAddress {
+                closed = state.longestIdle(of: network)
+                if closed == nil { return (false, nil) }
+            } else if state.connections.count >= limits.connections - limits.connections / 16 {
+                // Some places are kept free for clients that come while other connections are being closed.
+                closed = state.longestIdle(of: nil)
+            }
+            state.connections[ObjectIdentifier(connection)] = connection
+            state.counts[network] = count + 1
+            if let closed { state.remove(closed) }
+            return (true, closed)
+        }
+        closed?.channel.close(promise: nil)
+        return isAdmitted ? .admitted(connection) : .refused
+    }
+
+    func remove(_ connection: Connection) {
+        state.withLock { $0.remove(connection) }
+    }
+
+    /// The connection waits for updates from now on. ``ServerLimits/updateStreamsPerAddress`` limits it, and
+    /// ``ServerLimits/connectionsPerAddress`` no longer does.
+    func waitsForUpdates(_ connection: Connection) {
+        state.withLock { $0.uncount(connection) }
+    }
+
+    /// An IPv4 address, or the network of an IPv6 address: one client has many addresses of an IPv6 network.
+    static func network(_ address: SocketAddress?) -> UInt64 {
+        switch address {
+        case .v4(let address):
+            return 0xFFFF << 32 | UInt64(UInt32(bigEndian: address.address.sin_addr.s_addr))
+        case .v6(let address):
+            let bytes = unsafe withUnsafeBytes(of: address.address.sin6_addr) { unsafe Array($0) }
+            func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+            // An IPv4 address in IPv6 form (RFC 4291 §2.5.5.2).
+            return number(bytes[..<8]) == 0 && number(bytes[8..<12]) == 0xFFFF
+                ? number(bytes[10...]) : number(bytes[..<8])
+        default: return 0
+        }
+    }
+}
+
+extension ConnectionTable.State {
+    fileprivate mutating func remove(_ connection: ConnectionTable.Connection) {
+        guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
+        uncount(connection)
+    }
+
+    fileprivate mutating func uncount(_ connection: ConnectionTable.Connection) {
+        guard connection.isCounted.exchange(false, ordering: .relaxed) else { return }
+        let left = counts[connection.network, default: 1] - 1
+        counts[connection.network] = left > 0 ? left : nil
+        if left == 0 { candidates[connection.network] = nil }
+    }
+
+    /// - Parameter network: the network whose connections are searched; `nil` for all.
+    /// - Returns: `nil` if all of them are at work.
+    fileprivate mutating func longestIdle(of network: UInt64?) -> ConnectionTable.Connection? {
+        for isFresh in [false, true] {
+            if isFresh {
+                let idle = connections.values.lazy
+                    .filter { network == nil || $0.network == network && $0.isCounted.load(ordering: .relaxed) }
+                    .map { (connection: $0, idleSince: $0.idleSince.load(ordering: .relaxed)) }
+                    .filter { $0.idleSince != .max }
+                // `popLast` takes the one that has been idle the longest.
+                candidates[network] = Array(idle.sorted { $0.idleSince < $1.idleSince }.prefix(128).reversed())
+            }
+            while let (connection, idleSince) = candidates[network]?.popLast() {
+                // It may have ended, or have been at work since then.
+                if connections[ObjectIdentifier(connection)] != nil,
+                    connection.idleSince.load(ordering: .relaxed) == idleSince
+                {
+                    return connection
+                }
+            }
+        }
+        return nil
+    }
+}
+#endif

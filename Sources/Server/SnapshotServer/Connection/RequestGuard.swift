@@ -1,0 +1,419 @@
+#if Server
+import Logging
+import NIOCore
+import NIOHTTP1
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+
+/// Guards a connection between its decoder and the responder. Runs on the connection's event loop.
+///
+/// It passes on only complete requests that pass ``RequestCheck``, without their bodies, one at a time. The next one
+/// follows when the answer to the one before has been written.
+///
+/// A request that breaks a rule or a limit is refused, and so is a client that is too slow. A refusal is counted and
+/// reported, it is answered with a status if that is possible, and the connection ends.
+///
+/// The guard itself answers a request for an event stream. Another handler then takes over the connection, and the
+/// guard still checks that the client takes what it is sent.
+final class RequestGuard: ChannelDuplexHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let limits: ServerLimits
+    private let metrics: Metrics
+    private let updates: UpdateHub
+    private let isForHTTP: EventLoopPromise<Bool>
+    private let logsRequests: Bool
+    private let now: @Sendable () -> Timestamp
+    private let logger: Logger
+    private let size: RequestSizeLimit
+    private let table: ConnectionTable
+    private let turns: RequestTurns
+    private var connection: ConnectionTable.Connection?
+    private var context: ChannelHandlerContext?
+    private var eventLoop: (any EventLoop)?
+    private var deadline: ConnectionDeadline?
+
+    /// The request that is being read, and the bytes of its body so far.
+    private var reading: HTTPRequestHead?
+    private var bodyBytes = 0
+    /// Complete requests that came before the one at work was answered (pipelining).
+    private var waiting: CircularBuffer<HTTPRequestHead> = []
+    private var answering: HTTPRequestHead?
+    /// How many requests were taken in the present turn, at most ``RequestTurns/requests``.
+    private var takenInTurn = 0
+    private var isAwaitingTurn = false
+    /// The turn that the connection has, if it had to wait for one.
+    private var turn: Int?
+    /// Another handler now speaks with the client. HTTP is no longer read or written.
+    private var isTakenOver = false { didSet { endTurn() } }
+    /// Whether `isForHTTP` has been told.
+    private var isDecided = false
+    /// Whether the answer that is being written announces the end of the connection.
+    private var isLastAnswer = false
+    private var hasAnswered = false
+    /// The status of a refusal that waits until the requests before it have been answered.
+    private var refusal: HTTPResponseStatus?
+    private var isRefused = false
+    /// Nothing more is read from the client. The connection ends when the client has taken what was written.
+    private var isEnding = false { didSet { endTurn() } }
+    private var isInputClosed = false
+    private var isQuiescing = false
+    private var isReadHeld = false
+    /// An answer was written, and the client has not taken enough of it yet.
+    private var isDraining = false
+    /// How many bytes the client had not taken when its present time limit began.
+    private var untaken = 0
+
+    /// - Parameter isForHTTP: told whether the first request is for the responder. After `false`, the responder never
+    ///   sees the connection.
+    init(
+        _ size: RequestSizeLimit, in table: ConnectionTable, turns: RequestTurns, limits: ServerLimits,
+        metrics: Metrics,
+        updates: UpdateHub, isForHTTP: EventLoopPromise<Bool>, now: @escaping @Sendable () -> Timestamp,
+        logsRequests: Bool, logger: Logger
+    ) {
+        self.size = size
+        self.table = table
+        self.turns = turns
+        self.limits = limits
+        self.metrics = metrics
+        self.updates = updates
+        self.isForHTTP = isForHTTP
+        self.logsRequests = logsRequests
+        self.now = now
+        self.logger = logger
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        eventLoop = context.eventLoop
+        metrics.connectionOpened()
+        deadline = ConnectionDeadline(context.eventLoop) { [weak self] in self?.timeUp($0) }
+        deadline?.set(.slowRequest, in: limits.requestSeconds)
+        switch table.add(context.channel) {
+        case .admitted(let connection): self.connection = connection
+        case .refused:
+            count(.tooManyConnections, "more than \(limits.connectionsPerAddress) connections of one address")
+            end()
+        }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        metrics.connectionClosed()
+        decide(isForHTTP: true)
+        if let connection { table.remove(connection) }
+        connection = nil
+        deadline?.cancel()
+        self.context = nil
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        isEnding = true
+        waiting.removeAll()
+        deadline?.cancel()
+        context.fireChannelInactive()
+    }
+}
+
+// What the client sends.
+extension RequestGuard {
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isEnding, !isRefused, !isTakenOver else { return }
+        switch unwrapInboundIn(data) {
+        case .head(var head):
+            switch RequestCheck.check(head) {
+            case .good(let target):
+                head.uri = target
+                reading = head
+                bodyBytes = 0
+            case .refused(let status, let refusal, let found): refuse(status, refusal, found)
+            }
+        case .body(let buffer):
+            bodyBytes += buffer.readableBytes
+            if bodyBytes > limits.requestBodyBytes {
+                refuse(.payloadTooLarge, .bodyTooLarge, "a body of more than \(limits.requestBodyBytes) bytes")
+            }
+        case .end:
+            size.requestIsComplete()
+            guard let head = reading else { return }
+            reading = nil
+            waiting.append(head)
+            takeNext()
+        }
+    }
+
+    /// Nothing is read while requests wait. So no client can fill the memory with them.
+    func read(context: ChannelHandlerContext) {
+        isReadHeld = answering != nil || isAwaitingTurn || isDraining || isEnding
+        if !isReadHeld { context.read() }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard !isEnding, !isRefused, !isTakenOver else { return }
+        switch error {
+        case HTTPParserError.headerOverflow:
+            refuse(.requestHeaderFieldsTooLarge, .headersTooLarge, "headers larger than the limits")
+        case is HTTPParserError: refuse(.badRequest, .malformed, "\(error)")
+        case is RequestSizeLimit.Exceeded:
+            refuse(.payloadTooLarge, .bodyTooLarge, "a request of more than \(limits.requestBytes) bytes")
+        default:
+            // Connections break without anybody's fault.
+            end()
+        }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event {
+        case ChannelEvent.inputClosed:
+            isInputClosed = true
+            if isIdle { endWhenTaken() }
+        case is ChannelShouldQuiesceEvent:
+            isQuiescing = true
+            waiting.removeAll()
+            if isIdle { endWhenTaken() }
+        default: context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    private func decide(isForHTTP: Bool) {
+        guard !isDecided else { return }
+        isDecided = true
+        self.isForHTTP.succeed(isForHTTP)
+    }
+
+    private var isIdle: Bool { answering == nil && waiting.isEmpty && !isDraining }
+
+    private func takeNext() {
+        guard answering == nil, !isAwaitingTurn else { return }
+        guard !isDraining, !isEnding, let context else { return endTurn() }
+        if waiting.isEmpty {
+            takenInTurn = 0
+            endTurn()
+        } else if takenInTurn == RequestTurns.requests {
+            isAwaitingTurn = true
+            turns.of(context.eventLoop).wait(beginTurn)
+            return endTurn()
+        }
+        if let head = waiting.popFirst() {
+            takenInTurn += 1
+            answering = head
+            connection?.isAtWork()
+            deadline?.lift()
+            if head.method == .GET, RequestTarget(head.uri).isForEventStream { return beginEventStream(head, context) }
+            decide(isForHTTP: true)
+            var request = head
+            // The guard decides whether the connection goes on.
+            request.headers.remove(name: "connection")
+            context.fireChannelRead(wrapInboundOut(.head(request)))
+            context.fireChannelRead(wrapInboundOut(.end(nil)))
+            context.fireChannelReadComplete()
+        } else if let refusal {
+            answerRefusal(refusal)
+        } else if isInputClosed || isQuiescing {
+            endWhenTaken()
+        } else {
+            if hasAnswered { deadline?.set(.slowRequest, in: limits.idleSeconds) }
+            connection?.isIdle()
+            if isReadHeld { read(context: context) }
+        }
+    }
+
+    private func beginTurn(_ turn: Int) {
+        isAwaitingTurn = false
+        takenInTurn = 0
+        self.turn = turn
+        takeNext()
+    }
+
+    private func endTurn() {
+        guard let turn, let loop = eventLoop else { return }
+        self.turn = nil
+        turns.of(loop).end(turn)
+    }
+}
+
+// What the client is sent.
+extension RequestGuard {
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard let request = answering, !isEnding else {
+            promise?.fail(ChannelError.ioOnClosedChannel)
+            return
+        }
+        switch unwrapOutboundIn(data) {
+        case .head(var head):
+            isLastAnswer = isLast(request)
+            if isLastAnswer {
+                head.headers.add(name: "Connection", value: "close")
+            } else if request.version.minor == 0 {
+                head.headers.add(name: "Connection", value: "keep-alive")
+            }
+            context.write(wrapOutboundOut(.head(head)), promise: promise)
+        case .body: context.write(data, promise: promise)
+        case .end:
+            answering = nil
+            hasAnswered = true
+            context.write(data, promise: promise)
+            if isLastAnswer || isQuiescing { return endWhenTaken() }
+            isDraining = !context.channel.isWritable
+            takeNext()
+        }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        context.fireChannelWritabilityChanged()
+        guard !isEnding else { return }
+        if context.channel.isWritable {
+            connection?.isAtWork()
+            deadline?.lift()
+            isDraining = false
+            takeNext()
+        } else {
+            expectTaking()
+        }
+    }
+
+    /// Whether the connection ends with the answer to this request.
+    private func isLast(_ request: HTTPRequestHead) -> Bool {
+        !request.isKeepAlive || request.endsParsing || isQuiescing
+            || (isInputClosed && waiting.isEmpty && refusal == nil)
+    }
+
+    /// From now on, the client has ``ServerLimits/stallSeconds`` to take each further ``ServerLimits/pieceBytes``.
+    private func expectTaking() {
+        untaken = context.flatMap { try? $0.channel.syncOptions?.getOption(.bufferedWritableBytes) } ?? 0
+        deadline?.set(.slowReader, in: limits.stallSeconds)
+        connection?.isStalled()
+    }
+
+    /// Ends the connection as soon as the client has taken what was written.
+    private func endWhenTaken() {
+        guard !isEnding, let context else { return }
+        isEnding = true
+        waiting.removeAll()
+        expectTaking()
+        let promise = context.eventLoop.makePromise(of: Void.self)
+        promise.futureResult.assumeIsolated().whenComplete { _ in self.context?.close(promise: nil) }
+        context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer()))), promise: promise)
+    }
+
+    private func end() {
+        guard !isEnding else { return }
+        isEnding = true
+        waiting.removeAll()
+        deadline?.cancel()
+        context?.close(promise: nil)
+    }
+}
+
+// Requests for an event stream.
+extension RequestGuard {
+    private func beginEventStream(_ request: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        let place = updates.enter(network: ConnectionTable.network(context.remoteAddress))
+        if place == nil { count(.tooManyStreams, "too many connections that wait for updates") }
+        let isChunked = request.version.minor > 0
+        let stream = EventStreamHandler(updates, place, isChunked: isChunked)
+        var headers = NIOHTTP1.HTTPHeaders(EventStreamHandler.headers)
+        headers.add(contentsOf: [("Server", "rsdump"), ("Date", HTTPDate.text(now())), ("Connection", "close")])
+        if isChunked { headers.add(name: "Transfer-Encoding", value: "chunked") }
+        // The version must be the client's: for 1.1 the encoder would send chunks to a client of HTTP/1.0.
+        let head = HTTPResponseHead(version: request.version, status: .ok, headers: headers)
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        takeOver(request, stream, context)
+        stream.begin()
+    }
+
+    /// Replaces the handlers for HTTP by a stream, which speaks with the client from now on. The head of the answer has
+    /// been written.
+    private func takeOver(
+        _ request: HTTPRequestHead, _ stream: EventStreamHandler, _ context: ChannelHandlerContext
+    ) {
+        metrics.answered(.updates, status: 200, bytes: 0)
+        if logsRequests { logger.info("\(request.method.rawValue) \(request.uri) 200 0") }
+        isTakenOver = true
+        waiting.removeAll()
+        if let connection { table.waitsForUpdates(connection) }
+        let pipeline = context.pipeline.syncOperations
+        guard let encoder = try? pipeline.handler(type: HTTPResponseEncoder.self),
+            (try? pipeline.addHandler(stream, position: .before(encoder))) != nil
+        else { return end() }
+        setOptions(context.channel)
+        if !isDecided {
+            // Closing both directions lets the responder forget the connection.
+            context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+            context.fireUserInboundEventTriggered(ChannelEvent.outputClosed)
+            decide(isForHTTP: false)
+        }
+        // This must wait, because the decoder is still at work.
+        context.eventLoop.assumeIsolated().execute {
+            guard context.channel.isActive else { return }
+            if let decoder = try? pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self) {
+                pipeline.removeHandler(decoder, promise: nil)
+            }
+            pipeline.removeHandler(encoder, promise: nil)
+        }
+    }
+
+    /// Sets limits for a connection that waits for updates.
+    ///
+    /// This process and the system then buffer little for a client that takes nothing. The connection ends if the
+    /// network has swallowed what was sent.
+    private func setOptions(_ channel: any Channel) {
+        let options = channel.syncOptions
+        // Nothing more is read from the client.
+        try? options?.setOption(.autoRead, value: false)
+        let high = EventStreamHandler.bufferBytes
+        try? options?.setOption(.writeBufferWaterMark, value: .init(low: high / 4, high: high))
+        try? options?.setOption(.socketOption(.so_sndbuf), value: .init(high))
+        #if os(Linux)
+        let timeout = ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: TCP_USER_TIMEOUT))
+        let seconds = limits.stallSeconds + limits.updateHeartbeatSeconds
+        try? options?.setOption(timeout, value: .init(clamping: seconds * 1000))
+        #endif
+    }
+}
+
+// Refusals.
+extension RequestGuard {
+    private func timeUp(_ refusal: Refusal) {
+        guard refusal == .slowReader else {
+            // HTTP allows a client to keep a connection open between two requests.
+            if reading == nil, hasAnswered { return end() }
+            return refuse(.requestTimeout, .slowRequest, "no complete request in time")
+        }
+        let before = untaken
+        expectTaking()
+        if before - untaken >= limits.pieceBytes { return }
+        if !isRefused { count(.slowReader, "an answer that the client does not take") }
+        isEnding = true
+        context?.close(promise: nil)
+    }
+
+    private func count(_ refusal: Refusal, _ found: String) {
+        isRefused = true
+        metrics.refused(refusal)
+        let client = context?.remoteAddress.map { "\($0.ipAddress ?? "?")" } ?? "a client"
+        logger.notice("refused \(client): \(refusal.rawValue): \(found)")
+    }
+
+    /// Ends the connection with a status. What follows is not read, because nobody knows where in it a request begins.
+    private func refuse(_ status: HTTPResponseStatus, _ refusal: Refusal, _ found: String) {
+        count(refusal, found)
+        reading = nil
+        self.refusal = status
+        takeNext()
+    }
+
+    private func answerRefusal(_ status: HTTPResponseStatus) {
+        let headers: NIOHTTP1.HTTPHeaders = [
+            "Server": "rsdump", "Content-Length": "0", "Date": HTTPDate.text(now()), "Connection": "close",
+        ]
+        metrics.answered(.refused, status: Int(status.code), bytes: 0)
+        context?.write(wrapOutboundOut(.head(.init(version: .http1_1, status: status, headers: headers))), promise: nil)
+        context?.write(wrapOutboundOut(.end(nil)), promise: nil)
+        endWhenTaken()
+    }
+}
+#endif

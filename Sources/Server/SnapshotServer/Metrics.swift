@@ -1,0 +1,173 @@
+#if Server
+import RemoteSettingsModel
+import SnapshotOrigin
+
+/// Counts what the server does, for Prometheus (text format 0.0.4).
+///
+/// Each label has few values, whatever clients send.
+package final class Metrics: Sendable {
+    private struct Counters {
+        var requests: [Key: Int] = [:]
+        var bytes: [ServerRoute: Int] = [:]
+        var refused: [Refusal: Int] = [:]
+        var streams = StreamCounters()
+        var announced = 0
+    }
+
+    /// Counts for the connections that wait for updates.
+    private struct StreamCounters {
+        var open = 0
+        var opened = 0
+        var paused = 0
+        var shed = 0
+        var sent = 0
+        var leftOut = 0
+    }
+
+    private struct Key: Hashable {
+        var route: ServerRoute
+        var status: Int
+    }
+
+    private let counters = Mutex(Counters())
+    private let connections = Atomic(0)
+    private let accepted = Atomic(0)
+    private let reloads = Atomic(0)
+
+    package init() {}
+
+    func connectionOpened() {
+        connections.add(1, ordering: .relaxed)
+        accepted.add(1, ordering: .relaxed)
+    }
+
+    func connectionClosed() { connections.subtract(1, ordering: .relaxed) }
+
+    func reloaded() { reloads.add(1, ordering: .relaxed) }
+
+    /// - Parameter bytes: the size of the body.
+    func answered(_ route: ServerRoute, status: Int, bytes: Int) {
+        counters.withLock { counters in
+            counters.requests[Key(route: route, status: status), default: 0] += 1
+            counters.bytes[route, default: 0] += bytes
+        }
+    }
+
+    func refused(_ refusal: Refusal) {
+        counters.withLock { $0.refused[refusal, default: 0] += 1 }
+    }
+
+    func announced() { counters.withLock { $0.announced += 1 } }
+
+    func streamOpened() {
+        counters.withLock {
+            $0.streams.open += 1
+            $0.streams.opened += 1
+        }
+    }
+
+    func streamClosed() { counters.withLock { $0.streams.open -= 1 } }
+
+    func streamPaused() { counters.withLock { $0.streams.paused += 1 } }
+
+    func streamShed() { counters.withLock { $0.streams.shed += 1 } }
+
+    func updateSent() { counters.withLock { $0.streams.sent += 1 } }
+
+    func updateLeftOut() { counters.withLock { $0.streams.leftOut += 1 } }
+
+    func text(_ state: ServedState, untakenBytes: Int) -> String {
+        let counters = counters.withLock { $0 }
+        var text = ""
+        func family(_ name: String, _ type: String, _ help: String, _ samples: [(labels: String, value: Int)]) {
+            text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
+            for sample in samples { text += "\(name)\(sample.labels) \(sample.value)\n" }
+        }
+        family(
+            "rsdump_requests_total", "counter", "Requests answered.",
+            counters.requests.map { ("{route=\"\($0.key.route.name)\",status=\"\($0.key.status)\"}", $0.value) }.sorted
+            {
+                $0.0 < $1.0
+            })
+        family(
+            "rsdump_response_body_bytes_total", "counter", "Bytes of answers' bodies.",
+            ServerRoute.all.map { ("{route=\"\($0.name)\"}", counters.bytes[$0] ?? 0) })
+        family(
+            "rsdump_refused_total", "counter", "Connections that were ended because of what the client did.",
+            Refusal.allCases.map { ("{reason=\"\($0.rawValue)\"}", counters.refused[$0] ?? 0) })
+        family("rsdump_connections", "gauge", "Open connections.", [("", connections.load(ordering: .relaxed))])
+        family(
+            "rsdump_connections_accepted_total", "counter", "Connections since the start.",
+            [("", accepted.load(ordering: .relaxed))])
+        family(
+            "rsdump_untaken_bytes", "gauge", "Bytes in memory of answers that clients have not taken yet.",
+            [("", untakenBytes)])
+        family(
+            "rsdump_reloads_total", "counter", "Times that changed bundles were taken up.",
+            [("", reloads.load(ordering: .relaxed))])
+        let streams = counters.streams
+        family("rsdump_updates_total", "counter", "Changes that were announced.", [("", counters.announced)])
+        family("rsdump_update_streams", "gauge", "Open connections that wait for updates.", [("", streams.open)])
+        family(
+            "rsdump_update_streams_opened_total", "counter", "Connections that waited for updates since the start.",
+            [("", streams.opened)])
+        family(
+            "rsdump_update_streams_paused_total", "counter", "Clients that were asked to come back later.",
+            [("", streams.paused)])
+        family(
+            "rsdump_update_streams_shed_total", "counter", "Connections that ended while their client took nothing.",
+            [("", streams.shed)])
+        family(
+            "rsdump_update_events_sent_total", "counter", "Announcements that were sent, one for each connection.",
+            [("", streams.sent)])
+        family(
+            "rsdump_update_events_left_out_total", "counter",
+            "Announcements that were left out because the client was behind and is owed only the newest.",
+            [("", streams.leftOut)])
+        family(
+            "rsdump_collections", "gauge", "Collections served.", [("", state.origin.collections.count)])
+        family(
+            "rsdump_collections_damaged", "gauge", "Collections whose bundle is not the one that the lock names.",
+            [("", state.problems.count)])
+        family(
+            "rsdump_collection_timestamp_milliseconds", "gauge", "The timestamp of a collection that is served.",
+            state.origin.collections.map {
+                ("{collection=\"\($0.id)\"}", Int(clamping: $0.timestamp.milliseconds))
+            })
+        return text
+    }
+}
+
+/// Why a connection was ended.
+package enum Refusal: String, CaseIterable {
+    case malformed
+    case headersTooLarge = "headers-too-large"
+    case bodyTooLarge = "body-too-large"
+    case ambiguousLength = "ambiguous-length"
+    case slowRequest = "slow-request"
+    case slowReader = "slow-reader"
+    case tooManyConnections = "too-many-connections"
+    case tooManyStreams = "too-many-streams"
+}
+
+/// What a request was about, for the counts. The set of values is bounded.
+enum ServerRoute: Hashable, Sendable {
+    case origin(OriginRoute)
+    case metrics
+    case page
+    case refused
+    case updates
+
+    var name: String {
+        switch self {
+        case .origin(let route): route.rawValue
+        case .metrics: "metrics"
+        case .page: "page"
+        case .refused: "refused"
+        case .updates: "updates"
+        }
+    }
+
+    static let all: [ServerRoute] = OriginRoute.allCases.map { .origin($0) } + [.metrics, .page, .refused, .updates]
+}
+#endif

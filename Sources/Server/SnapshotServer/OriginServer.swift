@@ -1,0 +1,173 @@
+#if Server
+import CMappedFaults
+import Dumps
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+import RemoteSettingsModel
+import ServiceLifecycle
+import SnapshotOrigin
+
+/// A read-only Remote Settings server over a dumps directory: the API, and a page for people. It writes nothing.
+package struct OriginServer: Sendable {
+    package struct Configuration: Sendable {
+        package var host: String
+        /// The port to listen on; 0 for any free one.
+        package var port: Int
+        /// The address at which clients reach the server; `nil` if it is `http://HOST:PORT`.
+        package var publicAddress: OriginAddress?
+        /// Where to look for older states; `nil` for no history.
+        package var history: BundleHistory?
+        /// Whether the server picks up changes of the directory.
+        package var isWatching = false
+        /// Whether every answer is reported.
+        package var logsRequests = false
+        /// The version in the root document and in `__version__`.
+        package var softwareVersion = ""
+
+        package init(host: String, port: Int) {
+            self.host = host
+            self.port = port
+        }
+    }
+
+    private let directory: DumpsDirectory
+    private let configuration: Configuration
+    private let limits: Limits
+    private let now: @Sendable () -> Timestamp
+    private let logger: Logger
+
+    /// - Parameters:
+    ///   - now: the time of day, for the monitor's answers and for the ages on the page.
+    ///   - logger: gets each refusal, once for each connection, and every answer if `logsRequests` is set.
+    package init(
+        _ directory: DumpsDirectory, _ configuration: Configuration, limits: Limits = Limits(),
+        now: @escaping @Sendable () -> Timestamp, logger: Logger
+    ) {
+        self.directory = directory
+        self.configuration = configuration
+        var limits = limits
+        // The other files are for bundles and the system.
+        limits.server.connections = min(limits.server.connections, max(64, Self.openFiles() - 512))
+        limits.server.connectionsPerAddress = min(
+            limits.server.connectionsPerAddress, limits.server.connections / 4 * 3)
+        limits.server.updateStreams = min(limits.server.updateStreams, limits.server.connections / 4 * 3)
+        self.limits = limits
+        self.now = now
+        self.logger = logger
+    }
+
+    /// Serves until `SIGTERM` or `SIGINT`, or until the task is cancelled.
+    ///
+    /// Answers that are being written then have ``ServerLimits/shutdownSeconds`` to finish. Until the bundles have been
+    /// read and verified, every answer is 503.
+    ///
+    /// - Parameters:
+    ///   - publish: publishes a change into the directory, for `POST /demo/publish`. If it is `nil`, that request gets
+    ///     405.
+    ///   - whenReady: called with the first state when it is served.
+    /// - Throws: ``ServerError`` if there is no lock, if the address cannot be listened on, or if the certificate
+    ///   cannot be read; `FileError` or `BundleError` if the lock cannot be read.
+    package func run(
+        publish: (@Sendable (_ now: Timestamp) async throws -> [String])? = nil,
+        whenReady: @escaping @Sendable (ServedState) -> Void
+    ) async throws {
+        guard unsafe access(directory.lockPath, F_OK) == 0 else { throw ServerError.noLock(directory.lockPath) }
+        let logger = logger
+        if mapped_faults_survive() != 0 {
+            logger.warning("a bundle that is shortened while it is served will end the server")
+        }
+        let loader = DumpsLoader(
+            directory, history: configuration.history, softwareVersion: configuration.softwareVersion, limits: limits,
+            report: { logger.warning("\($0)") })
+        let metrics = Metrics()
+        let updates = UpdateHub(limits.server, metrics: metrics)
+        let turns = RequestTurns()
+        let state = StateBox(announcingTo: updates)
+        let (ports, port) = AsyncStream<Int>.makeStream()
+        let loading = LoadingService(
+            loader: loader, state: state, metrics: metrics, ports: ports, address: address,
+            interval: .milliseconds(limits.server.watchMilliseconds), isWatching: configuration.isWatching,
+            logger: logger, whenReady: whenReady)
+        let responder = Responder(
+            state: state, metrics: metrics, pages: ServedPages(directory: directory),
+            demo: publish.map { DemoControl(loader: loader, state: state, publish: $0) }, limits: limits.server,
+            untaken: UntakenBytes(limit: limits.server.untakenBytes), turns: turns, now: now,
+            logsRequests: configuration.logsRequests, report: { logger.info("\($0)") })
+        let application = Application(
+            responder: responder, server: channels(metrics, updates, turns),
+            configuration: ApplicationConfiguration(
+                address: .hostname(configuration.host, port: configuration.port), serverName: "rsdump", backlog: 1024,
+                availableConnectionsDelegate: MaximumAvailableConnections(limits.server.connections, logger: .silent)),
+            services: [loading], onServerRunning: { port.yield($0.localAddress?.port ?? 0) }, logger: .silent)
+        var group = ServiceGroupConfiguration(
+            services: [.init(service: application, successTerminationBehavior: .gracefullyShutdownGroup)],
+            gracefulShutdownSignals: [.sigterm, .sigint], logger: .silent)
+        group.maximumGracefulShutdownDuration = .seconds(limits.server.shutdownSeconds)
+        do {
+            try await ServiceGroup(configuration: group).run()
+            // The application does not know of the connections that wait for updates.
+            await updates.allHaveLeft(within: .seconds(limits.server.shutdownSeconds))
+        } catch let error as IOError {
+            switch error.errnoCode {
+            case EADDRINUSE: throw problem(.inUse)
+            case EADDRNOTAVAIL: throw problem(.notOfThisMachine)
+            case EACCES, EPERM: throw problem(.notAllowed)
+            default: throw problem(.other("\(error)"))
+            }
+        } catch is SocketAddressError {
+            throw problem(.notOfThisMachine)
+        } catch is SocketAddressError.UnknownHost {
+            throw problem(.notOfThisMachine)
+        }
+    }
+
+    private func problem(_ problem: ServerError.Problem) -> ServerError {
+        .address(configuration.host, port: configuration.port, problem: problem)
+    }
+
+    /// The address at which clients reach the server when it listens on a port.
+    private func address(port: Int) throws -> OriginAddress {
+        if let address = configuration.publicAddress { return address }
+        let host = configuration.host.contains(":") ? "[\(configuration.host)]" : configuration.host
+        return try OriginAddress("http://\(host):\(port)")
+    }
+
+    private func channels(
+        _ metrics: Metrics, _ updates: UpdateHub, _ turns: RequestTurns
+    ) -> HTTPServerBuilder {
+        let (limits, now, logger) = (limits.server, now, logger)
+        let table = ConnectionTable(limits)
+        let logsRequests = configuration.logsRequests
+        return HTTPServerBuilder { responder in
+            GuardedChannel(responder, limits) { size, isForHTTP in
+                RequestGuard(
+                    size, in: table, turns: turns, limits: limits, metrics: metrics, updates: updates,
+                    isForHTTP: isForHTTP,
+                    now: now, logsRequests: logsRequests, logger: logger)
+            }
+        }
+    }
+
+    /// Raises the limit of open files of this process as far as allowed, and returns it.
+    private static func openFiles() -> Int {
+        var limit = rlimit()
+        #if canImport(Glibc)
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        #else
+        let resource = RLIMIT_NOFILE
+        #endif
+        guard unsafe getrlimit(resource, &limit) == 0 else { return 1024 }
+        var raised = limit
+        raised.rlim_cur = min(limit.rlim_max, 1 << 20)
+        if unsafe setrlimit(resource, &raised) == 0 { return Int(clamping: raised.rlim_cur) }
+        return Int(clamping: limit.rlim_cur)
+    }
+}
+
+extension Logger {
+    /// The frameworks' messages are dropped: this package reports the same in its own words, or they are of no use.
+    fileprivate static var silent: Logger { Logger(label: "server") { _ in SwiftLogNoOpLogHandler() } }
+}
+#endif

@@ -1,0 +1,59 @@
+#if Server
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// The collections that the page shows. It is one fixed state, and a refresh does not change it.
+package struct PageCatalog: Sendable {
+    /// An older snapshot of a collection. The present one can be compared with it.
+    package struct OlderState: Sendable {
+        package let timestamp: Timestamp
+        /// Opens the snapshot's bundle. May do I/O.
+        package let bundle: @Sendable () async throws -> BundleReader
+
+        package init(timestamp: Timestamp, bundle: @escaping @Sendable () async throws -> BundleReader) {
+            self.timestamp = timestamp
+            self.bundle = bundle
+        }
+    }
+
+    package struct Collection: Sendable {
+        package let bundle: BundleReader
+        /// The size of the bundle's file, in bytes.
+        package let bundleSize: Int
+        /// The provenance of the snapshot, which the server has verified.
+        package let provenance: Provenance
+        /// The source of the snapshot: the URL of a server, or the source of an import; `nil` if it is unknown.
+        package let server: String?
+        /// A short description of the pin; `nil` if the collection is not pinned.
+        package let pin: String?
+        /// The older states, newest first. All are older than the bundle.
+        package let olderStates: [OlderState]
+
+        package init(
+            bundle: BundleReader, bundleSize: Int, provenance: Provenance, server: String? = nil, pin: String? = nil,
+            olderStates: [OlderState] = []
+        ) {
+            self.bundle = bundle
+            self.bundleSize = bundleSize
+            self.provenance = provenance
+            self.server = server
+            self.pin = pin
+            self.olderStates = olderStates
+        }
+
+        package var id: CollectionID { bundle.head.collection }
+    }
+
+    /// The collections, sorted by id.
+    package let collections: [Collection]
+    /// The collections that are not served, or not served in the state that the lock names, with the reason.
+    package let problems: [CollectionID: String]
+
+    package init(collections: [Collection], problems: [CollectionID: String] = [:]) {
+        self.collections = collections.sorted { $0.id < $1.id }
+        self.problems = problems
+    }
+
+    subscript(id: CollectionID) -> Collection? { collections.first { $0.id == id } }
+}
+#endif

@@ -1,0 +1,85 @@
+#if Server
+/// Writes HTML whose only markup is this package's own.
+///
+/// Markup cannot be passed in as text: the names of elements and attributes are closed sets, and every text and every
+/// attribute's value is escaped. Characters that could hide or reorder text are made visible (``HiddenCharacters``).
+struct HTMLWriter {
+    enum Tag: String {
+        case a, body, button, caption, code, dd, del, details, div, dl, dt, figcaption, figure, footer, form, h1, h2,
+            h3,
+            head, header, html, ins, label, li, main, nav, option, p, pre, select, small, span, strong, summary, table,
+            tbody, td, th, thead, time, title, tr, ul
+    }
+
+    /// Elements without content and without an end tag.
+    enum VoidTag: String {
+        case img, input, link, meta
+    }
+
+    private(set) var bytes: [UInt8] = []
+
+    /// The beginning of a document in no-quirks mode.
+    mutating func doctype() { raw("<!DOCTYPE html>\n") }
+
+    mutating func element(_ tag: Tag, _ attributes: Attribute..., content: (inout HTMLWriter) -> Void) {
+        open(tag.rawValue, attributes)
+        content(&self)
+        raw("</", tag.rawValue, ">")
+    }
+
+    mutating func element(_ tag: Tag, _ attributes: Attribute..., text: String) {
+        open(tag.rawValue, attributes)
+        self.text(text)
+        raw("</", tag.rawValue, ">")
+    }
+
+    mutating func void(_ tag: VoidTag, _ attributes: Attribute...) { open(tag.rawValue, attributes) }
+
+    /// A style sheet of this package. The content of a style element is not escaped, so only a literal is accepted.
+    mutating func style(_ sheet: StaticString) { raw("<style>", "\(sheet)", "</style>") }
+
+    /// Writes text to be read, and makes its invisible characters visible.
+    mutating func text(_ text: String) {
+        guard HiddenCharacters.occur(in: text) else { return escape(text.utf8) }
+        for scalar in text.unicodeScalars {
+            if HiddenCharacters.contains(scalar) {
+                raw("<span class=\"hidden-character\">", HiddenCharacters.name(scalar), "</span>")
+            } else {
+                escape(String(scalar).utf8)
+            }
+        }
+    }
+
+    /// A line feed in the source, which keeps the document readable as text.
+    mutating func newline() { bytes.append(UInt8(ascii: "\n")) }
+
+    private mutating func open(_ name: String, _ attributes: [Attribute]) {
+        raw("<", name)
+        for attribute in attributes {
+            raw(" ", "\(attribute.name)")
+            guard let value = attribute.value else { continue }
+            raw("=\"")
+            escape(HiddenCharacters.spelledOut(value).utf8)
+            raw("\"")
+        }
+        raw(">")
+    }
+
+    private mutating func raw(_ parts: String...) {
+        for part in parts { bytes.append(contentsOf: part.utf8) }
+    }
+
+    private mutating func escape(_ text: some Sequence<UInt8>) {
+        for byte in text {
+            switch byte {
+            case UInt8(ascii: "&"): raw("&amp;")
+            case UInt8(ascii: "<"): raw("&lt;")
+            case UInt8(ascii: ">"): raw("&gt;")
+            case UInt8(ascii: "\""): raw("&quot;")
+            case UInt8(ascii: "'"): raw("&#39;")
+            default: bytes.append(byte)
+            }
+        }
+    }
+}
+#endif

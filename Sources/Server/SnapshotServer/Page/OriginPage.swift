@@ -1,0 +1,76 @@
+#if Server
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// The page that shows the served snapshots to people, in a browser.
+///
+/// Its answers depend only on the request, the time and the catalog. It uses no network and no clock. Records and
+/// attachments are treated as hostile: they are shown as text, or as pictures in `<img>`. No document has or allows a
+/// script.
+package struct OriginPage: Sendable {
+    private let limits: Limits
+
+    package init(limits: Limits = Limits()) {
+        self.limits = limits
+    }
+
+    /// Whether the page answers a path, so that a server can route a request.
+    ///
+    /// - Parameter path: a request's path, percent-encoded as it was sent.
+    package static func owns(path: String) -> Bool { PageRoute(path: path) != nil }
+
+    /// Answers a GET request. For HEAD, the server leaves out the body. Reads bundles, and does no other I/O.
+    ///
+    /// - Parameters:
+    ///   - path: the path, percent-encoded as it was sent, without the query.
+    ///   - query: the query as it was sent, without the `?`.
+    ///   - now: the time from which ages are counted.
+    package func answer(path: String, query: String, of catalog: PageCatalog, now: Timestamp) async -> PageAnswer {
+        switch PageRoute(path: path) {
+        case nil: return ProblemPage.noPage
+        case .icon: return Icon.answer
+        case .home:
+            let search = FormText.parameter("q", of: query) ?? ""
+            return .document(CollectionsPage(catalog: catalog, search: search, now: now).html)
+        case .collection(let id):
+            return await answer(id, catalog) { collection in
+                try .document(
+                    CollectionPage(collection: collection, listing: RecordListing(query: query), now: now).html())
+            }
+        case .changes(let id):
+            return await answer(id, catalog) { collection in
+                try await ChangesPage(collection: collection, query: query, now: now).answer()
+            }
+        case .parameters(let id):
+            return await answer(id, catalog) { collection in
+                try ParametersPage(collection: collection, now: now).map { .document($0.html()) }
+                    ?? ProblemPage.notFound("\(id) has other records than parameters.")
+            }
+        case .record(let id, let record):
+            return await answer(id, catalog) { collection in
+                let records = try collection.bundle.payload().records
+                guard let page = RecordPage(collection: collection, records: records, id: record) else {
+                    return ProblemPage.notFound("\(id) has no record \(record) in this snapshot.")
+                }
+                return try .document(page.html())
+            }
+        case .attachment(let id, let record):
+            return await answer(id, catalog) { try PageAttachment(collection: $0, record: record)?.shown() }
+        case .download(let id, let record):
+            return await answer(id, catalog) { try PageAttachment(collection: $0, record: record)?.downloaded() }
+        }
+    }
+
+    private func answer(
+        _ id: CollectionID, _ catalog: PageCatalog, _ make: (PageCatalog.Collection) async throws -> PageAnswer?
+    ) async -> PageAnswer {
+        guard let collection = catalog[id] else { return ProblemPage.notFound("No collection \(id) is served here.") }
+        do {
+            return try await make(collection)
+                ?? ProblemPage.notFound("The bundle of \(id) has no such attachment: left out, or never there.")
+        } catch {
+            return ProblemPage.unreadable("The snapshot of \(id) cannot be read.", "\(error)")
+        }
+    }
+}
+#endif

@@ -1,0 +1,100 @@
+#if Server
+import Dumps
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// The page that shows the changes in a collection since an older snapshot.
+struct ChangesPage {
+    /// The most records of each kind that are shown. The others are only counted.
+    static let shownRecords = 500
+    /// The most characters of a field's value that are shown.
+    static let valueLength = 400
+
+    let collection: PageCatalog.Collection
+    let query: String
+    let now: Timestamp
+
+    private var id: CollectionID { collection.id }
+
+    /// - Throws: an error if one of the two snapshots cannot be read.
+    func answer() async throws -> PageAnswer {
+        let trail = [("\(id)", PageLink.collection(id)), ("Changes", .changes(id))]
+        let wanted = FormText.parameter("from", of: query)
+        let older = collection.olderStates.first { wanted == nil || "\($0.timestamp)" == wanted }
+        guard let older else {
+            return ProblemPage.notFound(
+                collection.olderStates.isEmpty
+                    ? "No older snapshot of \(id) is known here." : "No snapshot of \(id) of that time is known here.")
+        }
+        let old = try await older.bundle()
+        let diff = SnapshotDiff(from: try ComparedSnapshot(old), to: try ComparedSnapshot(collection.bundle))
+        let html = Frame.document(title: "Changes in \(id)", trail: trail) { html in
+            html.element(.h1) { html in
+                html.text("Changes in ")
+                html.name(of: id)
+            }
+            html.element(.p, .class("lead")) { html in
+                html.text("From ")
+                html.time(older.timestamp)
+                html.text(" to ")
+                html.time(collection.bundle.head.timestamp)
+            }
+            ChangesForm(collection: collection, from: older.timestamp, now: now).write(to: &html)
+            guard let changes = diff?.records, !changes.isEmpty else {
+                html.element(.p, text: "No record differs.")
+                return
+            }
+            section("Updated", .updated, of: changes, to: &html)
+            section("Created", .created, of: changes, to: &html)
+            section("Deleted", .deleted, of: changes, to: &html)
+        }
+        return .document(html)
+    }
+
+    private func section(
+        _ title: String, _ kind: RecordChange.Kind, of changes: ChangedRecords, to html: inout HTMLWriter
+    ) {
+        let count = changes.count(kind)
+        guard count > 0 else { return }
+        html.element(.h2, text: "\(title): \(Wording.count(count, "record"))")
+        html.element(.ul, .class("changes")) { html in
+            for change in changes.lazy.filter({ $0.kind == kind }).prefix(Self.shownRecords) {
+                html.newline()
+                html.element(.li) { record(change, &$0) }
+            }
+        }
+        if count > Self.shownRecords {
+            html.element(.p, text: "\(Wording.number(count - Self.shownRecords)) more are not shown.")
+        }
+    }
+
+    private func record(_ change: RecordChange, _ html: inout HTMLWriter) {
+        html.element(.h3) { html in
+            if change.kind == .deleted {
+                html.text(change.id)
+            } else {
+                html.element(.a, .href(.record(id, change.id)), text: change.id)
+            }
+        }
+        html.element(.dl) { html in
+            for field in change.fields where change.kind == .updated || field.path != ["id"] {
+                let excerpt = ValueExcerpt(field, limit: Self.valueLength)
+                html.element(.dt, text: field.path.joined(separator: " › "))
+                html.element(.dd) { html in
+                    if let old = excerpt.old { line(.del, word: "before ", colour: "care", value: old, to: &html) }
+                    if let new = excerpt.new { line(.ins, word: "after ", colour: "good", value: new, to: &html) }
+                }
+            }
+        }
+    }
+
+    private func line(
+        _ tag: HTMLWriter.Tag, word: String, colour: StaticString, value: String, to html: inout HTMLWriter
+    ) {
+        html.element(tag, .class(colour)) { html in
+            html.element(.span, .class("member-name"), text: word)
+            html.element(.span, .class("string"), .ownDirection, text: value)
+        }
+    }
+}
+#endif

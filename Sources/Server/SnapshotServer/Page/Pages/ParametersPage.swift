@@ -1,0 +1,83 @@
+#if Server
+import ConfigParameters
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// A remote config's parameters: the values of each in the order in which they are asked, and their conditions.
+///
+/// What one device gets is the answer of `rsdump config get --explain`.
+struct ParametersPage {
+    /// The most values that are listed.
+    private static let listed = 500
+
+    private let collection: PageCatalog.Collection
+    private let set: ParameterSet
+    private let now: Timestamp
+
+    /// - Returns: `nil` if the collection has no records, or records that are not parameters.
+    init?(collection: PageCatalog.Collection, now: Timestamp) throws(BundleError) {
+        guard let set = try? ParameterSet(collection.bundle.payload().records), !set.records.isEmpty else { return nil }
+        self.collection = collection
+        self.set = set
+        self.now = now
+    }
+
+    /// Whether a collection has such a page.
+    static func isOffered(for records: RecordTable) -> Bool {
+        // The first record tells cheaply whether the others are worth reading.
+        guard let first = records.first, (try? ParameterRecord(first)) != nil else { return false }
+        return (try? ParameterSet(records)) != nil
+    }
+
+    private var id: CollectionID { collection.id }
+
+    func html() -> HTMLWriter {
+        let trail = [("\(id)", PageLink.collection(id)), ("Parameters", .parameters(id))]
+        let keys = set.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        let values = keys.lazy.flatMap { key in set.candidates(for: key) }.prefix(Self.listed)
+        let count = Wording.count(keys.count, "parameter")
+        let isCut = set.records.count > Self.listed
+        return Frame.document(title: "Parameters – \(id)", trail: trail) { html in
+            html.element(.h1, text: "Parameters")
+            html.element(.p, .class("lead")) { html in
+                html.text("The values in ")
+                html.element(.a, .href(.collection(id)), text: "\(id)")
+                html.text(", in the order in which they are asked. The first one whose condition holds wins.")
+            }
+            html.table(
+                "records", caption: isCut ? "\(count), here the first \(Self.listed) values" : count,
+                columns: ["Parameter", "Value", "Record"], rows: values, write: row)
+        }
+    }
+
+    private func row(_ parameter: ParameterRecord, _ html: inout HTMLWriter) {
+        html.element(.th, .role("rowheader"), .scope("row"), text: parameter.key)
+        html.element(.td, .role("cell"), .class("wide says")) { html in
+            value(parameter, &html)
+            if let filter = parameter.filter {
+                html.element(.div, .class("soft")) { html in
+                    html.text("if ")
+                    html.element(.code, .ownDirection, text: String(filter.prefix(2000)))
+                }
+            }
+            if let ramp = parameter.ramp {
+                html.element(
+                    .div, .class("soft"), text: "A ramp: \(ramp); now \(Ramp.percent(ramp.share(at: now)))")
+            }
+        }
+        html.element(.td, .role("cell"), .cellLabel("Record")) { html in
+            html.element(.a, .href(.record(id, parameter.id)), text: parameter.id)
+        }
+    }
+
+    private func value(_ parameter: ParameterRecord, _ html: inout HTMLWriter) {
+        switch parameter.content {
+        case .value(let json):
+            let text = json.text
+            let shown = text.unicodeScalars.count > 300 ? "\(text.unicodeScalars.prefix(300))…" : text
+            html.element(.code, .ownDirection, text: shown)
+        case .inAppDefault: html.text("the app’s own default, as this record says")
+        }
+    }
+}
+#endif

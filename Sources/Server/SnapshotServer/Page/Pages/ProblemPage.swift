@@ -1,0 +1,30 @@
+#if Server
+import RemoteSettingsModel
+
+/// Answers that explain why there is nothing to show.
+enum ProblemPage {
+    static func notFound(_ reason: String) -> PageAnswer {
+        .document(page("Not found", reason, detail: nil), status: 404)
+    }
+
+    /// The answer for an unknown path. Programs get another answer there, and a cache must not confuse the two.
+    static var noPage: PageAnswer {
+        .document(
+            page("Not found", "There is no page at this address.", detail: nil), status: 404,
+            [PageAnswer.Header("Vary", "Accept")])
+    }
+
+    static func unreadable(_ reason: String, _ detail: String) -> PageAnswer {
+        .document(page("Cannot be read", reason, detail: detail), status: 500)
+    }
+
+    private static func page(_ heading: String, _ reason: String, detail: String?) -> HTMLWriter {
+        Frame.document(title: heading, trail: [(heading, .home)]) { html in
+            html.element(.h1, text: heading)
+            html.element(.p, .class("lead"), text: reason)
+            if let detail { html.element(.pre, .focusable, text: detail) }
+            html.element(.p) { $0.element(.a, .href(.home), text: "All collections") }
+        }
+    }
+}
+#endif

@@ -1,0 +1,24 @@
+#if Server
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// A search through records. Every word must occur somewhere in the record, in a name or in a value.
+///
+/// The words are compared with the record's canonical JSON, which escapes everything outside ASCII. A to Z match in
+/// either case; other letters match exactly. Nothing is parsed.
+struct RecordSearch {
+    private let words: [ByteSearch]
+
+    init(_ text: String) {
+        words = text.split(whereSeparator: \.isWhitespace).map { word in
+            var literal: [UInt8] = []
+            JSONString.append(String(word), .ascii, to: &literal)
+            return ByteSearch(literal.dropFirst().dropLast(), ignoresCase: true)
+        }
+    }
+
+    func matches(_ record: Record) -> Bool {
+        words.isEmpty || record.json.withSpan { json in words.allSatisfy { $0.first(in: json) != nil } }
+    }
+}
+#endif

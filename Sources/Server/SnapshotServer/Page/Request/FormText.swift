@@ -1,0 +1,16 @@
+#if Server
+import RemoteSettingsModel
+
+/// The query that a form sends (application/x-www-form-urlencoded, WHATWG URL §5).
+enum FormText {
+    /// The value of the first parameter with that name; `nil` if there is none, or if its encoding is wrong.
+    static func parameter(_ name: String, of query: String) -> String? {
+        for part in query.split(separator: "&") {
+            let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard pair[0] == name else { continue }
+            return PercentEncoding.strictlyDecode(pair.count == 2 ? pair[1] : "", plusIsSpace: true)
+        }
+        return nil
+    }
+}
+#endif

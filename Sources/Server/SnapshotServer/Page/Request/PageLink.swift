@@ -1,0 +1,47 @@
+#if Server
+import RemoteSettingsModel
+
+/// An address of this page: an encoded path and query of the same origin. The type can express no other address.
+struct PageLink: Equatable {
+    let text: String
+
+    private init(_ segments: [String], _ query: [(name: StaticString, value: String)] = []) {
+        var text = segments.isEmpty ? "/" : segments.reduce(into: "") { $0 += "/" + PercentEncoding.component($1) }
+        for (index, part) in query.enumerated() {
+            text += (index == 0 ? "?" : "&") + "\(part.name)=" + PercentEncoding.component(part.value)
+        }
+        self.text = text
+    }
+
+    static let home = PageLink([])
+    static let icon = PageLink(["icon.svg"])
+
+    static func collection(_ id: CollectionID) -> PageLink { PageLink(["collections", id.bucket, id.name]) }
+
+    static func records(_ id: CollectionID, _ listing: RecordListing) -> PageLink {
+        var query: [(name: StaticString, value: String)] = []
+        if !listing.search.isEmpty { query.append(("q", listing.search)) }
+        if listing.isLarge { query.append(("show", "all")) }
+        if listing.page > 1 { query.append(("page", "\(listing.page)")) }
+        return PageLink(["collections", id.bucket, id.name], query)
+    }
+
+    static func record(_ id: CollectionID, _ record: String) -> PageLink {
+        PageLink(["collections", id.bucket, id.name, "records", record])
+    }
+
+    static func attachment(_ id: CollectionID, _ record: String) -> PageLink {
+        PageLink(["collections", id.bucket, id.name, "records", record, "attachment"])
+    }
+
+    static func download(_ id: CollectionID, _ record: String) -> PageLink {
+        PageLink(["collections", id.bucket, id.name, "records", record, "download"])
+    }
+
+    static func parameters(_ id: CollectionID) -> PageLink {
+        PageLink(["collections", id.bucket, id.name, "parameters"])
+    }
+
+    static func changes(_ id: CollectionID) -> PageLink { PageLink(["collections", id.bucket, id.name, "changes"]) }
+}
+#endif

@@ -1,0 +1,80 @@
+#if Server
+import Dumps
+import Hummingbird
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// The page for people, made from the state that is served.
+struct ServedPages: Sendable {
+    /// The dumps directory. Its `dumps.yaml` says what is pinned.
+    let directory: DumpsDirectory
+
+    private let page = OriginPage()
+
+    init(directory: DumpsDirectory) {
+        self.directory = directory
+    }
+
+    /// - Returns: `nil` if the page does not own the path and the client is a program. The program then gets the API's
+    ///   error. A person who has mistyped an address gets a page with a way on.
+    func answer(
+        _ state: ServedState, _ target: RequestTarget, acceptsHTML: Bool, now: Timestamp
+    ) async -> PageAnswer? {
+        let path = String(target.path)
+        guard acceptsHTML || OriginPage.owns(path: path) else { return nil }
+        return await page.answer(path: path, query: String(target.query ?? ""), of: catalog(state), now: now)
+    }
+
+    private func catalog(_ state: ServedState) -> PageCatalog {
+        // Read for each answer, because people edit the file. A directory with bundles alone has none.
+        let configured = (try? directory.configuration())?.collections ?? []
+        let pins = Dictionary(configured.compactMap { each in each.pin.map { (each.id, $0) } }) { first, _ in first }
+        return PageCatalog(
+            collections: state.origin.collections.compactMap { collection in
+                state.entries[collection.id].map { entry in (collection, entry) }
+            }.map { collection, entry in
+                PageCatalog.Collection(
+                    bundle: collection.bundle, bundleSize: entry.bundle.size, provenance: entry.trust,
+                    server: entry.server, pin: pins[collection.id].map(Self.text),
+                    olderStates: collection.history.map { older in .init(timestamp: older.head.timestamp) { older } })
+            }, problems: state.problems)
+    }
+
+    private static func text(_ pin: Pin) -> String {
+        var text = "\(pin.at.rfc3339.prefix(10)) (\(pin.at))"
+        if let until = pin.until { text += " until \(Pin.dateText(until))" }
+        if let reason = pin.reason { text += ": \(reason)" }
+        return text
+    }
+}
+
+/// `POST /demo/publish`: changes what a demonstration serves. Only programs on this machine may use it, not web pages.
+struct DemoControl: Sendable {
+    let loader: DumpsLoader
+    let state: StateBox
+    /// Publishes a change. Returns what was done, one line for each step.
+    let publish: @Sendable (_ now: Timestamp) async throws -> [String]
+
+    func answer(_ request: Request, isLoopback: Bool, now: Timestamp) async -> Response {
+        // A browser names the page that sends a form. Without this check, a page of another site could send one
+        // unnoticed.
+        guard isLoopback, request.headers[.origin] == nil else {
+            return response(.forbidden, "error", .string("only from this machine, and not from a web page"))
+        }
+        do {
+            let changes = try await publish(now)
+            if let next = try await loader.reload() { state.replace(with: next) }
+            return response(.ok, "published", .array(changes.map { .string($0) }))
+        } catch {
+            return response(.internalServerError, "error", .string("\(error)"))
+        }
+    }
+
+    private func response(_ status: HTTPResponse.Status, _ name: String, _ value: JSONValue) -> Response {
+        let json = JSONText.compact(.object([.init(key: name, value: value)]))
+        return Response(
+            status: status, headers: [.contentType: "application/json", .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
+    }
+}
+#endif

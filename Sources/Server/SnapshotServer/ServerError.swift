@@ -1,0 +1,35 @@
+#if Server
+/// Why a server cannot start.
+package enum ServerError: Error, Hashable, Sendable {
+    /// The dumps directory has no lock at this path.
+    case noLock(String)
+    case address(String, port: Int, problem: Problem)
+
+    package enum Problem: Hashable, Sendable {
+        case inUse, notOfThisMachine, notAllowed
+        case other(String)
+    }
+}
+
+extension ServerError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .noLock(let path): "\(path): expected a lock, found none; rsdump refresh makes one"
+        case .address(let host, let port, let problem):
+            "\(host.contains(":") ? "[\(host)]" : host):\(port) \(problem)"
+        }
+    }
+}
+
+extension ServerError.Problem: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .inUse: "is already in use; choose another port with --port, or 0 for a free one"
+        case .notOfThisMachine: "is no address of this machine; choose another with --host"
+        case .notAllowed:
+            "is not allowed for this process: ports below 1024 need more rights; choose another with --port"
+        case .other(let text): "cannot be listened on (\(text)); choose another address with --host and --port"
+        }
+    }
+}
+#endif

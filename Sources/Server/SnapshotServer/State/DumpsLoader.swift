@@ -1,0 +1,231 @@
+#if Server
+import CMappedFaults
+import Dumps
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotOrigin
+import StaticMirror
+import SnapshotTrust
+
+/// Makes the states of a dumps directory. It reads the lock, and verifies each bundle against it before the bundle is
+/// served.
+///
+/// A bundle stays mapped while it is served, even if its file is replaced. If a file is shortened in place, all bundles
+/// are read again. A bundle may differ from the one in the lock, because a refresh is at work or because it is damaged.
+/// The collection is then served in its former state. If the directory has releases, all of its collections are.
+actor DumpsLoader {
+    private struct Loaded {
+        var entry: LockFile.Collection
+        var collection: ServedCollection
+    }
+
+    private struct Refused {
+        var entry: LockFile.Collection
+        var file: FileIdentity?
+        var problem: String
+    }
+
+    private let directory: DumpsDirectory
+    private let history: BundleHistory?
+    private let softwareVersion: String
+    private let limits: Limits
+    private let report: @Sendable (String) -> Void
+    private var address: OriginAddress?
+    private var loaded: [CollectionID: Loaded] = [:]
+    /// Collections that were read for a release of which another collection is missing. They are not served yet.
+    private var ahead: [CollectionID: Loaded] = [:]
+    private var lockSeen: FileIdentity?
+    /// The value of `mapped_faults_count` before the known bundles were read.
+    private var faultsSeen: UInt = 0
+    private var problems: [CollectionID: String] = [:]
+    /// The bundles that were refused. They are not read again before something has changed.
+    private var refused: [CollectionID: Refused] = [:]
+    private var reading: Task<ServedState?, any Error>?
+    /// The size in bytes of each older bundle that is in memory because it comes from git.
+    private var historyBytes: [CollectionID: [Timestamp: Int]] = [:]
+
+    /// - Parameters:
+    ///   - history: where to look for older states; `nil` for no history.
+    ///   - report: gets a line for each older bundle that cannot be used. Clients are still served correctly: one that
+    ///     has that older state gets the full list.
+    init(
+        _ directory: DumpsDirectory, history: BundleHistory?, softwareVersion: String, limits: Limits,
+        report: @escaping @Sendable (String) -> Void
+    ) {
+        self.directory = directory
+        self.history = history
+        self.softwareVersion = softwareVersion
+        self.limits = limits
+        self.report = report
+    }
+
+    /// The first state. Reads every byte of the bundles; uses no network.
+    ///
+    /// - Parameter address: the address at which clients will reach what is served.
+    /// - Throws: `FileError` or `BundleError` if the lock cannot be read.
+    func begin(at address: OriginAddress) async throws -> ServedState {
+        self.address = address
+        return try await reload()
+            ?? ServedState(
+                origin: try Origin([], address: address, softwareVersion: softwareVersion), entries: [:], problems: [:],
+                faults: faultsSeen, limits: limits.server)
+    }
+
+    /// The directory's new state, if it has changed since it was last read. Reads every byte of the new bundles.
+    ///
+    /// - Returns: `nil` if the lock has not changed and nothing is left to repair, and `nil` before ``begin(at:)``.
+    /// - Throws: `FileError` or `BundleError` if the lock cannot be read.
+    func reload() async throws -> ServedState? {
+        // Reads run one after another: while one waits for git, an actor accepts the next call.
+        let previous = reading
+        let task = Task {
+            _ = await previous?.result
+            return try await self.read()
+        }
+        reading = task
+        return try await task.value
+    }
+
+    private func read() async throws -> ServedState? {
+        guard let address else { return nil }
+        let faults = mapped_faults_count()
+        if faults != faultsSeen {
+            (loaded, ahead, refused, historyBytes, lockSeen) = ([:], [:], [:], [:], nil)
+            faultsSeen = faults
+            report("a bundle was shortened while it was served; all bundles are read again")
+        }
+        var identity = try? FileStore.identity(directory.lockPath)
+        if let lockSeen, lockSeen == identity, problems.isEmpty { return nil }
+        let before = problems
+        var (lock, packed) = try directory.readableLock(limits: limits)
+        var found = try await collections(of: lock, packed, at: address)
+        // A publication that ended meanwhile has replaced bundles. The rounds are limited, as there may be one after
+        // the other.
+        for _ in 0..<5 where !problems.isEmpty {
+            let present = try? FileStore.identity(directory.lockPath)
+            let again = try directory.readableLock(limits: limits)
+            guard again.lock != lock else { break }
+            (identity, lock, packed) = (present, again.lock, again.packed)
+            found = try await collections(of: lock, packed, at: address)
+        }
+        var (next, hasChanged) = found
+        lockSeen = identity
+        ahead = [:]
+        if lock.release != nil, !problems.isEmpty, !loaded.isEmpty {
+            // A part of a release is of no use to clients that ask for releases.
+            (ahead, next, hasChanged) = (next, loaded, false)
+        }
+        loaded = next
+        guard hasChanged || problems.keys != before.keys else { return nil }
+        let origin = try Origin(
+            next.values.map(\.collection), address: address, softwareVersion: softwareVersion, limits: limits,
+            mozlz4: MozLZ4.pack)
+        for conflict in origin.conflicts { report(conflict) }
+        try origin.warmUp()
+        return ServedState(
+            origin: origin, entries: next.mapValues(\.entry), problems: problems, faults: faults, limits: limits.server)
+    }
+
+    /// Reads the bundles of a lock that are not known yet, and sets ``problems``.
+    private func collections(
+        of lock: LockFile, _ packed: Set<CollectionID>, at address: OriginAddress
+    ) async throws -> (next: [CollectionID: Loaded], hasChanged: Bool) {
+        problems = [:]
+        var next: [CollectionID: Loaded] = [:]
+        var hasChanged = lockSeen == nil || loaded.keys.contains { lock.collections[$0] == nil }
+        for (id, entry) in lock.collections.sorted(by: { $0.key < $1.key }) {
+            if let known = loaded[id], known.entry == entry {
+                next[id] = known
+                continue
+            }
+            if let known = ahead[id], known.entry == entry {
+                next[id] = known
+                hasChanged = true
+                continue
+            }
+            let file = try? FileStore.identity(directory.bundlePath(id))
+            if let known = refused[id], known.entry == entry, known.file == file {
+                problems[id] = known.problem
+                next[id] = loaded[id]
+                continue
+            }
+            do {
+                next[id] = Loaded(
+                    entry: entry, collection: try await open(id, entry, isPacked: packed.contains(id), at: address))
+                refused[id] = nil
+                hasChanged = true
+            } catch {
+                problems[id] = "\(error)"
+                refused[id] = Refused(entry: entry, file: file, problem: "\(error)")
+                next[id] = loaded[id]
+            }
+        }
+        return (next, hasChanged)
+    }
+
+    private func open(
+        _ id: CollectionID, _ entry: LockFile.Collection, isPacked: Bool, at address: OriginAddress
+    ) async throws -> ServedCollection {
+        // The root is the one that the lock names. Each client decides for itself whom to trust.
+        let signature = entry.trust.verdict
+        let policy = TrustPolicy(
+            roots: TrustAnchors(signature.map { [$0.root] } ?? []), signer: signature.map { SignerName($0.signer) })
+        let verifier = BundleVerifier(policy, limits: limits)
+        // If it is no longer where it was packed, it has got its name.
+        let atPack = isPacked ? try? verifier.verify(directory.packPath(id), of: id, against: entry) : nil
+        let bundle = try atPack ?? verifier.verify(directory.bundlePath(id), of: id, against: entry)
+        return try ServedCollection(
+            bundle, signature: signature, history: await older(id, before: entry.timestamp), address: address,
+            limits: limits)
+    }
+
+    /// The known older states, newest first: those that were served, and those in the history now. The history may have
+    /// gained states that were never served.
+    private func older(_ id: CollectionID, before timestamp: Timestamp) async -> [BundleReader] {
+        var readers = loaded[id].map { [$0.collection.bundle] + $0.collection.history } ?? []
+        readers.removeAll { $0.head.timestamp >= timestamp }
+        if let history {
+            do {
+                try await find(id, before: timestamp, in: history, &readers)
+            } catch {
+                report("\(id): older states are not known: \(error)")
+            }
+        }
+        readers.sort { $0.head.timestamp > $1.head.timestamp }
+        let kept = Array(readers.prefix(limits.server.historyStates))
+        let times = Set(kept.map(\.head.timestamp))
+        historyBytes[id] = historyBytes[id]?.filter { times.contains($0.key) }
+        return kept
+    }
+
+    private func find(
+        _ id: CollectionID, before timestamp: Timestamp, in history: BundleHistory, _ readers: inout [BundleReader]
+    ) async throws(HistoryError) {
+        let listing = try await history.bundles(of: id)
+        for problem in listing.unusable { report("\(id): an older state is not known: \(problem)") }
+        var seen = Set(readers.map(\.head.timestamp))
+        for bundle in listing.bundles where bundle.timestamp < timestamp {
+            let newer = readers.count { $0.head.timestamp > bundle.timestamp }
+            guard newer < limits.server.historyStates else { return }
+            guard !seen.contains(bundle.timestamp) else { continue }
+            var bytes: Int?
+            if case .revision = bundle.origin {
+                guard bundle.size <= limits.server.historyBytes - bytesInMemory else { continue }
+                bytes = bundle.size
+            }
+            do {
+                let reader = try await bundle.open()
+                try reader.verifyContents()
+                readers.append(reader)
+                // This comes last: if one copy of a state is damaged, another one may not be.
+                seen.insert(bundle.timestamp)
+                if let bytes { historyBytes[id, default: [:]][bundle.timestamp] = bytes }
+            } catch {
+                report("\(id): an older state is not known: \(error)")
+            }
+        }
+    }
+
+    private var bytesInMemory: Int { historyBytes.values.saturatingSum { $0.values.saturatingSum { $0 } } }
+}
+#endif

@@ -1,0 +1,71 @@
+#if Server
+import CMappedFaults
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotOrigin
+
+/// One state of what is served. It is immutable, and replaced as a whole.
+package struct ServedState: Sendable {
+    package let origin: Origin
+    /// The lock entry of each collection that is served.
+    package let entries: [CollectionID: LockFile.Collection]
+    /// The collections that are not served, or not served in the state that the lock names, with the reason.
+    package let problems: [CollectionID: String]
+    let responses: ResponseCache
+    /// The value of `mapped_faults_count` before the bundles were read.
+    private let faults: UInt
+
+    init(
+        origin: Origin, entries: [CollectionID: LockFile.Collection], problems: [CollectionID: String], faults: UInt,
+        limits: ServerLimits
+    ) {
+        self.faults = faults
+        self.origin = origin
+        self.entries = entries
+        self.problems = problems
+        responses = ResponseCache(limits)
+    }
+
+    /// Whether somebody has shortened a bundle in place since the bundles were read.
+    ///
+    /// Nobody knows which bundle, and bytes that were read from it may be zeros.
+    var isDamaged: Bool { mapped_faults_count() != faults }
+
+    /// What is served, in a few words.
+    package var summary: String {
+        let states = origin.collections.reduce(0) { $0 + $1.history.count }
+        return Counted.text(origin.collections.count, "collection")
+            + (states > 0 ? ", deltas from \(Counted.text(states, "older state"))" : "")
+            + (problems.isEmpty ? "" : ", \(problems.count) not served as locked")
+    }
+}
+
+/// The present state. Every request looks it up anew.
+final class StateBox: Sendable {
+    private let state = Mutex<ServedState?>(nil)
+    private let updates: UpdateHub
+
+    /// - Parameter updates: announces each change of the state.
+    init(announcingTo updates: UpdateHub) {
+        self.updates = updates
+    }
+
+    /// The present state; `nil` until the first one has been read, and while a damaged one is being read again.
+    var current: ServedState? {
+        guard let state = state.withLock({ $0 }), !state.isDamaged else { return nil }
+        return state
+    }
+
+    var isDamaged: Bool { state.withLock { $0 }?.isDamaged ?? false }
+
+    /// Replaces the present state. It holds for requests that begin from now on.
+    func replace(with new: ServedState) {
+        state.withLock { state in
+            let old = state
+            state = new
+            // The lock is held, so that announcements come in the order of the states.
+            updates.announce(from: old?.origin, to: new.origin)
+        }
+    }
+}
+#endif

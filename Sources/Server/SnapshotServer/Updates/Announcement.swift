@@ -1,0 +1,62 @@
+#if Server
+import NIOCore
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotOrigin
+
+/// One state of the monitor as it is announced to clients, encoded once for all connections.
+package struct Announcement: Sendable {
+    /// An event of an event stream, as it goes over the wire.
+    package struct Event: Sendable {
+        /// The text for HTTP/1.0. There a body ends with the connection.
+        package let plain: ByteBuffer
+        /// The text for HTTP/1.1, as one chunk (RFC 9112 §7.1).
+        package let chunk: ByteBuffer
+
+        package init(_ text: String) {
+            plain = ByteBuffer(string: text)
+            chunk = ByteBuffer(string: String(text.utf8.count, radix: 16) + "\r\n" + text + "\r\n")
+        }
+    }
+
+    /// The number of this announcement. The first of a server has 1, and each next one is greater by one.
+    package let number: Int
+    /// The timestamp and the collections that changed, for clients that were told of the state before.
+    package let change: Event
+    /// The timestamp alone, for newcomers and for clients that missed an announcement.
+    package let present: Event
+
+    /// The most collections that an event names. If more have changed, the event names none: any collection may have
+    /// changed.
+    static let mostCollections = 256
+
+    /// - Parameters:
+    ///   - timestamp: the monitor's timestamp.
+    ///   - changed: the collections that changed; `nil` if any may have.
+    package init(number: Int, timestamp: Timestamp, changed: [CollectionID]?) {
+        self.number = number
+        let id = "\(timestamp)"
+        present = Event(UpdateEvent.update(timestamp: timestamp, collections: nil).text(id: id))
+        if let changed, changed.count <= Self.mostCollections {
+            change = Event(UpdateEvent.update(timestamp: timestamp, collections: changed).text(id: id))
+        } else {
+            change = present
+        }
+    }
+
+    /// The announcement of what an origin now serves.
+    ///
+    /// - Parameter old: what was served before; `nil` at the start.
+    /// - Returns: `nil` if no collection is new or has another timestamp, because there is nothing to fetch.
+    init?(number: Int, from old: Origin?, to new: Origin) {
+        var changed: [CollectionID]?
+        if let old {
+            let known = Dictionary(old.collections.map { ($0.id, $0.timestamp) }) { first, _ in first }
+            let found = new.collections.filter { known[$0.id] != $0.timestamp }.map(\.id)
+            if found.isEmpty { return nil }
+            changed = found
+        }
+        self.init(number: number, timestamp: new.monitorTimestamp, changed: changed)
+    }
+}
+#endif

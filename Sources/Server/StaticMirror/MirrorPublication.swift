@@ -1,0 +1,53 @@
+import Dumps
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotOrigin
+
+extension StaticMirror {
+    /// The most older states for which deltas are made: a month of nightly refreshes.
+    private static let olderStates = 30
+
+    /// Publishes collections of a dumps directory as a mirror. Reads every byte of their bundles.
+    ///
+    /// - Parameters:
+    ///   - names: the collections; an empty list means all collections of the lock.
+    ///   - folder: the folder to publish the mirror in; an absolute path.
+    ///   - address: the address at which clients reach the mirror.
+    ///   - history: where to look for older states; `nil` for no history.
+    /// - Throws: what ``publish(to:)`` throws; `DumpsError`, `BundleError`, `FileError` or `HistoryError` if the lock,
+    ///   the bundles or their history cannot be read.
+    package static func publish(
+        _ names: [CollectionID], of directory: DumpsDirectory, to folder: String, address: OriginAddress,
+        history: BundleHistory?, softwareVersion: String, limits: Limits = Limits()
+    ) async throws -> Report {
+        let lock = try directory.lockFile(limits: limits)
+        var collections: [ServedCollection] = []
+        var notes: [String] = []
+        for bundle in try directory.lockedBundles(names, keepingRelease: true, limits: limits) {
+            let id = bundle.head.collection
+            var states: [BundleReader] = []
+            if let history {
+                let listing = try await history.bundles(of: id)
+                notes += listing.unusable.map { "\($0)" }
+                var seen: Set<Timestamp> = [bundle.head.timestamp]
+                for state in listing.bundles where state.timestamp < bundle.head.timestamp {
+                    guard states.count < olderStates, seen.insert(state.timestamp).inserted else { continue }
+                    states.append(try await state.open())
+                }
+            }
+            let signature = lock.collections[id]?.trust.verdict
+            collections.append(
+                try ServedCollection(bundle, signature: signature, history: states, address: address, limits: limits))
+            let omitted = bundle.head.omitted
+            if omitted > 0 {
+                let count = Counted.text(omitted, "attachment")
+                notes.append("\(id): \(count) \(Counted.noun(omitted, "is", plural: "are")) not in its bundle")
+            }
+        }
+        let origin = try Origin(
+            collections, address: address, softwareVersion: softwareVersion, limits: limits, mozlz4: MozLZ4.pack)
+        var report = try StaticMirror(origin).publish(to: folder)
+        report.notes = notes + report.notes
+        return report
+    }
+}

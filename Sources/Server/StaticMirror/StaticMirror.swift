@@ -1,0 +1,113 @@
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotOrigin
+
+/// An origin as plain files, which a web server, an object store or a CDN can serve to real clients.
+///
+/// Its folder contains `current`, a link to the tree of files. A tree never changes. A new one is written beside it,
+/// and the link is then replaced in one step. The same origin always makes the same tree, byte for byte, with the same
+/// modification times.
+package struct StaticMirror: Sendable {
+    /// What was published.
+    package struct Report: Sendable {
+        /// The name of the folder to which `current` points. It is derived from the contents.
+        package var tree: String
+        /// Whether the same tree was already published, so that nothing changed.
+        package var isUnchanged: Bool
+        /// The number of files that have a URL, without compressed copies.
+        package var objects: Int
+        /// The size of all objects in bytes.
+        package var bytes: Int
+        /// The resources of the origin that the mirror lacks, one line each.
+        package var notes: [String]
+    }
+
+    /// The file beside the trees that keeps undelivered notifications of a new tree. It is not served.
+    package static let notificationsName = "notify.json"
+    static let linkName = "current"
+    private static let treePrefix = "tree-"
+    /// The prefix of temporary files. Those of `Examples/object-store/upload` have it, too.
+    private static let temporaryPrefix = ".new-"
+
+    private let origin: Origin
+
+    package init(_ origin: Origin) { self.origin = origin }
+
+    /// Publishes into a folder, and makes the folder if it is missing. Does I/O.
+    ///
+    /// - Parameter folder: an absolute path.
+    /// - Throws: ``MirrorError`` if the origin's path cannot be a folder, if something else is in the folder, or if
+    ///   another process publishes there; `BundleError` if a bundle cannot be read; `FileError`. After an error, the
+    ///   previous mirror is still published.
+    package func publish(to folder: String) throws -> Report {
+        guard MirrorPath(origin.address.path + "/v1/") != nil else { throw MirrorError.unusableURL(origin.address.url) }
+        try Self.check(folder)
+        try FileStore.makeDirectories(folder)
+        guard let lock = try DirectoryLock(folder) else { throw MirrorError.busy(folder) }
+        defer { withExtendedLifetime(lock) {} }
+        for name in try FileStore.list(folder) ?? [] where Self.isTemporary(name) {
+            try FileStore.removeTree("\(folder)/\(name)")
+        }
+        let temporary = try FileStore.makeUniqueDirectory("\(folder)/\(Self.temporaryPrefix)tree")
+        let newest = origin.collections.map(\.timestamp).max() ?? Timestamp(milliseconds: 0)
+        var tree = MirrorTree(folder: temporary, prefix: origin.address.path, newest: newest)
+        let name: String
+        do {
+            try tree.write(origin)
+            guard let list = try FileStore.read("\(temporary)/objects.json", limit: .max) else {
+                throw MirrorError.vanished(temporary)
+            }
+            name = Self.treePrefix + SHA256Digest(hashing: list).hex.prefix(32)
+        } catch {
+            try? FileStore.removeTree(temporary)
+            throw error
+        }
+        let before = try Link.target(of: "\(folder)/\(Self.linkName)")
+        if try FileStore.isDirectory("\(folder)/\(name)") {
+            try FileStore.removeTree(temporary)
+        } else {
+            // Every later run takes a tree with its final name as complete, so its files must be on the disk before.
+            try FileStore.flush(tree: temporary)
+            try FileStore.rename(temporary, to: "\(folder)/\(name)")
+        }
+        if before != name { try Link.replace("\(folder)/\(Self.linkName)", with: name) }
+        for other in try FileStore.list(folder) ?? [] where other.hasPrefix(Self.treePrefix) && other != name {
+            try FileStore.removeTree("\(folder)/\(other)")
+        }
+        return Report(
+            tree: name, isUnchanged: before == name, objects: tree.objects.count,
+            bytes: tree.objects.saturatingSum(\.size), notes: tree.notes)
+    }
+
+    /// Whether a killed publication may have left a file or folder with this name.
+    private static func isTemporary(_ name: String) -> Bool {
+        name.hasPrefix(temporaryPrefix) || name.hasPrefix("\(linkName).")
+            || name.hasPrefix("\(notificationsName).")
+    }
+
+    /// The collections of the mirror that is published in a folder, with their timestamps; empty if there is none. Does
+    /// I/O.
+    ///
+    /// - Throws: `FileError` or `ChangesetError` if the mirror's monitor cannot be read.
+    package static func published(
+        in folder: String, address: OriginAddress, limits: Limits = Limits()
+    ) throws -> [CollectionID: Timestamp] {
+        let monitor = MirrorPath(address.path + "/v1/buckets/monitor/collections/changes/changeset")
+        guard let path = monitor.map({ "\(folder)/\(linkName)/\($0.file)" }),
+            let document = try FileStore.read(path, limit: limits.monitorBytes)
+        else { return [:] }
+        return try MonitorChangeset(parsing: document, limits: limits).collections
+    }
+
+    /// Refuses a folder that contains anything but a mirror.
+    package static func check(_ folder: String) throws {
+        guard let names = try FileStore.list(folder) else {
+            if try FileStore.size(folder) != nil { throw MirrorError.notAMirror(folder, found: "a file") }
+            return
+        }
+        let foreign = names.first { name in
+            ![linkName, notificationsName].contains(name) && !name.hasPrefix(treePrefix) && !isTemporary(name)
+        }
+        if let foreign { throw MirrorError.notAMirror(folder, found: foreign) }
+    }
+}

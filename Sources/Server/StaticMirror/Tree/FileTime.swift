@@ -1,0 +1,47 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// Times and links of files, as web servers see them.
+enum FileTime {
+    /// Sets when a file was last modified, so that `Last-Modified` and `ETag` are the same on every copy of a mirror.
+    static func set(_ path: String, to time: Timestamp) throws(FileError) {
+        let seconds = timespec(
+            tv_sec: time_t(clamping: time.seconds), tv_nsec: Int(time.milliseconds % 1000) * 1_000_000)
+        let result = unsafe [seconds, seconds].withUnsafeBufferPointer { times in
+            unsafe utimensat(AT_FDCWD, path, times.baseAddress, 0)
+        }
+        guard result == 0 else { throw FileError("set the time of", path) }
+    }
+}
+
+/// A symbolic link that is replaced in one step.
+enum Link {
+    /// The link's target; `nil` if there is no link.
+    static func target(of path: String) throws(FileError) -> String? {
+        var buffer = [UInt8](repeating: 0, count: 1024)
+        let count = unsafe buffer.withUnsafeMutableBytes { raw in
+            guard let start = raw.baseAddress else { return 0 }
+            return unsafe readlink(path, start.assumingMemoryBound(to: CChar.self), raw.count)
+        }
+        guard count >= 0 else {
+            let error = FileError("read the link", path)
+            // EINVAL means that the path is not a link.
+            guard error.isMissing || error.code == EINVAL else { throw error }
+            return nil
+        }
+        guard count > 0, count < buffer.count else { return nil }
+        return String(validating: buffer[..<count], as: UTF8.self)
+    }
+
+    /// - Parameter target: the target, relative to the link's folder.
+    static func replace(_ path: String, with target: String) throws(FileError) {
+        let temporary = FileStore.uniquePath(path)
+        guard unsafe symlink(target, temporary) == 0 else { throw FileError("link", temporary) }
+        do throws(FileError) {
+            try FileStore.rename(temporary, to: path)
+        } catch {
+            try? FileStore.remove(temporary)
+            throw error
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotOrigin
+
+/// The files of a mirror. They are written into a folder.
+struct MirrorTree {
+    private let folder: String
+    /// The path of the origin's address, which comes before every other path.
+    private let prefix: String
+    /// The modification time of files whose resource has no time.
+    private let newest: Timestamp
+    private var files: Set<String> = []
+    private var folders: Set<String> = []
+    private(set) var objects: [MirrorObject] = []
+    /// The paths that cannot be files, and the locations that two collections claim for different attachments, one line
+    /// each.
+    private(set) var notes: [String] = []
+
+    init(folder: String, prefix: String, newest: Timestamp) {
+        self.folder = folder
+        self.prefix = prefix
+        self.newest = newest
+    }
+
+    /// Writes every resource of an origin. Does I/O.
+    ///
+    /// - Throws: `BundleError` or `FileError`.
+    mutating func write(_ origin: Origin) throws {
+        notes = origin.conflicts.map(VisibleText.escape)
+        let states = states(of: origin)
+        try origin.forEachPath { path, resource in try add(path, resource, states[path]) }
+        for version in APIVersion.allCases {
+            for collection in origin.collections {
+                let times = [collection.timestamp] + collection.history.map(\.head.timestamp)
+                for time in times {
+                    guard let delta = try collection.delta(since: time, version) else { continue }
+                    let changeset = MirrorChangeset(
+                        collection: "\(collection.id)", state: collection.timestamp, since: time)
+                    try add(Self.since(time, of: changeset.collection, version), delta, changeset)
+                }
+            }
+            for time in monitorTimes(origin) {
+                let changeset = MirrorChangeset(
+                    collection: MirrorChangeset.monitor, state: origin.monitorTimestamp, since: time)
+                try add(
+                    Self.since(time, of: changeset.collection, version), origin.monitorChangeset(since: time), changeset
+                )
+            }
+        }
+        objects.sort { $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) }
+        try writeFile(JSONText.indented(.array(objects.map(\.json))), to: "objects.json", newest)
+    }
+
+    /// The states that the paths of whole changesets lead to.
+    private func states(of origin: Origin) -> [String: MirrorChangeset] {
+        var states: [String: MirrorChangeset] = [:]
+        for version in APIVersion.allCases {
+            func note(_ collection: String, _ state: Timestamp) {
+                let folder = collection.split(separator: "/").joined(separator: "/collections/")
+                states["/\(version.rawValue)/buckets/\(folder)/changeset"] = MirrorChangeset(
+                    collection: collection, state: state)
+            }
+            note(MirrorChangeset.monitor, origin.monitorTimestamp)
+            for collection in origin.collections { note("\(collection.id)", collection.timestamp) }
+        }
+        return states
+    }
+
+    /// The path of the answer to a `_since`, beside the full changeset.
+    private static func since(_ time: Timestamp, of collection: String, _ version: APIVersion) -> String {
+        let parts = collection.split(separator: "/")
+        return "/\(version.rawValue)/buckets/\(parts[0])/collections/\(parts[1])/since/\(time)"
+    }
+
+    /// The timestamps that the monitor can have had, newest first. They are those of the collections.
+    ///
+    /// Their number is limited. For any other timestamp clients get the full list, which is small.
+    private func monitorTimes(_ origin: Origin) -> [Timestamp] {
+        let times = origin.collections.flatMap { [$0.timestamp] + $0.history.map(\.head.timestamp) }
+        return Array(Set(times).sorted(by: >).prefix(1000))
+    }
+
+    private mutating func add(
+        _ name: String, _ resource: OriginResource, _ changeset: MirrorChangeset? = nil
+    ) throws {
+        let path = prefix + name
+        guard let place = MirrorPath(path), !folders.contains(place.file), !files.contains(place.file),
+            !place.folders.contains(where: files.contains)
+        else {
+            notes.append("\(VisibleText.escape(path)): left out, it cannot be a file beside the others")
+            return
+        }
+        files.insert(place.file)
+        folders.formUnion(place.folders)
+        let time = resource.lastModified ?? newest
+        let (size, digest) = try write(resource.content, to: place.file, time)
+        var gzip: (size: Int, sha256: SHA256Digest)?
+        // Attachments are served uncompressed, because clients resume a broken download by ranges of these bytes.
+        if resource.route != .attachment, let packed = resource.gzip() {
+            gzip = try write(.segments(packed), to: place.file + ".gz", time)
+        }
+        objects.append(
+            MirrorObject(
+                path: path, file: place.file, contentType: resource.contentType,
+                cacheControl: resource.freshness.cacheControl, size: size, sha256: digest,
+                gzipSize: gzip?.size, gzipSHA256: gzip?.sha256, changeset: changeset, lastModified: time))
+    }
+
+    private func write(
+        _ content: OriginContent, to name: String, _ time: Timestamp
+    ) throws -> (size: Int, sha256: SHA256Digest) {
+        let path = "\(folder)/\(name)"
+        let file = try WritableFile(creating: path, below: folder)
+        defer { file.abandon() }
+        var hasher = ContentHasher()
+        var size = 0
+        let pieces = try content.pieces()
+        while let piece = try pieces.next() {
+            piece.withSpan { hasher.update($0) }
+            size += piece.count
+            try file.write(piece)
+        }
+        try file.finish(flushing: false)
+        try FileTime.set(path, to: time)
+        return (size, hasher.finish())
+    }
+
+    private func writeFile(_ bytes: [UInt8], to name: String, _ time: Timestamp) throws {
+        _ = try write(.segments([Bytes(bytes)]), to: name, time)
+    }
+}

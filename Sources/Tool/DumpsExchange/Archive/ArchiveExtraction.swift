@@ -1,0 +1,207 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// Extracts files from an untrusted archive into an empty directory.
+///
+/// Every name is checked first. Only regular files and their folders are created, and ``Limits`` bounds the extracted
+/// bytes. A compressed stream is read to its end before any file is written. So an archive that is truncated or expands
+/// too much leaves nothing behind.
+package struct ArchiveExtraction {
+    /// How an entry is treated.
+    package enum Use: Hashable, Sendable {
+        case passOver
+        /// The entry is written under this name: a relative path without `.` and `..`.
+        case extract(as: String)
+        /// The entry is an archive, and its entries are extracted instead.
+        case open
+    }
+
+    /// The number of extracted bytes up to which the compression ratio is not checked.
+    private static let ratioFloor = 64 << 20
+
+    private let directory: String
+    private let use: (_ name: String, _ isNested: Bool) -> Use
+    private let limits: Limits
+    private var extracted: Set<String> = []
+    private var entries = 0
+    private var bytes = 0
+
+    /// - Parameters:
+    ///   - directory: an existing, empty directory. The caller removes it, even after an error.
+    ///   - use: decides how an entry is treated. It gets the entry's checked path without a leading `./`, and whether
+    ///     the entry is in a nested archive.
+    package init(into directory: String, limits: Limits, use: @escaping (_ name: String, _ isNested: Bool) -> Use) {
+        self.directory = directory
+        self.limits = limits
+        self.use = use
+    }
+
+    /// Extracts the entries that `use` selects. Does I/O.
+    ///
+    /// - Throws: `BundleError` that names the entry, or `FileError`.
+    package mutating func extract(_ path: String) throws {
+        try extract(path, shown: path, depth: 1)
+    }
+
+    private mutating func extract(_ path: String, shown: String, depth: Int) throws {
+        guard depth <= limits.archiveDepth else {
+            throw BundleError(
+                .overLimit, file: shown, expected: "at most \(limits.archiveDepth) archives inside each other",
+                found: "more")
+        }
+        let inputSize = try FileStore.size(path) ?? 0
+        let allowed = max(Self.ratioFloor, inputSize.saturatingMultiplying(by: limits.archiveRatio))
+        let archive = try ArchiveFile(path, as: .archive)
+        var output = 0
+        var next = try archive.next()
+        if archive.isCompressed { try checkStream(path, shown: shown, allowed: allowed) }
+        var nested: [(path: String, name: String)] = []
+        while let entry = next {
+            entries += 1
+            guard entries <= limits.archiveEntries else {
+                throw refused(
+                    .overLimit, in: shown, entry: entry.name, expected: "at most \(limits.archiveEntries) entries",
+                    found: "more")
+            }
+            if let (target, name) = try target(of: entry, shown, depth: depth, number: nested.count) {
+                if let name { nested.append((target, name)) }
+                try write(entry, of: archive, to: target, shown, allowed: allowed, output: &output)
+            } else if archive.isSolid {
+                output = output.saturatingAdding(max(0, entry.size ?? 0))
+                guard output <= allowed else { throw tooMuch(shown, entry.name) }
+            }
+            next = try archive.next()
+        }
+        for (path, name) in nested {
+            try extract(path, shown: "\(shown): \(name)", depth: depth + 1)
+            try FileStore.remove(path)
+        }
+    }
+
+    /// The path to which an entry is extracted, and its name if it is itself an archive; `nil` if it is skipped.
+    private mutating func target(
+        of entry: ArchiveFile.Entry, _ shown: String, depth: Int, number: Int
+    ) throws(BundleError) -> (path: String, archive: String?)? {
+        let name = try checked(entry.name, shown)
+        let use = use(name, depth > 1)
+        guard use != .passOver, entry.kind != .directory else { return nil }
+        guard entry.kind == .file else {
+            throw refused(
+                .wrongSource, in: shown, entry: entry.name, expected: "a regular file",
+                found: "a link or a special file")
+        }
+        guard case .extract(let wanted) = use else { return ("\(directory)/.nested-\(depth)-\(number)", name) }
+        guard extracted.insert(wanted).inserted else {
+            throw refused(.wrongSource, in: shown, entry: entry.name, expected: "each name once", found: "it twice")
+        }
+        return ("\(directory)/\(wanted)", nil)
+    }
+
+    private mutating func write(
+        _ entry: ArchiveFile.Entry, of archive: ArchiveFile, to target: String, _ shown: String, allowed: Int,
+        output: inout Int
+    ) throws {
+        let claimed = entry.size ?? 0
+        guard claimed >= 0, claimed <= limits.attachmentBytes else {
+            throw refused(
+                .overLimit, in: shown, entry: entry.name, expected: "at most \(limits.attachmentBytes) bytes",
+                found: "\(claimed)")
+        }
+        let file = try WritableFile(creating: target, below: directory)
+        defer { file.abandon() }
+        var size = 0
+        try archive.read(entry.name) { piece in
+            size += piece.count
+            output += piece.count
+            bytes += piece.count
+            guard output <= allowed else { throw tooMuch(shown, entry.name) }
+            guard bytes <= limits.archiveBytes, size <= limits.attachmentBytes else {
+                throw refused(
+                    .overLimit, in: shown, entry: entry.name,
+                    expected: "at most \(limits.archiveBytes) bytes (Limits.archiveBytes)", found: "more")
+            }
+            try file.write(piece)
+        }
+        if let claimed = entry.size, claimed != size {
+            throw refused(
+                .wrongSource, in: shown, entry: entry.name, expected: "\(claimed) bytes, as its header says",
+                found: "\(size)")
+        }
+        try file.finish(flushing: false)
+    }
+
+    /// Reads a compressed file to its end, because the tar inside ends before the compressor's last checksum.
+    private func checkStream(_ path: String, shown: String, allowed: Int) throws {
+        let stream = try ArchiveFile(path, as: .stream)
+        guard try stream.next() != nil else { return }
+        let allowed = min(allowed, limits.archiveBytes)
+        var output = 0
+        do {
+            try stream.read(nil) { piece in
+                output += piece.count
+                guard output <= allowed else { throw tooMuch(shown, nil) }
+            }
+        } catch let error as BundleError {
+            let (entry, last) = Self.entry(at: output, of: path)
+            throw refused(
+                error.kind, in: shown, entry: entry, expected: error.expected,
+                found: error.found + (last.map { " after \($0.prefix(300))" } ?? ""))
+        }
+    }
+
+    /// The entry at a position of the decompressed stream, or the first entry that cannot be read.
+    ///
+    /// If the position is in no entry, the result is the entry before it.
+    private static func entry(at position: Int, of path: String) -> (inside: String?, after: String?) {
+        struct Reached: Error {}
+        var last: String?
+        guard let archive = try? ArchiveFile(path, as: .archive) else { return (nil, nil) }
+        while let entry = try? archive.next() {
+            do {
+                try archive.read(entry.name) { _ in if archive.position >= position { throw Reached() } }
+            } catch {
+                return (entry.name, nil)
+            }
+            last = entry.name
+            if archive.position >= position { break }
+        }
+        return (nil, last)
+    }
+
+    /// Checks that a name is a relative path without `..`, and removes a leading `./` and a trailing `/`.
+    private func checked(_ name: String, _ shown: String) throws(BundleError) -> String {
+        var parts = name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)[...]
+        if parts.last?.isEmpty == true { parts = parts.dropLast() }
+        if parts.count > 1, parts.first?.elementsEqual(".".utf8) == true { parts = parts.dropFirst() }
+        let isRoot = parts.count == 1 && parts.first?.elementsEqual(".".utf8) == true
+        let isSafe = parts.allSatisfy { part in
+            !part.isEmpty && !part.elementsEqual("..".utf8) && (isRoot || !part.elementsEqual(".".utf8))
+                && part.count <= 255 && !part.contains { $0 < 0x20 || $0 == UInt8(ascii: "\\") || $0 == 0x7F }
+        }
+        guard isSafe, !parts.isEmpty, name.utf8.count <= 4096 else {
+            throw refused(
+                .wrongSource, in: shown, entry: name, expected: "a relative path that stays inside of the archive",
+                found: "another")
+        }
+        guard parts.count <= limits.archivePathDepth else {
+            throw refused(
+                .overLimit, in: shown, entry: name,
+                expected: "at most \(limits.archivePathDepth) folders inside each other (Limits.archivePathDepth)",
+                found: "\(parts.count)")
+        }
+        return parts.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")
+    }
+
+    private func tooMuch(_ shown: String, _ entry: String?) -> BundleError {
+        refused(
+            .overLimit, in: shown, entry: entry,
+            expected: "at most \(limits.archiveRatio) bytes for each byte of the archive (Limits.archiveRatio), and "
+                + "\(limits.archiveBytes) in all (Limits.archiveBytes)", found: "more")
+    }
+
+    private func refused(
+        _ kind: BundleError.Kind, in shown: String, entry: String?, expected: String, found: String
+    ) -> BundleError {
+        BundleError(kind, file: shown, entry: entry.map { String($0.prefix(300)) }, expected: expected, found: found)
+    }
+}

@@ -1,0 +1,70 @@
+import ConfigParameters
+import RemoteSettingsModel
+
+/// The fields of a collection's records that contain keys and values.
+package struct DefaultsFields: Hashable, Sendable {
+    package let key: String
+    package let value: String
+
+    package init(key: String, value: String) {
+        self.key = key
+        self.value = value
+    }
+}
+
+/// Keys and values from the records of one collection, sorted by key.
+struct DefaultsTable {
+    struct Row {
+        let key: String
+        let value: JSONValue
+        /// The id of the record that contains both.
+        let record: String
+    }
+
+    /// The collection's name in messages.
+    let name: String
+    /// The rows, sorted by key.
+    let rows: [Row]
+    /// What the user can do if a layout cannot express a key or a value.
+    let remedy: String
+}
+
+extension DefaultsTable {
+    /// - Throws: ``ExchangeError`` that names a record in which one of the fields is missing, whose key is not a
+    ///   string, or whose key another record already has.
+    init(_ collection: ExportedCollection, _ fields: DefaultsFields) throws(ExchangeError) {
+        var rows: [String: Row] = [:]
+        for entry in collection.entries {
+            func refused(_ expected: String, _ found: String) -> ExchangeError {
+                ExchangeError(
+                    .usage, "\(collection.id)", entry: "record \(entry.id)", expected: expected, found: found,
+                    remedy: "choose other fields with --key and --value")
+            }
+            guard let key = entry.record[fields.key] else { throw refused("a field \(fields.key)", "none") }
+            guard let text = key.string else { throw refused("a text in \(fields.key)", "something else") }
+            guard let value = entry.record[fields.value] else { throw refused("a field \(fields.value)", "none") }
+            if let other = rows[text] {
+                throw refused("a key of its own", "\(String(reflecting: text)), which record \(other.record) has too")
+            }
+            rows[text] = Row(key: text, value: value, record: entry.id)
+        }
+        self.init(
+            name: "\(collection.id)", rows: rows.values.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) },
+            remedy: "export to json, or choose another field with --value")
+    }
+
+    /// The file in one of the layouts of defaults; JSON for any other layout.
+    ///
+    /// - Throws: ``ExchangeError`` that names the record with a key or value that the layout cannot express.
+    func text(_ layout: ExportLayout) throws(ExchangeError) -> [UInt8] {
+        let format: DefaultsFormat = layout == .plist ? .propertyList : layout == .xml ? .defaultsMap : .json
+        do throws(DefaultsTextError) {
+            return try DefaultsText(rows.map { .init(key: $0.key, value: $0.value) }, as: format).bytes
+        } catch {
+            throw ExchangeError(
+                .usage, name, entry: rows.first { $0.key == error.key }.map { "record \($0.record)" },
+                expected: error.expected, found: error.found,
+                remedy: remedy)
+        }
+    }
+}

@@ -1,0 +1,183 @@
+import Dumps
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// Embeds bundles in a program, by writing a C target whose source includes their bytes.
+///
+/// If all bundles of a directory are embedded unchanged, the target refers to them and to their lock. If only some are
+/// embedded, the target has its own lock. If their records are stored uncompressed, it also has its own bundles.
+package struct Embedding: Sendable {
+    package struct Options: Sendable {
+        /// The collections; an empty list means all collections of the lock.
+        package var collections: [CollectionID] = []
+        /// Whether records are stored uncompressed, so that they are read in place without inflating.
+        package var isStored = false
+        /// The file for the Swift function that an app calls; `nil` to write none.
+        package var swiftFile: String?
+        /// Whether that function is public.
+        package var isPublic = false
+
+        package init() {}
+    }
+
+    private static let lockName = "dumps.lock.json"
+    private static let bundlesName = "bundles"
+
+    private let directory: DumpsDirectory
+    private let output: String
+    private let options: Options
+    private let verifier: BundleVerifier
+    private let limits: Limits
+
+    /// - Parameter output: the target's folder. Its last part is the module's name.
+    package init(
+        _ directory: DumpsDirectory, to output: String, options: Options, verifier: BundleVerifier,
+        limits: Limits = Limits()
+    ) {
+        self.directory = directory
+        self.output = output
+        self.options = options
+        self.verifier = verifier
+        self.limits = limits
+    }
+
+    /// Writes the files that are missing or different, and removes the bundles that the target no longer needs. Does
+    /// I/O.
+    ///
+    /// - Returns: the paths that changed.
+    /// - Throws: ``ExchangeError``, `BundleError` or `FileError`.
+    package func write() throws -> [String] {
+        let files = try files()
+        var changed: [String] = []
+        for (path, content) in files where try FileStore.read(path, limit: .max) != content {
+            // The Swift file has a path of its own, which may be anywhere.
+            if path == options.swiftFile {
+                try FileStore.makeDirectories(FileStore.parent(of: path))
+                try FileStore.writeOutput(path, content)
+            } else {
+                try FileStore.replace(path, below: output, with: content)
+            }
+            changed.append(path)
+        }
+        for path in try litter(files.map(\.path)) {
+            try FileStore.remove(path, below: output)
+            try FileStore.removeIfEmpty(FileStore.parent(of: path))
+            changed.append(path)
+        }
+        try FileStore.removeIfEmpty("\(output)/\(Self.bundlesName)")
+        return changed
+    }
+
+    /// The paths that ``write()`` would change. Does I/O; writes nothing.
+    package func stale() throws -> [String] {
+        let files = try files()
+        return try files.filter { try FileStore.read($0.path, limit: .max) != $0.content }.map(\.path)
+            + litter(files.map(\.path))
+    }
+
+    /// The files that an earlier run with other options has left.
+    private func litter(_ wanted: [String]) throws -> [String] {
+        var found = try FileStore.size("\(output)/\(Self.lockName)") == nil ? [] : ["\(output)/\(Self.lockName)"]
+        let bundles = "\(output)/\(Self.bundlesName)"
+        for bucket in try FileStore.list(bundles) ?? [] {
+            found += (try FileStore.list("\(bundles)/\(bucket)") ?? []).map { "\(bundles)/\(bucket)/\($0)" }
+        }
+        return found.filter { !wanted.contains($0) }
+    }
+
+    private func files() throws -> [(path: String, content: Bytes)] {
+        let module = try module()
+        let bundles = try directory.lockedBundles(options.collections, keepingRelease: true, limits: limits)
+        let whole = try directory.lockFile(limits: limits)
+        var lock = whole
+        lock.collections = whole.collections.filter { id, _ in bundles.contains { $0.head.collection == id } }
+        var files: [(path: String, content: Bytes)] = []
+        if options.isStored {
+            for bundle in bundles {
+                let id = bundle.head.collection
+                guard let entry = lock.collections[id] else { continue }
+                let (content, stored) = try stored(bundle, entry)
+                lock.collections[id] = stored
+                files.append(("\(output)/\(Self.bundlesName)/\(LockFile.Bundle.path(of: id))", content))
+            }
+        }
+        let dumps = options.isStored ? Self.bundlesName : try RelativePath.way(from: output, to: directory.path)
+        // In C the name of a file cannot contain these characters.
+        guard
+            !dumps.unicodeScalars.contains(where: {
+                "\"\\".unicodeScalars.contains($0) || $0.value < 0x20 || $0.value == 0x7F
+            })
+        else {
+            throw ExchangeError(
+                .usage, VisibleText.escape(directory.path), expected: "a path that a C source can name",
+                found: "quotation marks, backslashes or control characters in it", remedy: "rename the directory")
+        }
+        let hasOwnLock = lock != whole
+        if hasOwnLock { files.append(("\(output)/\(Self.lockName)", Bytes(lock.text))) }
+        let target = EmbeddedTarget(
+            module: module, dumps: dumps, lock: lock, lockPath: hasOwnLock ? Self.lockName : nil,
+            isPublic: options.isPublic)
+        // The source comes first: by it a later run recognises the other files as its own.
+        files.insert(("\(output)/\(module).c", Bytes(utf8: target.source)), at: 0)
+        files.append(("\(output)/include/\(module).h", Bytes(utf8: target.header)))
+        if let file = options.swiftFile { files.append((file, Bytes(utf8: target.swift))) }
+        try check(files.map(\.path), source: "\(output)/\(module).c")
+        return files
+    }
+
+    /// Refuses to overwrite or remove files that `rsdump embed` did not write.
+    private func check(_ paths: [String], source: String) throws {
+        for path in [output, options.swiftFile].compactMap(\.self) where try directory.holds(path) {
+            throw ExchangeError(
+                .usage, path, expected: "a place outside of the dumps directory",
+                found: "one in \(directory.path), where nothing else may be",
+                remedy: "choose another one, such as Sources/EmbeddedDumps")
+        }
+        try FileStore.checkOutput(options.swiftFile)
+        let isOwn = try isGenerated(source)
+        for path in try paths + litter(paths) where try FileStore.size(path) != nil {
+            guard try path == options.swiftFile ? !isGenerated(path) : !isOwn else { continue }
+            throw ExchangeError(
+                .usage, path, expected: "no file, or one that rsdump embed wrote", found: "another file",
+                remedy: "choose another --output or --swift, or remove this file")
+        }
+    }
+
+    private func isGenerated(_ path: String) throws -> Bool {
+        guard let size = try FileStore.size(path), size <= limits.lockBytes else { return false }
+        return try FileStore.read(path, limit: limits.lockBytes)?.text.contains(EmbeddedTarget.origin) ?? false
+    }
+
+    private func module() throws(ExchangeError) -> String {
+        let name = output.split(separator: "/").last.map { String($0) } ?? ""
+        let isIdentifier =
+            name.utf8.first.map { !(0x30...0x39).contains($0) } ?? false
+            && name.utf8.allSatisfy { byte in
+                (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+                    || byte == 0x5F
+            }
+        guard isIdentifier else {
+            throw ExchangeError(
+                .usage, output, expected: "a folder with a module's name: letters, digits and _, no digit first",
+                found: String(reflecting: name), remedy: "choose another --output, such as Sources/EmbeddedDumps")
+        }
+        return name
+    }
+
+    /// The same snapshot as a bundle with uncompressed records: the content is the same, but the bytes differ.
+    private func stored(
+        _ bundle: BundleReader, _ entry: LockFile.Collection
+    ) throws -> (Bytes, LockFile.Collection) {
+        let writer = BundleWriter(
+            try verifier.snapshot(of: bundle, as: entry), attachments: try bundle.attachmentInputs(), records: .stored,
+            limits: limits)
+        let temporary = FileStore.uniquePath("\(FileStore.temporaryDirectory)/rsdump-embed")
+        let written = try writer.write(toNewFile: temporary)
+        defer { try? FileStore.remove(temporary) }
+        // The mapping stays valid after the file is removed.
+        let content = try MappedFile(path: temporary).bytes
+        var stored = entry
+        stored.bundle = .init(collection: bundle.head.collection, size: written.size, sha256: written.sha256)
+        return (content, stored)
+    }
+}

@@ -1,0 +1,23 @@
+import SnapshotBundle
+
+/// Relative paths between folders.
+enum RelativePath {
+    /// The relative path from one folder to another, such as `../../dumps`.
+    ///
+    /// - Throws: `FileError` if the working directory is unknown.
+    static func way(from folder: String, to target: String) throws(FileError) -> String {
+        let start = try parts(folder)
+        let end = try parts(target)
+        let common = zip(start, end).prefix { $0 == $1 }.count
+        let way = Array(repeating: "..", count: start.count - common) + end[common...]
+        return way.isEmpty ? "." : way.joined(separator: "/")
+    }
+
+    private static func parts(_ path: String) throws(FileError) -> [String] {
+        var parts: [String] = []
+        for part in try FileStore.absolute(path).split(separator: "/") where part != "." {
+            if part == ".." { _ = parts.popLast() } else { parts.append(String(part)) }
+        }
+        return parts
+    }
+}

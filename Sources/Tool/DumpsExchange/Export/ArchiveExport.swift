@@ -1,0 +1,40 @@
+import Dumps
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// An archive of a dumps directory, `dumps/…`: the lock, the configuration and the bundles, unchanged.
+enum ArchiveExport {
+    /// - Returns: the number of files and their size in bytes.
+    static func write(
+        _ bundles: [BundleReader], of directory: DumpsDirectory, to output: String, _ compression: TarFile.Compression,
+        replaces: Bool, limits: Limits
+    ) throws -> (files: Int, bytes: Int) {
+        var members: [TarFile.Member] = []
+        let ids = bundles.map(\.head.collection)
+        var lock = try directory.lockFile(limits: limits)
+        lock.collections = lock.collections.filter { ids.contains($0.key) }
+        if let text = try directory.configurationText() {
+            var editor = try ConfigurationEditor(text, file: directory.configurationPath)
+            for collection in try directory.configuration().collections where !ids.contains(collection.id) {
+                _ = try editor.remove(collection.id)
+            }
+            members.append(.init(name: "dumps/dumps.yaml", content: Bytes(utf8: editor.text)))
+        }
+        members.append(.init(name: "dumps/dumps.lock.json", content: Bytes(lock.text)))
+        for id in ids {
+            let file = try MappedFile(path: directory.bundlePath(id))
+            members.append(.init(name: "dumps/\(LockFile.Bundle.path(of: id))", content: file.bytes))
+        }
+        try FileStore.makeDirectories(FileStore.parent(of: output))
+        let temporary = FileStore.uniquePath(output) + ".tmp"
+        let size = try TarFile.write(members, compression, toNewFile: temporary)
+        do {
+            if replaces, try FileStore.isDirectory(output) { try FileStore.removeTree(output) }
+            try FileStore.rename(temporary, to: output)
+        } catch {
+            try? FileStore.remove(temporary)
+            throw error
+        }
+        return (1, size)
+    }
+}

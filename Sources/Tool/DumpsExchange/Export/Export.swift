@@ -1,0 +1,180 @@
+import Dumps
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// Writes bundles of a dumps directory in another project's layout.
+package struct Export: Sendable {
+    /// What may happen to a file or directory that is already at the output path.
+    package enum Existing: Hashable, Sendable {
+        /// Nothing may happen to it: the path must be free.
+        case keep
+        /// It is replaced.
+        case replace
+        /// The exported collections are written into it, and everything else in it is kept. This is for layouts that
+        /// are another project's tree.
+        case update
+    }
+
+    /// What was written.
+    package struct Report: Sendable {
+        package var collections: [CollectionID] = []
+        package var files = 0
+        /// The size of all files together.
+        package var bytes = 0
+        /// What the export lacks, one line each.
+        package var notes: [String] = []
+    }
+
+    private let directory: DumpsDirectory
+    private let layout: ExportLayout
+    private let fields: DefaultsFields?
+    private let limits: Limits
+
+    /// - Parameter fields: the record fields to export, for a layout of defaults.
+    package init(
+        _ directory: DumpsDirectory, to layout: ExportLayout, fields: DefaultsFields? = nil, limits: Limits = Limits()
+    ) {
+        self.directory = directory
+        self.layout = layout
+        self.fields = fields
+        self.limits = limits
+    }
+
+    /// Writes the export under a temporary name and renames it when it is complete. Does I/O.
+    ///
+    /// - Parameters:
+    ///   - names: the collections; an empty list means all collections of the lock.
+    ///   - output: the path of the directory or file to write.
+    ///   - existing: what may happen to an existing output.
+    /// - Throws: ``ExchangeError``; `BundleError` if a bundle is damaged or differs from the lock; `FileError`. The
+    ///   output is then unchanged.
+    package func write(_ names: [CollectionID], to output: String, existing: Existing = .keep) throws -> Report {
+        try check(output, existing)
+        let isArchive = layout == .tarZstd || layout == .tarXz
+        let bundles = try directory.lockedBundles(names, keepingRelease: isArchive, limits: limits)
+        var report = Report(collections: bundles.map(\.head.collection))
+        switch layout {
+        case .applicationServices:
+            try writeTree(to: output, existing: existing, into: &report) { directory in
+                for bundle in bundles {
+                    try ApplicationServicesExport.write(ExportedCollection(bundle, limits: limits), into: directory)
+                }
+            }
+        case .firefox:
+            try writeTree(to: output, existing: existing, into: &report) { directory in
+                for bundle in bundles {
+                    try FirefoxExport.write(ExportedCollection(bundle, limits: limits), into: directory)
+                }
+                try FirefoxExport.writeTimes(
+                    bundles.map { ($0.head.collection, $0.head.timestamp) }, into: directory, limits: limits)
+            }
+        case .changesets:
+            try writeTree(to: output, existing: existing, into: &report) { directory in
+                for bundle in bundles { try ChangesetsExport.write(bundle, into: directory, limits: limits) }
+            }
+        case .tarZstd, .tarXz:
+            (report.files, report.bytes) = try ArchiveExport.write(
+                bundles, of: directory, to: output, layout == .tarXz ? .xz : .zstd, replaces: existing == .replace,
+                limits: limits)
+        case .plist, .json, .xml: try writeDefaults(bundles, to: output, into: &report)
+        }
+        for head in bundles.map(\.head) where head.omitted > 0 {
+            let count = Counted.text(head.omitted, "attachment")
+            let verb = Counted.noun(head.omitted, "is", plural: "are")
+            report.notes.append("\(head.collection): \(count) \(verb) not in its bundle")
+        }
+        return report
+    }
+
+    private func check(_ output: String, _ existing: Existing) throws {
+        if existing == .update, !layout.isUpdatable {
+            throw ExchangeError(
+                .usage, output, expected: "a layout that can be updated: firefox or application-services",
+                found: layout.rawValue, remedy: "replace it as a whole with --force")
+        }
+        guard try !directory.hasFiles(at: output, limits: limits) else {
+            throw ExchangeError(
+                .usage, output, expected: "another place than the dumps directory",
+                found: "a place that contains files of \(directory.path)", remedy: "choose another --output")
+        }
+        if try FileStore.kind(output) == .other {
+            throw ExchangeError(
+                .usage, output, expected: "a file, a directory or nothing", found: "a link, a pipe or a device",
+                remedy: "choose another --output")
+        }
+        let isDirectory = try FileStore.isDirectory(output)
+        guard try isDirectory || FileStore.size(output) != nil else { return }
+        switch existing {
+        case .replace: return
+        case .update:
+            guard !isDirectory else { return }
+            throw ExchangeError(
+                .usage, output, expected: "a directory to update, or nothing", found: "a file",
+                remedy: "choose another --output")
+        case .keep:
+            throw ExchangeError(
+                .usage, output, expected: "nothing there yet", found: "a file or directory",
+                remedy: "choose another --output, or replace it with --force"
+                    + (layout.isUpdatable ? ", or replace only these collections in it with --update" : ""))
+        }
+    }
+
+    private func writeTree(
+        to output: String, existing: Existing, into report: inout Report, _ body: (ExportDirectory) throws -> Void
+    ) throws {
+        let directory = try ExportDirectory(output, existing)
+        try body(directory)
+        report.notes += try directory.finish().map { "\($0): no record has this attachment; it was removed" }
+        report.files = directory.files
+        report.bytes = directory.size
+    }
+
+    private func writeDefaults(_ bundles: [BundleReader], to output: String, into report: inout Report) throws {
+        guard let fields, bundles.count == 1, let bundle = bundles.first else {
+            throw ExchangeError(
+                .usage, directory.lockPath, expected: "one collection, and the fields of its keys and values",
+                found: "\(Counted.text(bundles.count, "collection"))\(fields == nil ? ", and no fields" : "")",
+                remedy: "name one BUCKET/COLLECTION, --key and --value")
+        }
+        let text = try DefaultsTable(ExportedCollection(bundle, limits: limits), fields).text(layout)
+        if try FileStore.isDirectory(output) {
+            throw ExchangeError(
+                .usage, output, expected: "a file or nothing", found: "a directory", remedy: "choose another --output")
+        }
+        try FileStore.makeDirectories(FileStore.parent(of: output))
+        try FileStore.writeOutput(output, Bytes(text))
+        (report.files, report.bytes) = (1, text.count)
+    }
+}
+
+/// The layouts to which bundles can be exported.
+package enum ExportLayout: String, CaseIterable, Sendable {
+    case applicationServices = "application-services"
+    case firefox
+    case changesets
+    case tarZstd = "tar.zst"
+    case tarXz = "tar.xz"
+    case plist
+    case json
+    case xml
+
+    /// The layout in one line of help.
+    package var summary: String {
+        switch self {
+        case .applicationServices: "the dumps directory of Mozilla's application-services"
+        case .firefox: "Firefox's defaults/settings directory"
+        case .changesets: "a server's answers, with chains and attachments"
+        case .tarZstd: "bundles, lock and dumps.yaml in one archive, for offline sites"
+        case .tarXz: "the same, compressed with xz"
+        case .plist: "one collection's fields as defaults for an app: an XML property list"
+        case .json: "the same as one JSON object"
+        case .xml: "the same as Remote Config's <defaultsMap>, in which every value is text"
+        }
+    }
+
+    /// Whether it is another project's tree, in which an export can replace some collections and keep the rest.
+    package var isUpdatable: Bool { self == .firefox || self == .applicationServices }
+
+    /// Whether it is a file of one collection's fields, from which an app loads default values.
+    package var isDefaults: Bool { [.plist, .json, .xml].contains(self) }
+}

@@ -1,0 +1,128 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// A directory that is written under a temporary name beside its own, and is renamed when it is complete.
+final class ExportDirectory {
+    let path: String
+    private let temporary: String
+    private let existing: Export.Existing
+    /// Whether an existing directory is updated.
+    let isUpdate: Bool
+    private var isFinished = false
+    /// The folders from which an update removes attachments that were neither written nor kept.
+    private var owned: Set<String> = []
+    /// The number of files written so far. Their size in bytes follows.
+    private(set) var files = 0
+    private(set) var size = 0
+
+    /// - Throws: `FileError`.
+    init(_ path: String, _ existing: Export.Existing) throws(FileError) {
+        self.path = path
+        self.existing = existing
+        isUpdate = if existing == .update { try FileStore.isDirectory(path) } else { false }
+        temporary = try FileStore.makeUniqueDirectory(path + ".tmp")
+    }
+
+    deinit {
+        if !isFinished { try? FileStore.removeTree(temporary) }
+    }
+
+    /// Writes one file.
+    ///
+    /// - Parameter name: a path in the directory. The caller checks those parts that come from outside.
+    func write(_ content: [UInt8], to name: String) throws {
+        try write(to: name) { write in try write(content.span) }
+    }
+
+    /// Whether a file was already written.
+    func contains(_ name: String) throws(FileError) -> Bool { try FileStore.size("\(temporary)/\(name)") != nil }
+
+    /// Writes one file piece by piece.
+    func write(to name: String, _ body: ((Span<UInt8>) throws -> Void) throws -> Void) throws {
+        let target = "\(temporary)/\(name)"
+        let file = try WritableFile(creating: target, below: temporary)
+        defer { file.abandon() }
+        try body { piece in
+            try file.write(piece)
+            size += piece.count
+        }
+        // Files are flushed all together, before the directory gets its name.
+        try file.finish(flushing: false)
+        files += 1
+    }
+
+    /// Declares that a folder holds the attachments of an exported collection. An update removes all other attachments
+    /// from it.
+    func own(_ folder: String) { owned.insert(folder) }
+
+    /// Whether the directory that is updated has this file.
+    func had(_ name: String) throws(FileError) -> Bool {
+        guard isUpdate else { return false }
+        return try FileStore.size("\(path)/\(name)") != nil
+    }
+
+    /// The content of a file in the directory that is updated; `nil` if there is none.
+    func present(_ name: String, limit: Int) throws(FileError) -> Bytes? {
+        isUpdate ? try FileStore.read("\(path)/\(name)", limit: limit) : nil
+    }
+
+    /// Keeps an attachment of the directory that is updated, if it has the size and hash of its record.
+    ///
+    /// - Returns: whether it was kept.
+    func keep(_ name: String, _ attachment: RecordAttachment) throws(FileError) -> Bool {
+        let present = "\(path)/\(name)"
+        guard isUpdate, try FileStore.size(present).map(UInt64.init(clamping:)) == attachment.size else { return false }
+        var hasher = ContentHasher()
+        try FileStore.readPieces(present) { (piece) throws(FileError) in hasher.update(piece) }
+        guard hasher.finish() == attachment.hash else { return false }
+        try FileStore.makeDirectories(FileStore.parent(of: "\(temporary)/\(name)"), below: temporary)
+        try FileStore.link(present, as: "\(temporary)/\(name)")
+        return true
+    }
+
+    /// Renames the directory to its final name.
+    ///
+    /// If there is already a file or directory with that name, the two are exchanged, so that one of them is always
+    /// there. The old one is then removed.
+    ///
+    /// - Returns: the files that an update removed.
+    func finish() throws -> [String] {
+        var dropped: [String] = []
+        if isUpdate { try carry("", &dropped) }
+        try FileStore.flush(tree: temporary)
+        if existing != .keep, try FileStore.isDirectory(path) || FileStore.size(path) != nil {
+            try FileStore.exchange(path, with: temporary)
+            isFinished = true
+            try FileStore.removeTree(temporary)
+        } else {
+            try FileStore.rename(temporary, to: path)
+            isFinished = true
+        }
+        return dropped
+    }
+
+    /// Whether a file of the present directory belongs to a pair: an attachment and its `.meta.json`.
+    private func isAttachment(_ place: String) throws(FileError) -> Bool {
+        let suffix = ".meta.json"
+        if place.hasSuffix(suffix) { return true }
+        return try FileStore.size("\(path)/\(place)\(suffix)") != nil
+    }
+
+    /// Links the files of the present directory that are kept into the new one.
+    private func carry(_ folder: String, _ dropped: inout [String]) throws(FileError) {
+        for name in try FileStore.list("\(path)/\(folder)") ?? [] {
+            let place = folder.isEmpty ? name : "\(folder)/\(name)"
+            let target = "\(temporary)/\(place)"
+            if try FileStore.isDirectory("\(path)/\(place)") {
+                try carry(place, &dropped)
+            } else if try FileStore.size(target) != nil {
+                continue
+            } else if owned.contains(folder), try isAttachment(place) {
+                dropped.append(place)
+            } else {
+                try FileStore.makeDirectories(FileStore.parent(of: target))
+                try FileStore.link("\(path)/\(place)", as: target)
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// Saved changesets: a file with one or more, or the directory that an export in the layout `changesets` makes.
+struct ChangesetFiles {
+    /// A file or a directory.
+    let path: String
+    /// The collection of a changeset whose metadata does not name one.
+    let collection: CollectionID?
+    let limits: Limits
+
+    /// - Parameter names: the collections to read; an empty list means all.
+    func collections(_ names: [CollectionID]) throws -> [(CollectionID, Result<ImportedCollection, any Error>)] {
+        func isWanted(_ id: CollectionID) -> Bool { names.isEmpty || names.contains(id) }
+        let found =
+            try FileStore.isDirectory(path)
+            ? DumpTree.collections(in: path).filter(isWanted).map { id in (id, Result { try saved(id) }) }
+            : changesets(in: path).filter { isWanted($0.0) }
+        guard !found.isEmpty else {
+            throw ExchangeError(
+                .badInput, path, expected: "changesets", found: "none of the wanted collections",
+                remedy: "name the file or directory that holds them")
+        }
+        return found
+    }
+
+    /// One collection of an exported directory, with its chain and attachments beside it.
+    private func saved(_ id: CollectionID) throws -> ImportedCollection {
+        let base = "\(path)/\(id.bucket)/\(id.name)"
+        guard let text = try FileStore.read(base + ".json", limit: limits.changesetBytes) else {
+            throw ExchangeError(.badInput, base + ".json", expected: "a file", found: "none", remedy: "export it again")
+        }
+        var collection = try ImportedCollection(id, changeset: changeset(text, base + ".json"))
+        if let chain = try FileStore.read(base + ".pem", limit: limits.chainBytes) { collection.chains = [chain] }
+        for file in try Manifest.files(namedBy: collection.records, file: base + ".json", limits: limits) {
+            let attachment = "\(path)/attachments/\(file.sha256)"
+            guard let size = try FileStore.size(attachment) else { continue }
+            guard size == file.size else {
+                throw ExchangeError(
+                    .unverified, attachment, expected: "\(file.size) bytes, as record \(file.records[0]) says",
+                    found: "\(size)", remedy: "take the file from its source again")
+            }
+            collection.attachments[file.sha256] = .file(path: attachment)
+        }
+        return collection
+    }
+
+    private func changesets(in file: String) throws -> [(CollectionID, Result<ImportedCollection, any Error>)] {
+        guard var text = try FileStore.read(file, limit: limits.changesetBytes) else {
+            throw ExchangeError(.badInput, file, expected: "a file", found: "none", remedy: "name another path")
+        }
+        if MozLZ4.isOne(text) {
+            text = try Result { () throws(MozLZ4.Refused) in
+                try MozLZ4.unpack(text, limit: limits.changesetBytes)
+            }.mapError { error in
+                ExchangeError(
+                    .badInput, file, expected: error.expected, found: error.found, remedy: "fetch the file again")
+            }.get()
+        }
+        let chain = try FileStore.read(file + ".pem", limit: limits.chainBytes)
+        return try documents(text, file).enumerated().map { number, document in
+            let place = "\(file): changeset \(number + 1)"
+            let changeset = try changeset(document, place)
+            let id = try name(changeset, place)
+            return (
+                id,
+                Result {
+                    var collection = try ImportedCollection(id, changeset: changeset)
+                    collection.chains = chain.map { [$0] } ?? []
+                    return collection
+                }
+            )
+        }
+    }
+
+    /// The changesets in a file, which contains one or a list of them.
+    private func documents(_ text: Bytes, _ file: String) throws -> [Bytes] {
+        guard let first = text.array.first(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }),
+            first == UInt8(ascii: "[")
+        else { return [text] }
+        do throws(JSONError) {
+            var reader = JSONReader(text, limits: limits)
+            var documents: [Bytes] = []
+            try reader.beginArray()
+            while try reader.nextElement() { documents.append(try reader.skipValue()) }
+            try reader.finish()
+            return documents
+        } catch {
+            throw ExchangeError(
+                .badInput, file, expected: "a list of changesets", found: "\(error)", remedy: "fetch the file again")
+        }
+    }
+
+    private func changeset(_ text: Bytes, _ place: String) throws -> Changeset {
+        try Result { () throws(ChangesetError) in try Changeset(parsing: text, limits: limits) }.mapError { error in
+            ExchangeError(
+                .badInput, place, expected: "a changeset, {\"metadata\": …, \"timestamp\": …, \"changes\": […]}",
+                found: "\(error)", remedy: "save the server's answer as it is, without _since")
+        }.get()
+    }
+
+    private func name(_ changeset: Changeset, _ place: String) throws -> CollectionID {
+        if let collection { return collection }
+        if let bucket = changeset.metadata.bucket, let id = changeset.metadata.id {
+            return try CollectionID(bucket: bucket, name: id)
+        }
+        throw ExchangeError(
+            .usage, place, expected: "metadata that names bucket and collection", found: "none",
+            remedy: "name it with --collection BUCKET/COLLECTION")
+    }
+}

@@ -1,0 +1,103 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// The tree of Firefox or application-services: `<bucket>/<collection>.json`, and files beside them.
+struct DumpTree {
+    enum Project {
+        case firefox
+        case applicationServices
+    }
+
+    let root: String
+    let project: Project
+    let limits: Limits
+
+    /// The collections of the tree. An error in one does not affect the others.
+    ///
+    /// - Parameter names: the collections to read; an empty list means all.
+    /// - Throws: `FileError`, or ``ExchangeError`` if the tree has no collection.
+    func collections(_ names: [CollectionID]) throws -> [(CollectionID, Result<ImportedCollection, any Error>)] {
+        let found = try Self.collections(in: root)
+        guard !found.isEmpty else {
+            throw ExchangeError(
+                .badInput, root, expected: "BUCKET/COLLECTION.json files", found: "none",
+                remedy: "name the directory or archive that holds them")
+        }
+        return found.filter { names.isEmpty || names.contains($0) }.sorted().map { id in
+            (id, Result { try collection(id) })
+        }
+    }
+
+    /// The collections with a file `<bucket>/<collection>.json` in a folder.
+    static func collections(in root: String) throws(FileError) -> [CollectionID] {
+        var found: [CollectionID] = []
+        for bucket in try FileStore.list(root) ?? [] where try FileStore.isDirectory("\(root)/\(bucket)") {
+            for file in try FileStore.list("\(root)/\(bucket)") ?? [] where file.hasSuffix(".json") {
+                if let id = try? CollectionID(bucket: bucket, name: String(file.dropLast(5))) { found.append(id) }
+            }
+        }
+        return found
+    }
+
+    private func collection(_ id: CollectionID) throws -> ImportedCollection {
+        let style = project == .firefox ? DumpStyle.firefox(id) : .applicationServices
+        var collection = try document("\(root)/\(id.bucket)/\(id.name).json", of: id, style: style)
+        try checkTimestamp(collection.unverified)
+        let folder =
+            project == .firefox ? "\(id.bucket)/\(id.name)" : "\(id.bucket)/attachments/\(id.name)"
+        let files = AttachmentFolder(root: root, folder: folder, limits: limits)
+        try files.gather(into: &collection)
+        return collection
+    }
+
+    /// Reads `{"data": [record…], "timestamp": N}`. Such a file has no metadata, so the collection gets some with its
+    /// name.
+    ///
+    /// - Parameter style: the style of the project's files. If this file's style differs, the metadata records it, so
+    ///   that an export can write the file as it was.
+    /// - Throws: `FileError` or ``ExchangeError``.
+    private func document(_ path: String, of id: CollectionID, style: DumpStyle) throws -> ImportedCollection {
+        guard let text = try FileStore.read(path, limit: limits.changesetBytes) else {
+            throw ExchangeError(
+                .badInput, path, expected: "a file", found: "none", remedy: "name another path")
+        }
+        do {
+            var reader = JSONReader(text, limits: limits)
+            var data: Bytes?
+            var timestamp: UInt64?
+            try reader.beginObject()
+            while let key = try reader.nextKey() {
+                switch key {
+                case "data": data = try reader.skipValue()
+                case "timestamp": timestamp = try reader.unsignedInteger()
+                default: _ = try reader.skipValue()
+                }
+            }
+            try reader.finish()
+            guard let data else { throw JSONError(.missingKey("data"), at: 0) }
+            guard let timestamp else { throw JSONError(.missingKey("timestamp"), at: 0) }
+            let metadata = JSONText.compact(DumpMetadata.make(id, DumpStyle.seen(in: text, of: style)))
+            var changeset = Array("{\"metadata\":".utf8) + metadata
+            changeset += Array(",\"timestamp\":\(timestamp),\"changes\":".utf8) + data.array + [UInt8(ascii: "}")]
+            return try ImportedCollection(id, changeset: Changeset(parsing: Bytes(changeset), limits: limits))
+        } catch let error where error is JSONError || error is ChangesetError {
+            throw ExchangeError(
+                .badInput, path, expected: "a collection's records, {\"data\": […], \"timestamp\": …}",
+                found: "\(error)",
+                remedy: "take the file from its project again")
+        }
+    }
+
+    /// Checks the file from which application-services reads the timestamp: both timestamps must agree.
+    private func checkTimestamp(_ unverified: UnverifiedSnapshot) throws {
+        let id = unverified.collection
+        let path = "\(root)/\(id.bucket)/\(id.name).timestamp"
+        guard project == .applicationServices, let bytes = try FileStore.read(path, limit: 64) else { return }
+        let text = bytes.text.filter { !$0.isWhitespace }
+        guard Timestamp(text) == unverified.timestamp else {
+            throw ExchangeError(
+                .badInput, path, expected: "\(unverified.timestamp), as \(id.name).json says",
+                found: String(reflecting: text), remedy: "correct one of the two files")
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// A folder of attachments. Each file `<name>` may have a `<name>.meta.json` that names its record.
+struct AttachmentFolder {
+    private static let suffix = ".meta.json"
+
+    let root: String
+    /// The folder's path, relative to the root.
+    let folder: String
+    let limits: Limits
+
+    /// Adds the files that belong to records. A file without a record is noted and skipped.
+    ///
+    /// - Parameter isCache: whether a file that differs from its record is skipped too, because the server's zip may be
+    ///   outdated.
+    /// - Throws: ``ExchangeError`` if a file differs from its record, or `FileError`.
+    func gather(into collection: inout ImportedCollection, isCache: Bool = false) throws {
+        for name in try FileStore.list("\(root)/\(folder)") ?? [] where !name.hasSuffix(Self.suffix) {
+            let place = folder.isEmpty ? name : "\(folder)/\(name)"
+            guard let size = try FileStore.size("\(root)/\(place)") else {
+                throw ExchangeError(
+                    .badInput, root, entry: place, expected: "a regular file", found: "a link or a folder",
+                    remedy: "remove it from the directory")
+            }
+            let id = try sidecar(place)?["id"]?.string ?? name
+            guard let record = collection.records.record(id: id), let attachment = try record.attachment() else {
+                collection.notes.append("\(place): no record has this attachment; it was left out")
+                continue
+            }
+            let digest = try digest(place)
+            guard attachment.size == UInt64(size), attachment.hash == digest else {
+                if isCache {
+                    collection.notes.append("\(place): it is not what record \(id) says; it was left out")
+                    continue
+                }
+                throw ExchangeError(
+                    .unverified, root, entry: place,
+                    expected:
+                        "\(Counted.text(attachment.size, "byte")) with SHA-256 \(attachment.hash), as record \(id) says",
+                    found: "\(Counted.text(size, "byte")) with \(digest)", remedy: "take the file from its source again"
+                )
+            }
+            collection.attachments[digest] = .file(path: "\(root)/\(place)")
+        }
+    }
+
+    private func sidecar(_ place: String) throws -> JSONValue? {
+        let path = "\(root)/\(place)\(Self.suffix)"
+        guard let text = try FileStore.read(path, limit: limits.metadataBytes) else { return nil }
+        return try Result { () throws(JSONError) in try JSONValue(parsing: text, limits: limits) }.mapError { error in
+            ExchangeError(
+                .badInput, root, entry: place + Self.suffix, expected: "JSON", found: "\(error)",
+                remedy: "take the file from its source again")
+        }.get()
+    }
+
+    private func digest(_ place: String) throws(FileError) -> SHA256Digest {
+        var hasher = ContentHasher()
+        try FileStore.readPieces("\(root)/\(place)") { (piece) throws(FileError) in hasher.update(piece) }
+        return hasher.finish()
+    }
+}
+
+/// A collection as it was read from a source. It is not verified yet.
+struct ImportedCollection {
+    let unverified: UnverifiedSnapshot
+    var records: RecordTable { unverified.records }
+    /// PEM texts. One of them may be the chain of the signatures.
+    var chains: [Bytes] = []
+    /// The files that have the size and hash of their record.
+    var attachments: [SHA256Digest: AttachmentInput] = [:]
+    /// What could not be imported from the source, one line each.
+    var notes: [String] = []
+
+    /// - Parameter changeset: `{"metadata": …, "timestamp": …, "changes": …}`, with all records.
+    /// - Throws: `ChangesetError`.
+    init(_ id: CollectionID, changeset: Changeset) throws(ChangesetError) {
+        unverified = try changeset.snapshot(of: id, onto: nil)
+    }
+
+    /// The collection that the directory already has, to add attachments to it.
+    init(holding snapshot: Snapshot) {
+        unverified = UnverifiedSnapshot(
+            collection: snapshot.collection, payload: snapshot.payload, metadata: snapshot.metadata)
+    }
+}

@@ -1,0 +1,55 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// The unpacked zip of a server. For each record with an attachment it holds the file `<record>`, and
+/// `<record>.meta.json`, which is the record.
+struct ServerZIPFolder {
+    let root: String
+    let limits: Limits
+
+    /// The collection in a zip's name, `BUCKET--COLLECTION.zip`; `nil` for another name.
+    static func collection(_ path: String) -> CollectionID? {
+        let file = path.split(separator: "/").last.map { String($0) } ?? path
+        guard file.hasSuffix(".zip"), let dashes = file.firstRange(of: "--") else { return nil }
+        return try? CollectionID(
+            bucket: String(file[..<dashes.lowerBound]), name: String(file[dashes.upperBound...].dropLast(4)))
+    }
+
+    /// The records in the zip as a collection. Only records with attachments are in it.
+    ///
+    /// The zip has no timestamp, so the time of the newest record is used.
+    func collection(_ id: CollectionID) throws -> ImportedCollection {
+        var records: [Bytes] = []
+        var newest: UInt64 = 0
+        var left = limits.changesetBytes
+        for name in try FileStore.list(root) ?? [] where name.hasSuffix(".meta.json") {
+            guard let text = try FileStore.read("\(root)/\(name)", limit: limits.metadataBytes) else { continue }
+            let value = try Result { () throws(JSONError) in try JSONValue(parsing: text, limits: limits) }.mapError {
+                ExchangeError(
+                    .badInput, root, entry: name, expected: "a record", found: "\($0)", remedy: "fetch the zip again")
+            }.get()
+            left -= text.count
+            guard left >= 0 else {
+                throw ExchangeError(
+                    .badInput, root, entry: name,
+                    expected: "records of at most \(limits.changesetBytes) bytes in all (Limits.changesetBytes)",
+                    found: "more", remedy: "fetch the zip again")
+            }
+            newest = max(newest, value["last_modified"]?.number?.uint64 ?? 0)
+            records.append(text)
+        }
+        var changeset = Array("{\"metadata\":".utf8) + JSONText.compact(DumpMetadata.make(id, nil))
+        changeset += Array(",\"timestamp\":\(newest),\"changes\":[".utf8)
+        changeset += records.map(\.array).joined(separator: [UInt8(ascii: ",")]) + Array("]}".utf8)
+        do throws(ChangesetError) {
+            var collection = try ImportedCollection(id, changeset: Changeset(parsing: Bytes(changeset), limits: limits))
+            collection.notes.append(
+                "the zip has only the records with attachments; the timestamp is that of the newest")
+            return collection
+        } catch {
+            throw ExchangeError(
+                .badInput, root, expected: "records in the .meta.json files", found: "\(error)",
+                remedy: "fetch the zip again")
+        }
+    }
+}

@@ -1,0 +1,174 @@
+import Dumps
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotTrust
+
+/// Pins a collection: finds the bundle of the wanted state, verifies it, puts it in place with its lock entry, and
+/// writes the pin to `dumps.yaml`. Uses no network.
+package struct Pinning: Sendable {
+    package struct Outcome: Sendable {
+        package let pin: Pin
+        package let entry: LockFile.Collection
+        /// Where the bundle came from; `nil` if the present bundle was pinned.
+        package let restored: HistoricBundle.Location?
+        /// Whether the signature was verified at the time in the bundle's own lock, not at the present time. `false` if
+        /// it has no signature.
+        package let isVerifiedAsLocked: Bool
+    }
+
+    let directory: DumpsDirectory
+    let configuration: DumpsConfiguration
+    let policy: TrustPolicy
+    let now: Timestamp
+    let limits: Limits
+
+    /// - Parameter now: the time at which a bundle without a lock is verified.
+    package init(
+        _ directory: DumpsDirectory, configuration: DumpsConfiguration, policy: TrustPolicy, now: Timestamp,
+        limits: Limits
+    ) {
+        self.directory = directory
+        self.configuration = configuration
+        self.policy = policy
+        self.now = now
+        self.limits = limits
+    }
+
+    /// Does I/O, and runs git unless the present bundle has the wanted state or a path is given.
+    ///
+    /// If it is killed, every bundle is either the old or the new one; `dumps.yaml` is written last.
+    ///
+    /// - Parameters:
+    ///   - path: a bundle or a folder of bundles to look in; `nil` for the git history of the directory.
+    /// - Throws: ``PinError``, ``DumpsError``, ``ConfigurationError``, `HistoryError`, or `FileError`.
+    package func pin(
+        _ id: CollectionID, _ request: PinRequest, from path: String?, reason: String?, until: Timestamp?
+    ) async throws -> Outcome {
+        let settings = try configuration.selecting([id], file: directory.configurationPath)
+        guard let exclusive = try DirectoryLock(directory.path) else { throw DumpsError.busy(directory.path) }
+        defer { withExtendedLifetime(exclusive) {} }
+        guard let settings = settings.first, let text = try directory.configurationText() else {
+            throw DumpsError.notConfigured([id], directory.configurationPath)
+        }
+
+        let (lock, recovered) = try directory.recoveredLock(limits: limits)
+        if !recovered.isEmpty { try directory.writeLock(lock) }
+        let held = lock.collections[id]
+        let state = directory.diskState(id, held)
+        if case .damaged(let problem) = state, path == nil, request == .present {
+            throw PinError.notVouchedFor(id, place: directory.bundlePath(id), problem: problem)
+        }
+        let isWhole = held != nil && state == .asLocked
+        let candidates = try await candidates(id, request, from: path, held: isWhole ? held : nil)
+
+        var failure: (any Error)?
+        for candidate in candidates {
+            let pin = Pin(at: candidate.timestamp, reason: reason, until: until)
+            var editor = try ConfigurationEditor(text, file: directory.configurationPath)
+            // The file is edited before anything is moved. If it cannot be edited, nothing is moved.
+            try editor.setPin(pin, of: id)
+            do {
+                let outcome: Outcome
+                switch candidate {
+                case .present(let entry):
+                    outcome = Outcome(pin: pin, entry: entry, restored: nil, isVerifiedAsLocked: entry.trust.isSigned)
+                case .historic(let bundle):
+                    let (entry, isAsLocked) = try await restore(bundle, settings: settings, lock: lock)
+                    outcome = Outcome(
+                        pin: pin, entry: entry, restored: bundle.origin, isVerifiedAsLocked: isAsLocked)
+                }
+                if editor.text != text { try directory.writeConfiguration(editor.text) }
+                return outcome
+            } catch let error as PinError {
+                // The same state may have been committed more than once: with other attachments, or damaged.
+                failure = failure ?? error
+            }
+        }
+        throw failure ?? PinError.nothingHeld(id)
+    }
+
+    /// Removes pins.
+    ///
+    /// - Returns: the removed pins.
+    /// - Throws: ``ConfigurationError`` if one of them is not in the file; then nothing is changed.
+    package static func unpin(
+        _ ids: [CollectionID], in directory: DumpsDirectory
+    ) throws -> [(id: CollectionID, pin: Pin?)] {
+        guard try directory.configurationText() != nil else {
+            throw DumpsError.notConfigured(ids, directory.configurationPath)
+        }
+        return try directory.exclusively {
+            guard let text = try directory.configurationText() else {
+                throw DumpsError.notConfigured(ids, directory.configurationPath)
+            }
+            var editor = try ConfigurationEditor(text, file: directory.configurationPath)
+            let pins = try ids.map { ($0, try editor.removePin(of: $0)) }
+            if editor.text != text { try directory.writeConfiguration(editor.text) }
+            return pins
+        }
+    }
+}
+
+extension Pinning {
+    private enum Candidate {
+        case present(LockFile.Collection)
+        case historic(HistoricBundle)
+
+        var timestamp: Timestamp {
+            switch self {
+            case .present(let entry): entry.timestamp
+            case .historic(let bundle): bundle.timestamp
+            }
+        }
+    }
+
+    /// The bundles of the wanted state, the best first; never empty.
+    private func candidates(
+        _ id: CollectionID, _ request: PinRequest, from path: String?, held: LockFile.Collection?
+    ) async throws -> [Candidate] {
+        if path == nil {
+            switch request {
+            case .present:
+                guard let held else { throw PinError.nothingHeld(id) }
+                return [.present(held)]
+            case .at(let timestamp):
+                if let held, held.timestamp == timestamp { return [.present(held)] }
+            case .asOf: break
+            }
+        }
+        let source: BundleHistory.Source
+        let places: String
+        var remedy = "name another bundle or folder with --from PATH"
+        if let path {
+            (source, places) = (.path(path), path)
+        } else {
+            do throws(HistoryError) {
+                let repository = try await GitRepository(containing: directory.path, limits: limits)
+                (source, places) = (.git(repository), "the git history of \(directory.path)")
+                if repository.isShallow { remedy = "the clone is shallow: git fetch --unshallow, or \(remedy)" }
+            } catch {
+                if let held, request.includes(held.timestamp) { return [.present(held)] }
+                throw error
+            }
+        }
+        let listing = try await BundleHistory([source], limits: limits).bundles(of: id)
+        let timestamps = listing.bundles.map(\.timestamp)
+        var candidates = listing.bundles.filter { request.includes($0.timestamp) }.map(Candidate.historic)
+        if path == nil, let held, request.includes(held.timestamp) { candidates.insert(.present(held), at: 0) }
+        guard let newest = candidates.map(\.timestamp).max() else {
+            if let unusable = listing.unusable.first { remedy = "one cannot be read (\(unusable)); \(remedy)" }
+            throw PinError.notFound(
+                id, wanted: "\(request)", places: places, found: Self.distinct(timestamps), remedy: remedy)
+        }
+        if request == .present, Set(timestamps).count > 1 {
+            throw PinError.several(id, place: places, found: Self.distinct(timestamps))
+        }
+        return candidates.filter { $0.timestamp == newest }
+    }
+
+    private static func distinct(_ sorted: [Timestamp]) -> [Timestamp] {
+        var distinct: [Timestamp] = []
+        for timestamp in sorted where distinct.last != timestamp { distinct.append(timestamp) }
+        return distinct
+    }
+}

@@ -1,0 +1,107 @@
+import Dumps
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotTrust
+
+/// Why one collection could not be refreshed. Its last good bundle and the other collections are not affected.
+package enum CollectionError: Error, Sendable {
+    /// The server's state could not be fetched, or was refused.
+    case fetch(FetchError)
+    /// The server no longer has the collection.
+    case gone
+    case attachment(location: String, record: String, problem: String)
+    case pin(PinError)
+    /// Its state, or another one, is not that of the release.
+    case release(ReleaseError)
+    /// Something is larger than `dumps.yaml` allows.
+    case overBudget(BudgetExcess)
+    case bundle(BundleError)
+    case file(FileError)
+    case configuration(String)
+    case cancelled
+
+    /// A word that identifies the error for programs.
+    package var code: String {
+        switch self {
+        case .fetch(.http(let error)):
+            switch error.category {
+            case .backoff: "backoff"
+            case .unreachable: "unreachable"
+            default: "http"
+            }
+        case .fetch(.changeset), .fetch(.noAnswer): "changeset"
+        case .fetch(.signature), .fetch(.cutShort): "signature"
+        case .fetch(.rollback): "rollback"
+        case .fetch(.future): "future"
+        case .fetch(.equivocation): "equivocation"
+        case .fetch(.signatureLost): "signature-lost"
+        case .fetch(.unknownCollection): "unknown"
+        case .gone: "gone"
+        case .attachment: "attachment"
+        case .pin: "pin"
+        case .release: "release"
+        case .overBudget: "budget"
+        case .bundle: "bundle"
+        case .file: "file"
+        case .configuration: "configuration"
+        case .cancelled: "cancelled"
+        }
+    }
+
+    /// What is over the budget; `nil` for other errors.
+    package var excess: BudgetExcess? {
+        if case .overBudget(let excess) = self { excess } else { nil }
+    }
+
+    /// The HTTP error; `nil` for other errors.
+    var http: HTTPError? {
+        if case .fetch(.http(let error)) = self { error } else { nil }
+    }
+
+    /// Classifies an error that a stage threw.
+    init(_ error: any Error) {
+        switch error {
+        case let error as CollectionError: self = error
+        case let error as HTTPError: self = error.category == .cancelled ? .cancelled : .fetch(.http(error))
+        case let error as FetchError: self = .fetch(error)
+        case let error as ContentSignatureError: self = .fetch(.signature(error))
+        case let error as PinError: self = .pin(error)
+        case let error as ReleaseError: self = .release(error)
+        case let excess as BudgetExcess: self = .overBudget(excess)
+        case let error as BundleError: self = .bundle(error)
+        case let error as FileError: self = .file(error)
+        case is CancellationError: self = .cancelled
+        default: self = .configuration("\(error)")
+        }
+    }
+}
+
+extension CollectionError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .fetch(.rollback(let held, let answered)):
+            "\(FetchError.rollback(held: held, answered: answered).problem); if this is intended, remove the bundle "
+                + "and its "
+                + "lock entry first"
+        case .fetch(.equivocation(let timestamp)):
+            "\(FetchError.equivocation(timestamp)), or remove the bundle and its lock entry to take the new state"
+        case .fetch(.signatureLost):
+            "\(FetchError.signatureLost.problem); if this is intended, remove the bundle and its lock entry first"
+        case .fetch(.unknownCollection(let error)):
+            "the server has no such collection (\(error)); correct its name, or remove it with rsdump remove"
+        case .fetch(let error): "\(error)"
+        case .gone:
+            "the server no longer has this collection; its bundle is kept; remove it with rsdump remove"
+        case .attachment(let location, let record, let problem):
+            "attachment \(location) of record \(record): \(problem)"
+        case .pin(let error): "\(error)"
+        case .release(let error): "\(error)"
+        case .overBudget(let excess): "\(excess)"
+        case .bundle(let error): "\(error)"
+        case .file(let error): "\(error)"
+        case .configuration(let problem): problem
+        case .cancelled: "cancelled"
+        }
+    }
+}

@@ -1,0 +1,411 @@
+import Dumps
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotTrust
+
+/// Brings a directory's bundles up to the server's state, in named stages: plan, fetch, verify, gather, pack, lock.
+///
+/// Collections are refreshed concurrently and independently: one that fails keeps its last good bundle and does not
+/// affect the others. If the process is killed, no reader sees a broken bundle: each is written to a temporary file,
+/// read back, noted as pending and renamed. The lock is written last, and the next refresh adopts pending bundles.
+package struct Refresh: Sendable {
+    package struct Options: Sendable {
+        /// Fetch everything, not only what is newer than the bundles.
+        package var isFull = false
+        /// Plan, and change nothing.
+        package var isDryRun = false
+        /// Change nothing, and report whether anything would change.
+        package var isLocked = false
+        /// The largest age of a bundle whose pin has ended; `nil` for any age.
+        package var maxAge: Duration?
+        /// The most requests under way at once, and the most connections, to origins that speak HTTP/1.1.
+        package var jobs = 8
+        /// The most requests under way at once to origins that speak HTTP/2, over one connection. RFC 9113, section
+        /// 6.5.2, recommends that a server allow at least 100.
+        package var streams = 100
+        /// The monitor's timestamp that an update event announced: caches are not asked for an older state. `nil` for
+        /// none.
+        package var expected: Timestamp?
+
+        package init() {}
+    }
+
+    private let directory: DumpsDirectory
+    private let configuration: DumpsConfiguration
+    private let client: ServerClient
+    private let policy: TrustPolicy
+    private let options: Options
+    private let now: Timestamp
+    private let limits: Limits
+    private let onEvent: @Sendable (RefreshEvent) -> Void
+
+    /// - Parameters:
+    ///   - now: the time at which chains are verified, which becomes the lock's `verifiedAt`.
+    ///   - onEvent: called from any task; must not block.
+    package init(
+        _ directory: DumpsDirectory, configuration: DumpsConfiguration, client: ServerClient, policy: TrustPolicy,
+        options: Options, now: Timestamp, onEvent: @escaping @Sendable (RefreshEvent) -> Void
+    ) {
+        self.directory = directory
+        self.configuration = configuration
+        self.client = client
+        self.policy = policy
+        self.options = options
+        self.now = now
+        limits = client.limits
+        self.onEvent = onEvent
+    }
+
+    /// Refreshes the named collections, or all configured ones if none is named. Does I/O and network.
+    ///
+    /// Where the configuration asks for a release, it is taken as a whole or not at all: all configured collections are
+    /// refreshed, whichever is named, and only to the states that the origin's catalogue lists.
+    ///
+    /// - Throws: ``DumpsError``, `HTTPError` if the monitor cannot be fetched, ``FileError`` or `BundleError` where the
+    ///   lock cannot be read or written. Errors of single collections are in their outcomes.
+    package func run(_ names: [CollectionID] = []) async throws -> RefreshReport {
+        var settings = try configuration.selecting(names, file: directory.configurationPath)
+        if configuration.release != nil { settings = configuration.held }
+        guard let lock = try DirectoryLock(directory.path) else { throw DumpsError.busy(directory.path) }
+        defer { withExtendedLifetime(lock) {} }
+
+        if isWriting { try directory.finishNaming(limits: limits) }
+        var (lockFile, recovered) = try directory.recoveredLock(limits: limits)
+        if !recovered.isEmpty && isWriting { try directory.writeLock(lockFile) }
+        var pass: Pass
+        do {
+            pass = try await self.pass(settings, lockFile, expected: options.expected)
+        } catch {
+            if isWriting { try keepBackoff() }
+            throw error
+        }
+        if isWriting, let newest = pass.newestOtherState,
+            // A publication was under way, or a cache is behind: whatever is asked for now is not older.
+            let again = try? await self.pass(settings, lockFile, expected: newest, keeping: pass.outcomes)
+        {
+            pass = again
+        }
+        var outcomes = pass.outcomes
+        var excess: BudgetExcess?
+        if isWriting {
+            try dropPartOfRelease(&outcomes, pass.plan, lockFile)
+            excess = try nameHeldBack(&outcomes, lockFile, pass.release?.catalogue)
+            try keepBackoff()
+            try finish(&lockFile, outcomes)
+        }
+        excess = excess ?? lockFile.excess(over: configuration.totalBudget)
+        let release = release(after: lockFile, pass)
+        var report = RefreshReport(
+            server: "\(client.server)", monitor: pass.monitor, isDryRun: !isWriting, isLocked: options.isLocked,
+            outcomes: zip(pass.plan, outcomes).map(judged).map { confirmed($0, by: release) }, metrics: client.metrics,
+            recovered: recovered,
+            excess: excess)
+        report.release = release
+        return report
+    }
+
+    /// One look at the server, and what came of it. Nothing has its name yet that waits for others.
+    private struct Pass {
+        var plan: [PlannedCollection]
+        var monitor: Timestamp
+        var outcomes: [CollectionOutcome]
+        /// The release whose states are taken.
+        var release: VerifiedCatalogue?
+
+        /// The newest state that the server has and its catalogue does not list; `nil` if there is none.
+        var newestOtherState: Timestamp? {
+            outcomes.compactMap { outcome in
+                guard case .release(.otherState(_, let listed, let found))? = outcome.error else { return nil }
+                return max(listed, found)
+            }.max()
+        }
+    }
+
+    /// - Parameter known: the outcomes of an earlier pass; bundles that it has packed are taken, if they have the right
+    ///   state.
+    private func pass(
+        _ settings: [DumpsConfiguration.Collection], _ lock: LockFile, expected: Timestamp?,
+        keeping known: [CollectionOutcome] = []
+    ) async throws -> Pass {
+        let survey = Survey(directory, configuration: configuration, policy: policy, now: now, limits: limits)
+        var (plan, monitor) = try await survey.planned(
+            settings, lock, client: client, isFull: options.isFull, expected: expected)
+        let chains = ChainStore(client: client, policy: policy, time: now)
+        var step = CatalogueStep.Result()
+        if let release = configuration.release {
+            step = await CatalogueStep(
+                origin: release.origin, directory: directory,
+                fetcher: CollectionFetcher(client: client, chains: chains, policy: policy), policy: policy, now: now,
+                limits: limits
+            ).run(&plan, lock)
+            plan = plan.map { replanned($0, of: step.release?.catalogue) }
+        }
+        onEvent(.planned(plan))
+        // Once, before collections are worked on side by side.
+        if isWriting, plan.contains(where: { $0.action.needsWork }) { try directory.prepareWork() }
+        let outcomes: [CollectionOutcome]
+        if options.isLocked {
+            outcomes = await compare(plan, step)
+        } else if options.isDryRun {
+            outcomes = plan.map { settled($0, step) ?? planned($0) }
+        } else {
+            outcomes = await work(plan, step, chains, keeping: known)
+        }
+        return Pass(plan: plan, monitor: monitor, outcomes: outcomes, release: step.release)
+    }
+
+    /// What is done with a collection so that it has the state of the release.
+    private func replanned(_ planned: PlannedCollection, of catalogue: Catalogue?) -> PlannedCollection {
+        guard planned.id != Catalogue.collection, let catalogue else { return planned }
+        let state = planned.held.flatMap { try? directory.listedState(of: planned.id, $0, limits: limits) }
+        return RefreshPlanner(policy: policy, isFull: options.isFull).plan(
+            planned.settings, held: planned.held, disk: directory.diskState(planned.id, planned.held), of: catalogue,
+            state: state)
+    }
+
+    /// The release that the directory has now; in a dry run, the one that it would have.
+    private func release(after lock: LockFile, _ pass: Pass) -> VerifiedCatalogue? {
+        guard configuration.release != nil else { return nil }
+        guard isWriting else { return pass.release }
+        let verifier = BundleVerifier(policy, limits: limits)
+        return (try? directory.packagedCatalogue(lock, by: verifier, limits: limits)) ?? nil
+    }
+
+    /// Fails the catalogue if nothing confirms the release any more. What was fetched stays: it is newer than what was
+    /// there.
+    private func confirmed(_ outcome: CollectionOutcome, by release: VerifiedCatalogue?) -> CollectionOutcome {
+        guard outcome.id == Catalogue.collection, outcome.error == nil, let release,
+            let since = configuration.release?.unconfirmedSince(release, at: now)
+        else { return outcome }
+        var outcome = outcome
+        outcome.status = .failed
+        outcome.error = .release(.unconfirmed(number: release.catalogue.number, since: since))
+        return outcome
+    }
+
+    private var isWriting: Bool { !options.isDryRun && !options.isLocked }
+
+    private func planned(_ planned: PlannedCollection) -> CollectionOutcome {
+        CollectionOutcome(planned, status: .planned)
+    }
+
+    /// The outcome for a collection for which nothing is fetched or written; `nil` for the others.
+    private func settled(_ planned: PlannedCollection, _ step: CatalogueStep.Result) -> CollectionOutcome? {
+        var outcome = CollectionOutcome(planned, status: .failed)
+        if let problem = planned.problem {
+            outcome.error = .release(problem)
+            return outcome
+        }
+        if configuration.release != nil {
+            if planned.id == Catalogue.collection {
+                outcome.error = step.error
+                if step.error != nil { return outcome }
+            } else if step.release == nil || step.error != nil, planned.action.needsWork {
+                // Without its catalogue, nobody knows which state belongs to the release.
+                outcome.error = .release(.notWhole(failed: [Catalogue.collection]))
+                return outcome
+            }
+        }
+        switch planned.action {
+        case .unchanged, .pinned:
+            outcome.status = planned.action == .pinned ? .pinned : .unchanged
+            outcome = withinBudget(planned, outcome)
+        case .pinUnmet(let reason):
+            if let pin = planned.settings.pin {
+                outcome.error = .pin(.unmet(planned.id, pin, reason: reason))
+            }
+        case .create, .update, .refetch, .repack, .probe: return nil
+        }
+        return outcome
+    }
+
+    /// Fails a collection whose bundle stays, if it exceeds its budget, which may have been lowered since it was
+    /// written.
+    private func withinBudget(_ planned: PlannedCollection, _ outcome: CollectionOutcome) -> CollectionOutcome {
+        guard [.unchanged, .pinned].contains(outcome.status), let held = planned.held else { return outcome }
+        var outcome = outcome
+        do {
+            if let excess = try directory.excess(of: planned.id, held, over: planned.settings.budget, limits: limits) {
+                outcome.error = .overBudget(excess)
+            }
+        } catch {
+            outcome.error = CollectionError(error)
+        }
+        if outcome.error != nil { outcome.status = .failed }
+        return outcome
+    }
+
+    /// Adds the state of the collection's pin.
+    private func judged(_ planned: PlannedCollection, _ outcome: CollectionOutcome) -> CollectionOutcome {
+        guard let pin = planned.settings.pin else { return outcome }
+        var outcome = outcome
+        // From the monitor: after repacking, the outcome's timestamp is the bundle's own.
+        let state = PinState(pin, serverTimestamp: planned.serverTimestamp, now: now)
+        outcome.pin = state
+        if let number = planned.leftRelease { outcome.notes.append("its pin leaves release \(number)") }
+        guard state.isOverdue, let until = pin.until else { return outcome }
+        outcome.notes.append(
+            "its pin ended on \(Pin.dateText(until)); unpin it, or pin it again with a later --until")
+        // Only an unchanged collection fails because of its age: what was just written is not discarded.
+        if outcome.status == .pinned, let maxAge = options.maxAge, let age = planned.held?.age(at: now), age > maxAge {
+            outcome.status = .failed
+            outcome.error = .pin(.overdue(planned.id, pin))
+        }
+        return outcome
+    }
+
+    /// Compares each collection with the server's state, writing nothing.
+    private func compare(_ plan: [PlannedCollection], _ step: CatalogueStep.Result) async -> [CollectionOutcome] {
+        let fetcher = CollectionFetcher(
+            client: client, chains: ChainStore(client: client, policy: policy, time: now), policy: policy)
+        var outcomes: [CollectionOutcome] = []
+        for planned in plan {
+            var outcome = settled(planned, step) ?? self.planned(planned)
+            // The monitor does not list it: only its state shows whether it changed.
+            if planned.action == .probe, outcome.error == nil {
+                do {
+                    let fetched = try await fetcher.fetch(planned, onto: nil)
+                    outcome.serverTimestamp = fetched.snapshot.timestamp
+                    if try directory.isHeld(fetched.snapshot, planned, limits: limits) { outcome.status = .unchanged }
+                } catch let error as BundleError {
+                    outcome.notes.append("its bundle cannot be read (\(error))")
+                } catch {
+                    outcome.status = .failed
+                    outcome.error = CollectionError(error)
+                }
+            }
+            outcomes.append(withinBudget(planned, outcome))
+        }
+        return outcomes
+    }
+
+    private func work(
+        _ plan: [PlannedCollection], _ step: CatalogueStep.Result, _ chains: ChainStore,
+        keeping known: [CollectionOutcome]
+    ) async -> [CollectionOutcome] {
+        let gate = RequestGate(
+            connections: options.jobs, streams: options.streams, isMultiplexed: client.isMultiplexed)
+        let deflaters = DeflaterPool()
+        let refresher = CollectionRefresher(
+            directory: directory,
+            fetcher: CollectionFetcher(client: client, chains: chains, policy: policy, gate: gate),
+            gatherer: AttachmentGatherer(
+                client: client, directory: directory, gate: gate,
+                attachmentsURL: AttachmentsURLSource(), deflaters: deflaters, width: max(options.jobs, options.streams),
+                limits: limits, onEvent: onEvent),
+            deflaters: deflaters,
+            policy: policy, server: "\(client.server)", limits: limits,
+            holdsBack: configuration.totalBudget != nil || configuration.release != nil,
+            release: step.release?.catalogue.number ?? 0)
+        let packed = Dictionary(known.filter(\.isHeldBack).map { ($0.id, $0) }) { first, _ in first }
+        // The monitor's answer has shown the protocol.
+        let width = client.isMultiplexed(client.server.root) ? options.streams : options.jobs
+        return await plan.concurrentMap(width: width) { planned in
+            if let settled = settled(planned, step) {
+                onEvent(.finished(settled))
+                return settled
+            }
+            if let packed = packed[planned.id], let entry = packed.entry, let listed = planned.listed,
+                (try? directory.listedState(of: planned.id, entry, isPacked: true, limits: limits)) == listed
+            {
+                return packed
+            }
+            onEvent(.began(planned.id))
+            let fetched = planned.id == Catalogue.collection ? step.snapshot : nil
+            let outcome = withinBudget(
+                planned, await refresher.refresh(planned, fetched: fetched, onEvent: onEvent))
+            // A bundle that is held back may still turn out to be over the budget.
+            if !outcome.isHeldBack { onEvent(.finished(outcome)) }
+            return outcome
+        }
+    }
+
+    /// Fails what waits for its name, if anything of the release has failed: a lock that mixes releases is none of
+    /// them.
+    private func dropPartOfRelease(
+        _ outcomes: inout [CollectionOutcome], _ plan: [PlannedCollection], _ lock: LockFile
+    ) throws {
+        guard configuration.release != nil else { return }
+        // A collection that leaves the release, by its pin or because the release does not have it, holds nothing up.
+        let failed = zip(plan, outcomes).filter { planned, outcome in
+            outcome.status == .failed && planned.problem == nil && planned.settings.pin == nil
+        }.map(\.1.id)
+        guard !failed.isEmpty else { return }
+        for index in outcomes.indices where outcomes[index].status != .failed && outcomes[index].isHeldBack {
+            let id = outcomes[index].id
+            try FileStore.remove(directory.packPath(id))
+            outcomes[index].status = .failed
+            outcomes[index].error = .release(.notWhole(failed: failed))
+            outcomes[index].entry = lock.collections[id]
+            onEvent(.finished(outcomes[index]))
+        }
+    }
+
+    /// If all bundles together have a budget, or are a release, renames all finished ones into place, or none of them.
+    ///
+    /// - Returns: by how much they exceed the budget.
+    private func nameHeldBack(
+        _ outcomes: inout [CollectionOutcome], _ lock: LockFile, _ release: Catalogue?
+    ) throws -> BudgetExcess? {
+        let finished = outcomes.indices.filter { outcomes[$0].status != .failed && outcomes[$0].isHeldBack }
+        guard !finished.isEmpty else { return nil }
+        var after = lock
+        for index in finished { after.collections[outcomes[index].id] = outcomes[index].entry }
+        let excess = after.excess(over: configuration.totalBudget)
+        if excess == nil, configuration.release != nil {
+            let entries = finished.compactMap { index in outcomes[index].entry.map { (outcomes[index].id, $0) } }
+            try directory.name(
+                Dictionary(uniqueKeysWithValues: entries),
+                release: release.map { .init(origin: $0.origin, number: $0.number) })
+        }
+        for index in finished {
+            let id = outcomes[index].id
+            if let excess {
+                try FileStore.remove(directory.packPath(id))
+                outcomes[index].status = .failed
+                outcomes[index].error = .overBudget(excess)
+                outcomes[index].entry = lock.collections[id]
+            } else if let entry = outcomes[index].entry {
+                if configuration.release == nil { try directory.name(id, entry) }
+                try? FileStore.remove(directory.stagedPath(id))
+            }
+            onEvent(.finished(outcomes[index]))
+        }
+        return excess
+    }
+
+    private func keepBackoff() throws {
+        let state = client.backoff
+        if try !state.holds(at: now).isEmpty || FileStore.isDirectory(directory.workPath) {
+            try directory.keepBackoff(state, now: now)
+        }
+    }
+
+    private func finish(_ lockFile: inout LockFile, _ outcomes: [CollectionOutcome]) throws {
+        let before = lockFile
+        for outcome in outcomes where outcome.status != .failed {
+            if let entry = outcome.entry { lockFile.collections[outcome.id] = entry }
+        }
+        lockFile.release =
+            configuration.release == nil ? nil : try? directory.packagedRelease(lockFile, limits: limits)
+        if lockFile != before { try directory.writeLock(lockFile) }
+        if try FileStore.isDirectory(directory.workPath) {
+            try directory.finishWork(keepingDownloads: outcomes.contains { $0.status == .failed })
+        }
+    }
+}
+
+extension DumpsDirectory {
+    private var backoffPath: String { "\(workPath)/backoff.json" }
+
+    /// The pauses that servers asked for (`Backoff`, `Retry-After`), as stored by the last refresh. An unreadable file
+    /// counts as empty: the server will ask again.
+    package func backoff(limits: Limits) -> BackoffState { BackoffFile.read(backoffPath, limits: limits) }
+
+    /// Writes the pauses that have not ended, or removes the file if there are none.
+    fileprivate func keepBackoff(_ state: BackoffState, now: Timestamp) throws(FileError) {
+        if !state.holds(at: now).isEmpty { try prepareWork() }
+        try BackoffFile.write(state, to: backoffPath, now: now)
+    }
+}

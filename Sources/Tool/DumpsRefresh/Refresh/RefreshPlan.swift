@@ -1,0 +1,172 @@
+import Dumps
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotTrust
+
+/// What a refresh will do with one collection.
+package struct PlannedCollection: Sendable {
+    package enum Action: Hashable, Sendable {
+        /// The bundle is what the server has.
+        case unchanged
+        /// There is no bundle yet.
+        case create
+        /// The server has a newer state, which is fetched as a delta.
+        case update
+        /// The bundle cannot be the base of a delta, for the given reason; everything is fetched.
+        case refetch(String)
+        /// The records are the same, but the rule for attachments has changed.
+        case repack
+        /// The monitor does not list the collection, or lists an older state than the bundle's, as a cache or an export
+        /// that overlaps with a publication may. The server is asked for the collection itself.
+        case probe
+        /// The bundle has its pinned state, whatever state the server has.
+        case pinned
+        /// The bundle does not have its pinned state, for the given reason, and neither does the server.
+        case pinUnmet(String)
+
+        /// Whether anything is fetched or written for it.
+        package var needsWork: Bool {
+            switch self {
+            case .unchanged, .pinned, .pinUnmet: false
+            case .create, .update, .refetch, .repack, .probe: true
+            }
+        }
+    }
+
+    package let settings: DumpsConfiguration.Collection
+    package internal(set) var action: Action
+    /// What the lock says.
+    package let held: LockFile.Collection?
+    /// What the monitor says.
+    package let serverTimestamp: Timestamp?
+    /// The state that the release lists; `nil` if there is no release, or the collection's pin leaves it.
+    var listed: Catalogue.Entry?
+    /// Whether a catalogue decides which state is taken, so that an older one than the bundle's is no rollback.
+    var isVouchedFor = false
+    /// Whether the configuration trusts what vouches for the bundle. If it does not, the lock's timestamp may be a
+    /// thief's, and is not a floor.
+    var isTrusted = false
+    /// The number of the release whose state the collection does not have, because it is pinned; `nil` if there is
+    /// none.
+    var leftRelease: UInt64?
+    /// Why the collection has no state in the release.
+    var problem: ReleaseError?
+
+    init(
+        settings: DumpsConfiguration.Collection, action: Action, held: LockFile.Collection?,
+        serverTimestamp: Timestamp?
+    ) {
+        self.settings = settings
+        self.action = action
+        self.held = held
+        self.serverTimestamp = serverTimestamp
+    }
+
+    package var id: CollectionID { settings.id }
+
+    /// Whether the server is asked for the changes since the bundle with this head, not for everything.
+    func isBase(_ head: BundleHead?) -> Bool {
+        guard let held, head?.timestamp == held.timestamp else { return false }
+        return action == .update || action == .probe
+    }
+}
+
+/// The first stage of a refresh: compares the lock, the files and the monitor. Decides; does no I/O.
+struct RefreshPlanner {
+    /// The state of the bundle's file, judged by its size and its first bytes.
+    enum DiskState: Hashable {
+        case absent
+        /// The size and the timestamp are those in the lock.
+        case asLocked
+        case damaged(String)
+    }
+
+    let policy: TrustPolicy
+    let isFull: Bool
+
+    func plan(
+        _ settings: DumpsConfiguration.Collection, held: LockFile.Collection?, disk: DiskState,
+        monitor: [CollectionID: Timestamp]
+    ) -> PlannedCollection {
+        let listed = monitor[settings.id]
+        var planned = PlannedCollection(
+            settings: settings, action: action(settings, held: held, disk: disk, listed: listed), held: held,
+            serverTimestamp: listed)
+        planned.isTrusted = held.map { distrust($0) == nil } ?? false
+        return planned
+    }
+
+    private func action(
+        _ settings: DumpsConfiguration.Collection, held: LockFile.Collection?, disk: DiskState, listed: Timestamp?
+    ) -> PlannedCollection.Action {
+        if let pin = settings.pin { return action(settings, pin, held: held, disk: disk, listed: listed) }
+        guard let listed else { return .probe }
+        guard let held else { return .create }
+        switch disk {
+        case .absent: return .refetch("its bundle is missing")
+        case .damaged(let problem): return .refetch(problem)
+        case .asLocked: break
+        }
+        if isFull { return .refetch("--full") }
+        if let distrust = distrust(held) { return .refetch(distrust) }
+        if held.trust == .imported { return .refetch("it was imported without a signature") }
+        if listed < held.timestamp { return .probe }
+        if listed > held.timestamp { return .update }
+        return held.attachmentRule == settings.attachments.text ? .unchanged : .repack
+    }
+
+    /// The only state that a pinned collection takes from the server is its pinned state.
+    private func action(
+        _ settings: DumpsConfiguration.Collection, _ pin: Pin, held: LockFile.Collection?, disk: DiskState,
+        listed: Timestamp?
+    ) -> PlannedCollection.Action {
+        let problem: String
+        switch (held, disk) {
+        case (nil, _): problem = "it was never fetched"
+        case (let held?, _) where held.timestamp != pin.at: problem = "its bundle is at \(held.timestamp)"
+        case (_, .absent): problem = "its bundle is missing"
+        case (_, .damaged(let damage)): problem = damage
+        case (let held?, .asLocked):
+            if let distrust = distrust(held) { return .pinUnmet(distrust) }
+            return held.attachmentRule == settings.attachments.text ? .pinned : .repack
+        }
+        guard listed == pin.at else { return .pinUnmet(problem) }
+        guard let held else { return .create }
+        if held.timestamp > pin.at { return .pinUnmet(problem) }
+        return held.timestamp < pin.at && disk == .asLocked ? .update : .refetch(problem)
+    }
+
+    /// Why the configuration no longer trusts a bundle; `nil` if it does.
+    private func distrust(_ held: LockFile.Collection) -> String? {
+        switch held.trust {
+        case .signed(let signature):
+            policy.roots.roots.contains(signature.root) ? nil : "its root is no longer trusted"
+        case .unsigned: policy.acceptsUnsigned ? nil : "it is unsigned, which is no longer accepted"
+        case .imported: nil
+        }
+    }
+}
+
+extension CollectionFetcher {
+    /// Fetches the state that a plan asks for: as a delta onto `base` if there is one, else everything.
+    func fetch(
+        _ planned: PlannedCollection, onto base: Payload?, onAnswer: (@Sendable (RecordTable) -> Void)? = nil
+    ) async throws(CollectionError) -> Fetched {
+        var wanted = Wanted(
+            id: planned.id, expected: planned.serverTimestamp, base: base,
+            floor: planned.isVouchedFor || !planned.isTrusted ? nil : planned.held?.timestamp,
+            wasSigned: planned.held?.trust.isSigned ?? false)
+        // The refresh itself decides whether the server contradicts itself: only it knows whether the bundle is intact.
+        wanted.refusesEquivocation = false
+        wanted.needsState = true
+        wanted.onAnswer = onAnswer
+        do throws(FetchError) {
+            guard let fetched = try await fetch(wanted) else { throw .noAnswer(url: "\(planned.id)") }
+            return fetched
+        } catch {
+            if case .unknownCollection = error, planned.held != nil { throw .gone }
+            throw .fetch(error)
+        }
+    }
+}

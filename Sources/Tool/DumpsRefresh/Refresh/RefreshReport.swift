@@ -1,0 +1,59 @@
+import Dumps
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotTrust
+
+/// What a refresh did.
+package struct RefreshReport: Sendable {
+    package let server: String
+    /// The monitor's timestamp.
+    package let monitor: Timestamp
+    package let isDryRun: Bool
+    /// Whether the refresh only checked for changes (`--locked`).
+    package let isLocked: Bool
+    /// Sorted by id.
+    package let outcomes: [CollectionOutcome]
+    package let metrics: HTTPMetrics
+    /// Collections whose bundles were adopted from an interrupted refresh.
+    package let recovered: [CollectionID]
+    /// By how much all bundles together exceed their budget.
+    package let excess: BudgetExcess?
+    /// The release that the directory has after the refresh, or would have; `nil` if there are no releases.
+    package var release: VerifiedCatalogue?
+
+    /// Whether a refresh would change, or has changed, anything.
+    package var wouldChange: Bool { !recovered.isEmpty || outcomes.contains { $0.status == .planned } }
+
+    package var failed: [CollectionOutcome] { outcomes.filter { $0.status == .failed } }
+
+    /// The seconds left of the pause that servers asked for; `nil` unless that is the only cause of failures.
+    package var backoffSeconds: Int? {
+        let failures = failed
+        guard !failures.isEmpty else { return nil }
+        var longest = 0
+        for failure in failures {
+            guard case .backoff(_, let seconds) = failure.error?.http?.reason else { return nil }
+            longest = max(longest, seconds)
+        }
+        return longest
+    }
+
+    /// Whether every collection failed because the server could not be used.
+    package var isUnreachable: Bool {
+        !failed.isEmpty && failed.count == outcomes.count
+            && failed.allSatisfy { $0.error?.http?.isUnavailability == true }
+    }
+}
+
+/// Progress of a refresh. Events come from any task; those of one collection come in order.
+package enum RefreshEvent: Sendable {
+    case planned([PlannedCollection])
+    case began(CollectionID)
+    /// The attachments to download, in files and bytes.
+    case downloading(CollectionID, files: Int, bytes: UInt64)
+    case received(CollectionID, bytes: Int)
+    case downloaded(CollectionID)
+    case packing(CollectionID)
+    case finished(CollectionOutcome)
+    case http(HTTPEvent)
+}

@@ -1,0 +1,185 @@
+import Dumps
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotTrust
+
+/// The local state of a collection, the server's, and what a refresh would do.
+package struct SurveyedCollection: Sendable {
+    package let id: CollectionID
+    /// The lock's entry; `nil` if the collection was never fetched.
+    package let entry: LockFile.Collection?
+    /// Whether the bundle exists, with the size and timestamp in the lock.
+    package let hasBundle: Bool
+    /// `nil` offline, and if the monitor does not list the collection.
+    package let serverTimestamp: Timestamp?
+    /// `nil` offline.
+    package let action: PlannedCollection.Action?
+    /// The state of its pin; `nil` if it has none.
+    package let pin: PinState?
+    /// The most bytes that its bundle may have; `nil` if the configuration does not say.
+    package let budget: UInt64?
+    /// By how much the bundle that is there exceeds its budget, which may have been lowered since.
+    package let excess: BudgetExcess?
+}
+
+extension LockFile.Collection {
+    /// When the data was verified; `nil` if it is not signed.
+    package var verifiedAt: Timestamp? { trust.verdict?.verifiedAt }
+
+    /// The time since the data was verified; if it is not signed, since it changed on the server.
+    package func age(at now: Timestamp) -> Duration { now.elapsed(since: verifiedAt ?? timestamp) }
+}
+
+extension SurveyedCollection {
+    /// Whether a bundle is as new as it has to be.
+    package enum Freshness: String, Hashable, Sendable {
+        case fresh
+        case old
+        case tooOld = "too-old"
+        case missing
+    }
+
+    /// Judges the bundle by its age.
+    ///
+    /// A bundle that has what the server has is fresh, however long ago that changed, and so is a pinned one until its
+    /// pin's last day is past.
+    package func freshness(at now: Timestamp, warnAge: Duration, maxAge: Duration) -> Freshness {
+        guard let entry, hasBundle else { return .missing }
+        let age = entry.age(at: now)
+        if let pin { return !pin.isOverdue ? .fresh : age > maxAge ? .tooOld : .old }
+        if serverTimestamp == entry.timestamp { return .fresh }
+        return age > maxAge ? .tooOld : age > warnAge ? .old : .fresh
+    }
+}
+
+/// Compares the lock, the files and the monitor, and changes nothing.
+package struct Survey: Sendable {
+    private let directory: DumpsDirectory
+    private let configuration: DumpsConfiguration
+    private let policy: TrustPolicy
+    private let now: Timestamp
+    private let limits: Limits
+
+    /// - Parameter now: the time with which the last days of pins are compared.
+    package init(
+        _ directory: DumpsDirectory, configuration: DumpsConfiguration, policy: TrustPolicy, now: Timestamp,
+        limits: Limits
+    ) {
+        self.now = now
+        self.directory = directory
+        self.configuration = configuration
+        self.policy = policy
+        self.limits = limits
+    }
+
+    /// The local states. Does I/O, no network.
+    ///
+    /// - Parameter names: the collections, or none for all that the configuration names.
+    /// - Throws: ``DumpsError``, ``FileError``, or `BundleError` where the lock cannot be read.
+    package func offline(_ names: [CollectionID]) throws -> [SurveyedCollection] {
+        let lock = try directory.lockFile(limits: limits)
+        return try configuration.selecting(names, file: directory.configurationPath).map { settings in
+            surveyed(settings, lock.collections[settings.id], serverTimestamp: nil, action: nil)
+        }
+    }
+
+    /// The local states and the server's. Does I/O and one request.
+    ///
+    /// - Throws: as ``offline(_:)``, and `HTTPError`.
+    package func online(_ names: [CollectionID], client: ServerClient) async throws -> [SurveyedCollection] {
+        let lock = try directory.lockFile(limits: limits)
+        let settings = try configuration.selecting(names, file: directory.configurationPath)
+        let (plan, _) = try await planned(settings, lock, client: client, isFull: false)
+        return plan.map { planned in
+            surveyed(
+                planned.settings, planned.held, serverTimestamp: planned.serverTimestamp, action: planned.action)
+        }
+    }
+
+    private func surveyed(
+        _ settings: DumpsConfiguration.Collection, _ held: LockFile.Collection?, serverTimestamp: Timestamp?,
+        action: PlannedCollection.Action?
+    ) -> SurveyedCollection {
+        SurveyedCollection(
+            id: settings.id, entry: held,
+            hasBundle: held != nil && directory.diskState(settings.id, held) == .asLocked,
+            serverTimestamp: serverTimestamp, action: action,
+            pin: settings.pin.map { PinState($0, serverTimestamp: serverTimestamp, now: now) },
+            budget: settings.budget.bundle,
+            // A bundle that cannot be read has its own verdict.
+            excess: held.flatMap { try? directory.excess(of: settings.id, $0, over: settings.budget, limits: limits) })
+    }
+
+    /// The plan of a refresh, and the monitor's timestamp that it was made by.
+    func planned(
+        _ settings: [DumpsConfiguration.Collection], _ lock: LockFile, client: ServerClient, isFull: Bool,
+        expected: Timestamp? = nil
+    ) async throws -> (plan: [PlannedCollection], monitor: Timestamp) {
+        guard case .changes(let document, _) = try await client.monitor(expected: expected) else {
+            throw DumpsError.emptyMonitor("\(client.server)")
+        }
+        let monitor = try Result { () throws(ChangesetError) in
+            try MonitorChangeset(parsing: document.body, limits: limits)
+        }.mapError { CollectionError.fetch(.changeset($0, url: "\(document.url)")) }.get()
+        let planner = RefreshPlanner(policy: policy, isFull: isFull)
+        let plan = settings.map { settings in
+            let held = lock.collections[settings.id]
+            return planner.plan(
+                settings, held: held, disk: directory.diskState(settings.id, held), monitor: monitor.collections)
+        }
+        return (plan, monitor.timestamp)
+    }
+}
+
+extension DumpsConfiguration {
+    /// The named collections' settings, or all, with those of a release's catalogue.
+    ///
+    /// - Throws: ``DumpsError`` if a name is not configured, or nothing is.
+    func selecting(_ names: [CollectionID], file: String) throws(DumpsError) -> [Collection] {
+        guard !names.isEmpty else {
+            guard !collections.isEmpty else { throw .nothingConfigured(file) }
+            return held
+        }
+        let unknown = names.filter { name in !held.contains { $0.id == name } }
+        guard unknown.isEmpty else { throw .notConfigured(unknown, file) }
+        return held.filter { names.contains($0.id) }
+    }
+}
+
+extension DumpsDirectory {
+    /// Whether the present bundle contains exactly this snapshot.
+    ///
+    /// - Throws: `BundleError` if the bundle cannot be read.
+    func isHeld(_ snapshot: Snapshot, _ planned: PlannedCollection, limits: Limits) throws(BundleError) -> Bool {
+        guard let held = planned.held, held.timestamp == snapshot.timestamp,
+            held.attachmentRule == planned.settings.attachments.text, diskState(planned.id, held) == .asLocked
+        else { return false }
+        return try BundleReader(path: bundlePath(planned.id), limits: limits).payloadText() == snapshot.payload.bytes
+    }
+
+    /// The state of a bundle's file, judged by its size and its first bytes.
+    func diskState(_ id: CollectionID, _ held: LockFile.Collection?) -> RefreshPlanner.DiskState {
+        let path = bundlePath(id)
+        let size: Int
+        do throws(FileError) {
+            guard case .file(let found)? = try FileStore.kind(path) else { return .absent }
+            size = found
+        } catch {
+            return .damaged("\(error)")
+        }
+        guard let held else { return .asLocked }
+        guard size == held.bundle.size else {
+            return .damaged("its bundle has \(size) bytes, the lock says \(held.bundle.size)")
+        }
+        do throws(BundleError) {
+            let head = try BundleHead.read(path: path)
+            guard head.collection == id, head.timestamp == held.timestamp else {
+                return .damaged("its bundle is of \(head.collection) at \(head.timestamp), not what the lock says")
+            }
+            return .asLocked
+        } catch {
+            return .damaged("\(error)")
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import ContentSigning
+import Dumps
+import DumpsExchange
+import Publish
+import RemoteSettingsHTTP
+import SnapshotBundle
+#if Server
+import SnapshotServer
+#endif
+import SnapshotTrust
+import StaticMirror
+
+/// An error that ends a command, with a message and an exit code.
+struct CommandFailure: Error, CustomStringConvertible {
+    let status: ExitStatus
+    let description: String
+
+    init(_ status: ExitStatus, _ description: String) {
+        self.status = status
+        self.description = description
+    }
+
+    /// Wraps an error of a library, with the exit code that it has in this tool.
+    init(_ error: any Error) {
+        if let failure = error as? CommandFailure {
+            self = failure
+        } else {
+            self.init(Self.status(of: error), "\(error)")
+        }
+    }
+
+    private static func status(of error: any Error) -> ExitStatus {
+        switch error {
+        case is ConfigurationError, is DiffError: .usage
+        #if Server
+        case is ServerError: .usage
+        #endif
+        case is ContentSignatureError: .verificationFailed
+        case let error as HTTPError:
+            switch error.category {
+            case .usage: .usage
+            case .backoff: .backoff
+            case .unreachable, .answer, .cancelled: error.isUnavailability ? .unreachable : .someFailed
+            }
+        case let error as FileError: error.isWrongKind ? .usage : .someFailed
+        case DumpsError.emptyMonitor: .someFailed
+        case is DumpsError: .usage
+        case let error as PinError:
+            switch error {
+            case .nothingHeld, .several: .usage
+            case .notVouchedFor, .elsewhere: .verificationFailed
+            case .notFound, .unmet, .overdue: .someFailed
+            }
+        case let error as HistoryError:
+            switch error {
+            case .noGit, .noRepository, .noRevision, .noPlace, .invalidPath: .usage
+            case .bundle(let error): error.kind == .unreadable ? .usage : status(of: error)
+            case .git, .overLimit, .file: .someFailed
+            }
+        case is SourceProblems: .usage
+        case PublishError.damaged, PublishError.notVouched: .verificationFailed
+        case is PublishError: .usage
+        case let error as SigningKeyError: error.kind == .untrusted ? .verificationFailed : .usage
+        case let error as MirrorError: error.isUsage ? .usage : .someFailed
+        case let error as ExchangeError: error.kind == .unverified ? .verificationFailed : .usage
+        case let error as BundleError:
+            switch error.kind {
+            case .wrongSource, .overLimit, .unknownVersion: .usage
+            case .unwritable: .someFailed
+            case .unreadable, .malformed, .damaged, .disagreement, .missing: .verificationFailed
+            }
+        default: .someFailed
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import ArgumentParser
+import Dumps
+import RemoteSettings
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotTrust
+
+/// The options of commands that use the `RemoteSettings` library as an app does.
+struct ClientOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The directory in which syncs store their data.", valueName: "dir"))
+    var storage: String
+
+    @Option(help: ArgumentHelp("A directory of dumps to start from, as an app packages them.", valueName: "dir"))
+    var packaged: String?
+
+    @OptionGroup var server: ServerOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "The origin whose releases are read: its signed catalogue says which states belong together. The default "
+                + "is the origin in dumps.yaml beside --packaged; without one, each collection is read by itself.",
+            valueName: "name"))
+    var origin: String?
+
+    @Option(
+        parsing: .singleValue,
+        help: ArgumentHelp(
+            "A property of the app, for filters; may be repeated. Keys: channel, version, appId, locale, os, "
+                + "osVersion, formFactor, country; any other is a custom attribute.", valueName: "key=value"))
+    var context: [String] = []
+
+    func validate() throws {
+        _ = try appContext(context)
+    }
+
+    /// Makes a service over the network.
+    ///
+    /// - Throws: ``CommandFailure``, ``ConfigurationError`` or `FileError` if the options or the `dumps.yaml` of the
+    ///   packaged directory cannot be used.
+    func service() throws -> RemoteSettingsService {
+        // The server and the roots in dumps.yaml hold for the bundles beside it.
+        var settings = DumpsConfiguration()
+        if let packaged, try DumpsDirectory(packaged).configurationText() != nil {
+            settings = try DumpsDirectory(packaged).configuration()
+        }
+        settings = try server.applied(to: settings)
+        _ = try settings.serverURL()
+        let policy = try settings.policy(file: packaged.map { DumpsDirectory($0).configurationPath } ?? "--server")
+        let config = RemoteSettingsConfig(
+            server: .custom(url: "\(try settings.serverURL())"), appContext: try appContext(context),
+            packaged: packaged.map { [.directory($0)] } ?? [], trustRoots: policy.roots, signer: settings.trust.signer,
+            acceptsUnsigned: settings.trust.acceptsUnsigned, allowsPlainHTTP: settings.allowsPlainHTTP,
+            userAgent: "rsdump/\(RSDump.version)",
+            log: { _ in }, origin: origin ?? settings.release.map { "\($0.origin)" })
+        return RemoteSettingsService(storageDir: storage, config: config)
+    }
+}
+
+/// The context that the pairs of `--context` describe; `nil` if there are none.
+func appContext(_ context: [String]) throws(ValidationError) -> RemoteSettingsContext? {
+    guard !context.isEmpty else { return nil }
+    var app = RemoteSettingsContext()
+    for pair in context {
+        guard let equals = pair.firstIndex(of: "="), equals != pair.startIndex else {
+            throw ValidationError(
+                "--context is \(String(reflecting: pair)), expected KEY=VALUE, such as country=DE")
+        }
+        let value = String(pair[pair.index(after: equals)...])
+        switch try property(pair[..<equals]) {
+        case "channel": app.channel = value
+        case "version": app.appVersion = value
+        case "appId": app.appId = value
+        case "locale": app.locale = value
+        case "os": app.os = value
+        case "osVersion": app.osVersion = value
+        case "formFactor": app.formFactor = value
+        case "country": app.country = value
+        case let key:
+            app.customTargettingAttributes = (app.customTargettingAttributes ?? [:]).merging([key: value]) { $1 }
+        }
+    }
+    return app
+}
+
+/// The name of a property that `--context` sets. Filters write `env.` before it, and so may the option.
+private func property(_ key: Substring) throws(ValidationError) -> String {
+    guard key.hasPrefix("env.") else { return String(key) }
+    switch key.dropFirst(4) {
+    case "appinfo.ID": return "appId"
+    case "appinfo.OS", "appinfo.os.name", "os.name": return "os"
+    case "appinfo.os.version", "os.version": return "osVersion"
+    case let name where !name.isEmpty && !name.contains("."): return String(name)
+    default:
+        throw ValidationError(
+            "--context is \(String(reflecting: String(key))), expected a member of env that has a value of its own, "
+                + "such as env.channel or env.os.name")
+    }
+}
+
+extension CommandFailure {
+    /// - Parameter name: the collection that the error concerns.
+    init(_ error: RemoteSettingsError, _ name: String) {
+        switch error {
+        case .Network(let reason): self.init(.unreachable, "\(name): \(reason)")
+        case .Backoff(let seconds): self.init(.backoff, "\(name): the server asked to wait; try again in \(seconds) s")
+        case .Other(let reason): self.init(.someFailed, "\(name): \(reason)")
+        }
+    }
+}

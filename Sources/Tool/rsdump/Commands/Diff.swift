@@ -1,0 +1,201 @@
+import ArgumentParser
+import Dumps
+import DumpsRefresh
+import Publish
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+
+/// `rsdump diff`
+struct Diff: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "diff",
+        abstract: "Compare two states of dumps by records, fields and attachments.",
+        discussion: """
+            Each of OLD and NEW is one of
+              PATH           a bundle (.zip), or a directory of dumps
+              git:REV        the dumps directory (--dumps) in a commit or branch
+              git:REV:PATH   another directory, or a bundle, in a commit
+              server         what the server has now of dumps.yaml's collections,
+                             fetched and verified; nothing is written
+              sources:DIR    what rsdump publish would make of sources, on the
+                             dumps directory (--dumps); needs no keys
+
+            Examples:
+              rsdump diff git:HEAD dumps               what is not committed yet
+              rsdump diff git:HEAD dumps --stat        how much that is
+              rsdump diff dumps server main/regions    what a refresh would change
+              rsdump diff old.zip new.zip --format json
+              rsdump diff dumps sources:sources        what publish would change
+              rsdump diff git:v1 git:v2 --format markdown
+
+            Markdown is meant for the body of a pull request: its length is limited, and the largest changes come \
+            first. Text is coloured on a terminal, unless NO_COLOR is set.
+
+            Bundles are compared, not verified: rsdump verify does that.
+
+            Exits with 0 if both sides could be compared; with --exit-code, with 1 if they differ. Errors have other \
+            codes: 2 for arguments, files and git, 3 if a bundle or the server's answer cannot be trusted, 4 if the \
+            server asked to wait, 5 if it cannot be reached.
+
+            If the server fails for some collections, the others are compared and printed, and the exit code is that \
+            of the
+            failure.
+            """)
+
+    @Argument(help: ArgumentHelp("The older side.", valueName: "old"))
+    var old: DiffSide.Place
+
+    @Argument(help: ArgumentHelp("The newer side.", valueName: "new"))
+    var new: DiffSide.Place
+
+    @Argument(help: "Collections, as BUCKET/COLLECTION; all if none is given.", transform: collectionID)
+    var collections: [CollectionID] = []
+
+    @OptionGroup var dumps: DumpsOptions
+    @OptionGroup var server: ServerOptions
+
+    @Option(help: "How to print the result: text, json or markdown.")
+    var format = Format.text
+
+    @Flag(help: "With --format text: print only how many records and attachments of each collection changed.")
+    var stat = false
+
+    @Flag(help: "Exit with 1 if the sides differ.")
+    var exitCode = false
+
+    enum Format: String, ExpressibleByArgument, CaseIterable {
+        case text
+        case json
+        case markdown
+
+        /// Prints a comparison to standard output.
+        func print(_ report: DiffReport, showsRecords: Bool, paint: @escaping (String, DiffText.Role) -> String) {
+            switch self {
+            case .text:
+                Console.buffered { write in
+                    DiffText(report, showsRecords: showsRecords, paint: paint).forEachLine { line in
+                        write(Array("\(line)\n".utf8))
+                    }
+                }
+            case .json: Console.buffered { write in DiffJSON.write(report, to: write) }
+            case .markdown: Console.write(Array(DiffMarkdown(report).text.utf8), to: 1)
+            }
+        }
+    }
+
+    func validate() throws {
+        if stat, format != .text { throw ValidationError("--stat goes with --format text; the others have the counts") }
+    }
+
+    func run() async throws {
+        let report: DiffReport
+        var failed: [CollectionID: CommandFailure] = [:]
+        do {
+            let (before, after) = (try await open(old, failed: &failed), try await open(new, failed: &failed))
+            var names = collections
+            if names.isEmpty {
+                // The sources are compared only with the collections that they have.
+                if case .sources = new {
+                    names = after.collections.sorted()
+                } else if case .sources = old {
+                    names = before.collections.sorted()
+                }
+            }
+            if !failed.isEmpty {
+                let all = names.isEmpty ? before.collections.union(after.collections).sorted() : names
+                names = all.filter { failed[$0] == nil }
+                if names.isEmpty, let failure = failed.min(by: { $0.key < $1.key })?.value { throw failure }
+            }
+            report = try await DiffReport(from: (old, before), to: (new, after), names: names)
+        } catch {
+            throw CommandFailure(comparing: error)
+        }
+        format.print(report, showsRecords: !stat, paint: Style.output.paint)
+        let failures = failed.sorted { $0.key < $1.key }.map(\.value)
+        if let last = failures.last {
+            for failure in failures.dropLast() { Console.error(failure) }
+            throw last
+        }
+        if exitCode, !report.isSame { throw ExitStatus.someFailed.code }
+    }
+
+    private func open(
+        _ place: DiffSide.Place, failed: inout [CollectionID: CommandFailure]
+    ) async throws -> DiffSide {
+        let side: DiffSide
+        switch place {
+        case .path(let path): side = try DiffSide(path: path)
+        case .git(let revision, let path):
+            side = try await DiffSide(revision: revision, path: path ?? dumps.directory.path)
+        case .server: side = DiffSide(server: try await askServer(failed: &failed))
+        case .sources(let path):
+            let sources = try SourceDirectory(path.withoutTrailingSlashes).read(collections)
+            side = DiffSide(
+                states: try Publishing.preview(sources, in: dumps.directory, at: HTTPEnvironment.system.now()).states)
+        }
+        for note in side.notes { Console.error("note: \(note)") }
+        return side
+    }
+
+    /// - Parameter failed: gets each collection whose state could not be fetched, and the reason.
+    private func askServer(
+        failed: inout [CollectionID: CommandFailure]
+    ) async throws -> [CollectionID: Snapshot] {
+        let opened = try OpenDumps(dumps, applying: server.applied)
+        let outcomes = try await opened.withServer(jobs: 8) { client in
+            try await ServerState(
+                opened.directory, configuration: opened.configuration, client: client, policy: opened.policy, jobs: 8,
+                now: HTTPEnvironment.system.now()
+            ).outcomes(collections)
+        }
+        var snapshots: [CollectionID: Snapshot] = [:]
+        for (id, outcome) in outcomes.sorted(by: { $0.key < $1.key }) {
+            switch outcome {
+            case .snapshot(let snapshot): snapshots[id] = snapshot
+            case .absent: Console.error("note: the server does not have \(id)")
+            case .failed(let error): failed[id] = CommandFailure(comparing: error, of: id)
+            }
+        }
+        return snapshots
+    }
+}
+
+extension CommandFailure {
+    /// An error of a comparison. Its exit code is never 1, because 1 means that the sides differ.
+    fileprivate init(comparing error: any Error, of id: CollectionID? = nil) {
+        let place = id.map { "\($0): " } ?? ""
+        let failure = CommandFailure(error)
+        guard failure.status == .someFailed else {
+            self.init(failure.status, place + failure.description)
+            return
+        }
+        let status: ExitStatus =
+            switch error {
+            case CollectionError.fetch(.http(let error)):
+                switch error.category {
+                case .backoff: .backoff
+                case _ where error.isUnavailability: .unreachable
+                default: .verificationFailed
+                }
+            case is CollectionError, is ChangesetError, is HTTPError, is DumpsError: .verificationFailed
+            default: .usage
+            }
+        self.init(status, place + failure.description)
+    }
+}
+
+extension DiffSide.Place: ExpressibleByArgument {
+    package init?(argument: String) { self.init(argument) }
+}
+
+extension Style {
+    /// The colours that `git diff` uses.
+    fileprivate func paint(_ text: String, _ role: DiffText.Role) -> String {
+        switch role {
+        case .created: green(text)
+        case .updated: yellow(text)
+        case .deleted: red(text)
+        case .dim: dim(text)
+        }
+    }
+}

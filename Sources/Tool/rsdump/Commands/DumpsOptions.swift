@@ -1,0 +1,172 @@
+import ArgumentParser
+import CurlTransport
+import Dumps
+import DumpsRefresh
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotTrust
+
+/// Reads a collection's name from the command line.
+///
+/// - Throws: `IdentifierError`. The argument parser shows it with the argument.
+@Sendable func collectionID(_ name: String) throws -> CollectionID { try CollectionID(name) }
+
+/// The option that all commands on a directory of dumps have.
+struct DumpsOptions: ParsableArguments {
+    @Option(name: .customLong("dumps"), help: ArgumentHelp("The directory of the dumps.", valueName: "dir"))
+    var path = "dumps"
+
+    var directory: DumpsDirectory { DumpsDirectory(path.withoutTrailingSlashes) }
+}
+
+extension String {
+    /// The path without slashes at its end. The root `/` stays.
+    var withoutTrailingSlashes: String {
+        var path = self[...]
+        while path.count > 1, path.hasSuffix("/") { path = path.dropLast() }
+        return String(path)
+    }
+}
+
+/// The option for trusted root certificates.
+struct TrustOptions: ParsableArguments {
+    @Option(
+        name: .customLong("trust-root"), parsing: .singleValue,
+        help: ArgumentHelp("SHA-256 of a root certificate to trust; may be repeated.", valueName: "sha256"))
+    var roots: [String] = []
+
+    func validate() throws {
+        do {
+            _ = try TrustAnchors(parsing: roots)
+        } catch {
+            throw ValidationError("\(error)")
+        }
+    }
+
+    /// The configuration. The option's roots replace its own if there are any.
+    func applied(to configuration: DumpsConfiguration) throws -> DumpsConfiguration {
+        var configuration = configuration
+        if !roots.isEmpty { configuration.trust.roots = try TrustAnchors(parsing: roots).roots }
+        return configuration
+    }
+}
+
+/// The options for the server and its trusted root certificates.
+struct ServerOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("prod, stage, dev, or a base URL; /v2 if it names no version.", valueName: "server"))
+    var server: String?
+
+    @OptionGroup var trust: TrustOptions
+
+    func validate() throws {
+        do {
+            _ = try server.map { try ServerURL($0) }
+        } catch let error as HTTPError where error.reason == .insecure {
+            // The configuration, which is not read yet, says whether plain HTTP is allowed.
+        } catch {
+            throw ValidationError("\(error)")
+        }
+    }
+
+    /// The configuration with the options in place of its own settings.
+    func applied(to configuration: DumpsConfiguration) throws -> DumpsConfiguration {
+        var configuration = try trust.applied(to: configuration)
+        if let server { configuration.server = server }
+        return configuration
+    }
+}
+
+/// The directory of dumps that a command works on, its settings and its trust policy. The settings come from
+/// `dumps.yaml` and the options.
+struct OpenDumps {
+    let directory: DumpsDirectory
+    let configuration: DumpsConfiguration
+    let policy: TrustPolicy
+    let limits = Limits()
+
+    /// Reads `dumps.yaml`.
+    ///
+    /// - Parameters:
+    ///   - isConfigured: whether a missing `dumps.yaml` is an error.
+    ///   - applying: replaces settings of the file with those of the options.
+    /// - Throws: ``ConfigurationError``, ``CommandFailure`` if no root is trusted, `FileError`, or the error of
+    ///   `applying`.
+    init(
+        _ dumps: DumpsOptions, isConfigured: Bool = true,
+        applying: (DumpsConfiguration) throws -> DumpsConfiguration = { $0 }
+    ) throws {
+        directory = dumps.directory
+        let hasFile = try isConfigured || directory.configurationText() != nil
+        configuration = try applying(hasFile ? directory.configuration() : DumpsConfiguration())
+        policy = try configuration.policy(file: directory.configurationPath)
+    }
+
+    /// Calls `body` with a client of the configured server, over the network. The connections are then closed without
+    /// waiting.
+    ///
+    /// - Parameter onEvent: receives the events of the connection. By default, the server's alerts are shown.
+    func withServer<Value>(
+        jobs: Int, onEvent: @escaping @Sendable (HTTPEvent) -> Void = Console.showAlert,
+        _ body: (ServerClient) async throws -> Value
+    ) async throws -> Value {
+        let server = try configuration.serverURL()
+        let transport = CurlTransport(connectionsPerHost: jobs)
+        let client = ServerClient(
+            server: server, transport: transport, userAgent: UserAgent(name: "rsdump", version: RSDump.version),
+            limits: limits, backoff: directory.backoff(limits: limits), onEvent: onEvent)
+        return try await body(client)
+    }
+}
+
+/// The argument that names a bundle by its path or by its collection in the directory of dumps.
+struct BundleArgument: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp(
+            "A bundle's path, or a collection in the dumps directory.", valueName: "bundle|bucket/collection"))
+    var bundle: String
+
+    @OptionGroup var dumps: DumpsOptions
+
+    /// - Throws: `BundleError`, or ``CommandFailure`` if there is no such bundle.
+    func open() throws -> BundleReader {
+        let id = bundle.hasSuffix(".zip") ? nil : try? CollectionID(bundle)
+        let path = id.map(dumps.directory.bundlePath) ?? bundle
+        guard try FileStore.exists(path) else {
+            throw CommandFailure(
+                .usage,
+                "\(path): expected a bundle, found no such file; give the path of a .zip, or BUCKET/COLLECTION and "
+                    + "--dumps DIR")
+        }
+        return try BundleReader(path: path, limits: Limits())
+    }
+}
+
+extension DumpsConfiguration {
+    /// - Throws: `HTTPError` if the server is not a usable URL.
+    func serverURL() throws(HTTPError) -> ServerURL {
+        try ServerURL(server, allowPlainHTTP: allowsPlainHTTP)
+    }
+
+    /// The trust policy. It has the configured roots, or the built-in ones for Mozilla's servers if none are
+    /// configured.
+    ///
+    /// - Throws: ``CommandFailure`` if no root is configured and the server is not one of Mozilla's.
+    func policy(file: String) throws -> TrustPolicy {
+        TrustPolicy(
+            roots: try roots(file: file), signer: trust.signer.map { SignerName($0) },
+            acceptsUnsigned: trust.acceptsUnsigned)
+    }
+
+    private func roots(file: String) throws -> TrustAnchors {
+        if !trust.roots.isEmpty { return TrustAnchors(trust.roots) }
+        let url = try serverURL()
+        if url.isSameServer(as: .prod) { return .mozillaProduction }
+        if url.isSameServer(as: .stage) || url.isSameServer(as: .dev) { return .mozillaStaging }
+        if trust.acceptsUnsigned { return TrustAnchors([]) }
+        throw CommandFailure(
+            .usage,
+            "\(file): no root is trusted for \(server); name the SHA-256 of its root certificate under trust: roots:, "
+                + "or with --trust-root; or, if it does not sign, say trust: accept-unsigned: true")
+    }
+}

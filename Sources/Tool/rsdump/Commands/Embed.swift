@@ -1,0 +1,76 @@
+import ArgumentParser
+import Dumps
+import DumpsExchange
+import RemoteSettingsModel
+
+/// `rsdump embed`
+struct Embed: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "embed",
+        abstract: "Write a C target that makes bundles part of a program.",
+        discussion: """
+            Writes MODULE.c and include/MODULE.h into the output folder, whose name is the module's name. The source \
+            refers to the lock and the bundles by relative paths (#embed), so that the compiler reads them again when \
+            they change. An app reads them in place: --swift writes the function that it calls, for \
+            RemoteSettingsConfig(packaged:).
+
+            If collections are named, the target gets its own lock. With --stored, it gets its own lock and its own \
+            bundles. List both (dumps.lock.json, bundles) under exclude: in Package.swift.
+
+            Exits with 6 if --check finds that the target would change.
+
+            Examples:
+              rsdump embed --output Sources/EmbeddedDumps \\
+                --swift Sources/App/PackagedSource+EmbeddedDumps.swift
+              rsdump embed --output Sources/EmbeddedDumps --check
+            """)
+
+    @Argument(
+        help: "Collections, as BUCKET/COLLECTION; all that the lock has if none is given.", transform: collectionID)
+    var collections: [CollectionID] = []
+
+    @OptionGroup var dumps: DumpsOptions
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("The folder of the C target.", valueName: "dir"))
+    var output = "Sources/EmbeddedDumps"
+
+    @Option(name: .customLong("swift"), help: ArgumentHelp("Also write the Swift function.", valueName: "file.swift"))
+    var swiftFile: String?
+
+    @Flag(name: .customLong("public"), help: "Make the Swift function public.")
+    var isPublic = false
+
+    @Flag(help: "Store records uncompressed: larger, and read without inflating.")
+    var stored = false
+
+    @Flag(help: "Write nothing; exit with 6 if anything would change.")
+    var check = false
+
+    @Option(help: "How to print the result: text or json.")
+    var format = OutputFormat.text
+
+    func run() async throws {
+        let opened = try OpenDumps(dumps, isConfigured: false)
+        var options = Embedding.Options()
+        options.collections = collections
+        options.isStored = stored
+        options.swiftFile = swiftFile
+        options.isPublic = isPublic
+        let verifier = BundleVerifier(
+            opened.policy, limits: opened.limits)
+        let folder = output.withoutTrailingSlashes
+        let embedding = Embedding(opened.directory, to: folder, options: options, verifier: verifier)
+        let paths = try check ? embedding.stale() : embedding.write()
+        let lines = paths.map { "\($0): \(check ? "is stale" : "written")" }
+        format.print(
+            paths.isEmpty
+                ? "\(folder): is up to date with the lock and its bundles" : lines.joined(separator: "\n"),
+            .members([
+                "output": .string(folder), "changed": .array(paths.map(JSONValue.string)), "isCheck": .bool(check),
+            ]))
+        if check, !paths.isEmpty, format == .text {
+            Console.error("rsdump: run rsdump embed without --check to write them")
+        }
+        if check, !paths.isEmpty { throw ExitStatus.wouldChange.code }
+    }
+}

@@ -1,0 +1,191 @@
+import ArgumentParser
+import Dumps
+import DumpsExchange
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotOrigin
+import StaticMirror
+
+/// `rsdump export`
+struct ExportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Write bundles in the layout that another project uses.",
+        discussion: """
+            Layouts:\(ExportLayout.allCases.reduce("") { "\($0)\n  \($1.rawValue): \($1.summary)" })
+              mirror: plain files that nginx, an object store or a CDN serves as an origin
+
+            The bundles are first checked against the lock, byte by byte. The output appears complete or not at all, \
+            and anything that is already there is replaced only with --force. The same bundles produce the same \
+            output.
+
+            With --update, the firefox and application-services layouts are written into an existing tree of such a \
+            project: its other collections and files are kept. Attachments of the exported collections that no record \
+            has any more are removed. Firefox's last_modified.json keeps its other entries; a collection that the tree \
+            has without listing it there stays unlisted.
+
+            rsdump import reads application-services, firefox, changesets, tar.zst and tar.xz back. Only changesets \
+            and the archives keep signatures.
+
+            A mirror can be published into the same --output again and again, without --force: a new tree of files is \
+            written beside the current one, and then the link "current" is replaced in one step. objects.json in the \
+            tree lists each file's path, type and caching for an upload to an object store. --url is the address at \
+            which clients reach the mirror. With --history, clients that ask what has changed since an older bundle \
+            get only that; others get the whole collection. Events that could not be posted yet are kept in \
+            notify.json in the output.
+
+            Examples/nginx/mirror.conf serves a mirror by nginx, with an update channel. The script \
+            remote-settings-upload (Examples/object-store/upload) brings it into an object store.
+
+            \(NotifyOptions.help)
+
+            Examples:
+              rsdump export --to application-services --update \\
+                --output components/remote_settings/dumps
+              rsdump export --to tar.zst --output dumps.tar.zst
+              rsdump export --to plist --output Defaults.plist \\
+                --key id --value value main/settings
+              rsdump export --to mirror --output /srv/mirror --history git \\
+                --url https://settings.example.org \\
+                --notify http://127.0.0.1:8889/publish
+            """)
+
+    @Argument(
+        help: "Collections, as BUCKET/COLLECTION; all that the lock has if none is given.", transform: collectionID)
+    var collections: [CollectionID] = []
+
+    @OptionGroup var dumps: DumpsOptions
+
+    @Option(name: .customLong("to"), help: ArgumentHelp("The layout to write.", valueName: "layout"))
+    var form: ExportForm
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("The directory or file to write.", valueName: "path"))
+    var output: String
+
+    @Option(help: ArgumentHelp("For plist, json and xml: the records' field with the key.", valueName: "field"))
+    var key: String?
+
+    @Option(help: ArgumentHelp("For plist, json and xml: the records' field with the value.", valueName: "field"))
+    var value: String?
+
+    @Flag(help: "Replace what is at --output.")
+    var force = false
+
+    @Flag(
+        help: ArgumentHelp(
+            "For firefox and application-services: change these collections in the existing tree, and keep the rest."
+        ))
+    var update = false
+
+    @Option(
+        help: ArgumentHelp(
+            "For a mirror: the address at which clients reach it, such as https://settings.example.org.",
+            valueName: "url"))
+    var url: String?
+
+    @Option(
+        parsing: .singleValue,
+        help: ArgumentHelp(
+            "For a mirror: where older bundles are: git for the dumps directory's own history, or a folder; may be "
+                + "repeated.",
+            valueName: "git|dir"))
+    var history: [String] = []
+
+    @OptionGroup var notify: NotifyOptions
+
+    @Option(help: "How to print the result: text or json.")
+    var format = OutputFormat.text
+
+    func validate() throws {
+        if output.isEmpty { throw ValidationError("--output is empty, expected a path") }
+        switch form {
+        case .mirror:
+            guard let url else { throw ValidationError("--to mirror needs --url, the address where clients reach it") }
+            do { _ = try OriginAddress(url) } catch { throw ValidationError("--url: \(error)") }
+            if key != nil || value != nil { throw ValidationError("--key and --value are not for mirror") }
+            if update { throw ValidationError("--update is not for mirror, which is published again without it") }
+        case .layout(let layout):
+            if url != nil || !history.isEmpty { throw ValidationError("--url and --history go with --to mirror") }
+            if !notify.names.isEmpty { throw ValidationError("--notify goes with --to mirror") }
+            if update, !layout.isUpdatable {
+                throw ValidationError("--update is for firefox and application-services, not for \(layout.rawValue)")
+            }
+            if update, force { throw ValidationError("--update and --force exclude each other") }
+            if layout.isDefaults {
+                guard collections.count == 1, key != nil, value != nil else {
+                    throw ValidationError("--to \(layout.rawValue) needs one BUCKET/COLLECTION, --key and --value")
+                }
+            } else if key != nil || value != nil {
+                throw ValidationError("--key and --value are for plist, json and xml, not for \(layout.rawValue)")
+            }
+        }
+    }
+
+    func run() async throws {
+        let target = output.withoutTrailingSlashes
+        switch form {
+        case .layout(let layout): try export(to: target, layout)
+        case .mirror: try await publish(to: target)
+        }
+    }
+
+    private func export(to target: String, _ layout: ExportLayout) throws {
+        let fields = key.flatMap { key in value.map { DefaultsFields(key: key, value: $0) } }
+        let report = try Export(dumps.directory, to: layout, fields: fields).write(
+            collections, to: target, existing: update ? .update : force ? .replace : .keep)
+        for note in report.notes { Console.error("rsdump: \(Console.visible(note))") }
+        let (names, files) = (Counted.text(report.collections.count, "collection"), Counted.text(report.files, "file"))
+        format.print(
+            "\(target): \(names) in \(files), \(Counted.text(report.bytes, "byte"))",
+            .members([
+                "output": .string(target), "layout": .string(layout.rawValue),
+                "collections": .array(report.collections.map { .string("\($0)") }),
+                "files": .count(report.files), "bytes": .count(report.bytes),
+                "notes": .array(report.notes.map(JSONValue.string)),
+            ]))
+    }
+
+    private func publish(to folder: String) async throws {
+        let directory = dumps.directory
+        let older = history.isEmpty ? nil : try await BundleHistory(of: directory.path, in: history)
+        let address = try OriginAddress(url ?? "")
+        let target = try FileStore.absolute(folder)
+        let (report, told) = try await notify.telling(
+            ofMirror: target, state: { try StaticMirror.published(in: target, address: address) },
+            directory.configurationOrDefault(), file: directory.configurationPath
+        ) {
+            try await StaticMirror.publish(
+                collections, of: directory, to: target, address: address, history: older,
+                softwareVersion: RSDump.version)
+        }
+        for note in report.notes { Console.error("rsdump: \(Console.visible(note))") }
+        let (files, size) = (Counted.text(report.objects, "file"), ByteSize.text(UInt64(clamping: report.bytes)))
+        format.print(
+            "\(folder): \(files), \(size), in \(report.tree)" + (report.isUnchanged ? ", as before" : "")
+                + NotificationReport.text(told),
+            .members([
+                "output": .string(folder), "layout": .string("mirror"), "tree": .string(report.tree),
+                "unchanged": .bool(report.isUnchanged), "files": .count(report.objects),
+                "bytes": .count(report.bytes), "notes": .array(report.notes.map(JSONValue.string)),
+                "notifications": NotificationReport.json(told),
+            ]))
+    }
+}
+
+/// A value of `--to`.
+enum ExportForm: ExpressibleByArgument, Equatable {
+    case layout(ExportLayout)
+    case mirror
+
+    init?(argument: String) {
+        if argument == "mirror" {
+            self = .mirror
+        } else if let layout = ExportLayout(rawValue: argument) {
+            self = .layout(layout)
+        } else {
+            return nil
+        }
+    }
+
+    static var allValueStrings: [String] { ExportLayout.allCases.map(\.rawValue) + ["mirror"] }
+}

@@ -1,0 +1,172 @@
+import ArgumentParser
+import Dumps
+import DumpsExchange
+import Publish
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotTrust
+
+/// `rsdump import`
+struct ImportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Import collections from Firefox, application-services, archives or saved changesets.",
+        discussion: """
+            Formats:\(ImportFormat.allCases.reduce("") { "\($0)\n  \($1.rawValue): \($1.summary)" })
+              firebase-template: a Remote Config template, JSON, as a source file
+              defaults: in-app defaults (plist, JSON or XML), as a source file
+
+            Archives may be ZIP, tar, 7z or ar, compressed with gzip, xz or zstd. Attachments are checked against \
+            their records. A collection that is signed and comes with its certificate chain is verified. Any other is \
+            marked "imported" in bundle and lock until a refresh fetches the signed state. An older state never \
+            replaces a bundle, and an unsigned state never replaces a signed one. The collections are added to \
+            dumps.yaml, which is created if there is none.
+
+            Examples:
+              rsdump import --from firefox \\
+                /usr/lib/firefox-esr/browser/omni.ja main/password-rules
+              rsdump import --from application-services components/remote_settings/dumps
+              rsdump import --from changeset changesets.json.mozlz4 --dumps dumps
+              rsdump import --from dumps dumps.tar.zst --dumps /srv/dumps
+              rsdump import --from firebase-template template.json \\
+                --collection main/remote-config
+
+            The last two formats become a file of --sources, which rsdump publish signs. If something has no \
+            translation (audiences, user properties, personalisation, experiments), the import fails and names it.
+
+            Exits with 1 if a collection was refused, and with 3 if hashes or signatures were the only reasons.
+            """)
+
+    @Argument(help: "The directory, archive or file to import.")
+    var path: String
+
+    @Argument(
+        help: "Collections, as BUCKET/COLLECTION; all that the source has if none is given.", transform: collectionID)
+    var collections: [CollectionID] = []
+
+    @Option(name: .customLong("from"), help: ArgumentHelp("The format of the source.", valueName: "format"))
+    var source: ImportSource
+
+    @OptionGroup var dumps: DumpsOptions
+    @OptionGroup var server: ServerOptions
+
+    @Option(
+        name: .customLong("chain"), parsing: .singleValue,
+        help: ArgumentHelp("A PEM chain to verify signatures with; may be repeated.", valueName: "file"))
+    var chains: [String] = []
+
+    @Option(
+        name: .customLong("verify-at"),
+        help: ArgumentHelp("Verify chains at this time (2026-11-21 or RFC 3339) instead of now.", valueName: "date"))
+    var time: String?
+
+    @Option(
+        name: .customLong("collection"),
+        help: ArgumentHelp("The collection of a file that does not name it.", valueName: "bucket/collection"),
+        transform: collectionID)
+    var collection: CollectionID?
+
+    @OptionGroup var sources: SourcesOptions
+
+    @Flag(help: "With --from firebase-template: leave out what has no translation, and say so.")
+    var skipUnsupported = false
+
+    @Option(help: "How to print the result: text or json.")
+    var format = OutputFormat.text
+
+    func validate() throws {
+        if skipUnsupported, source != .template {
+            throw ValidationError("--skip-unsupported goes with --from firebase-template")
+        }
+        if let time, Timestamp(rfc3339: time) == nil {
+            throw ValidationError("--verify-at is \(time), expected a date such as 2026-11-21 or 2026-11-21T08:00:00Z")
+        }
+    }
+
+    func run() async throws {
+        guard case .format(let source) = source else { return try importSource() }
+        let opened = try OpenDumps(dumps, isConfigured: false, applying: server.applied)
+        var options = Import.Options(
+            time: time.flatMap(Timestamp.init(rfc3339:)) ?? HTTPEnvironment.system.now())
+        options.policy = opened.policy
+        options.chains = chains
+        options.collection = collection
+        options.server = server.server
+        options.roots = try TrustAnchors(parsing: server.trust.roots).roots
+        let outcomes = try Import(into: opened.directory, from: source, options: options).run(path, collections)
+        let report = ImportReport(outcomes: outcomes)
+        format.print(report.text(.output), report.json)
+        if report.status != .done { throw report.status.code }
+    }
+}
+
+/// The place that an import reads: into a directory of dumps or into sources.
+enum ImportSource: ExpressibleByArgument, Hashable {
+    case format(ImportFormat)
+    case template
+    case defaults
+
+    init?(argument: String) {
+        switch argument {
+        case "firebase-template": self = .template
+        case "defaults": self = .defaults
+        default:
+            guard let format = ImportFormat(rawValue: argument) else { return nil }
+            self = .format(format)
+        }
+    }
+
+    static var allValueStrings: [String] {
+        ImportFormat.allCases.map(\.rawValue) + ["firebase-template", "defaults"]
+    }
+}
+
+extension ImportCommand {
+    /// Writes a source file from another system's export.
+    private func importSource() throws {
+        guard collections.isEmpty else {
+            throw CommandFailure(.usage, "\(path): one file becomes one collection; name it with --collection")
+        }
+        guard let bytes = try FileStore.read(path, limit: 16 << 20) else {
+            throw CommandFailure(.usage, "\(path): expected a file, found none; name another path")
+        }
+        let id = try collection ?? CollectionID("main/remote-config")
+        let root = sources.sources.path
+        let folder = "\(root)/\(id.bucket)"
+        let target = "\(folder)/\(id.name).yaml"
+        for name in ["", ".yaml", ".yml", ".json"] where try FileStore.exists("\(folder)/\(id.name)\(name)") {
+            throw CommandFailure(
+                .usage,
+                "\(folder)/\(id.name)\(name): expected no such file, found one; remove it, or choose another "
+                    + "--collection"
+            )
+        }
+        let source: Bytes
+        var notes: [String] = []
+        if self.source == .template {
+            let template = try FirebaseTemplate(bytes, file: path, skipping: skipUnsupported)
+            source = template.source
+            notes = template.skipped.map { "left out: \($0)" } + template.notes
+        } else {
+            source = try DefaultsFile(bytes, file: path).source
+        }
+        try FileStore.makeDirectories(folder)
+        try FileStore.replace(target, with: source)
+        let read: [CollectionSource]
+        do {
+            read = try sources.sources.read([id])
+        } catch {
+            try? FileStore.remove(target)
+            throw error
+        }
+        for note in notes { Console.error("note: \(Console.visible(note))") }
+        let records = read.first?.records.count ?? 0
+        let report = JSONValue.members([
+            "collection": .string("\(id)"), "source": .string(target), "records": .count(records),
+            "notes": notes.isEmpty ? nil : .array(notes.map(JSONValue.string)),
+        ])
+        format.print(
+            "\(id): \(Counted.text(records, "record")) in \(target); next: rsdump check, rsdump publish", report)
+    }
+}

@@ -1,0 +1,542 @@
+import ArgumentParser
+import ContentSigning
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SigningKeys
+import SnapshotBundle
+import SnapshotTrust
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// `rsdump keys`
+struct KeysCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "keys",
+        abstract: "Make, renew and show the keys that publish signs with.",
+        discussion: """
+            A directory of keys holds root.key, intermediate.key and signer.key, which only their owner can read, and \
+            the certificates root.pem, intermediate.pem and chain.pem, which are public. Apps pin the root. publish \
+            needs only signer.key and chain.pem. Keep root.key on a machine that publishes nothing, and \
+            intermediate.key on the machine that renews.
+
+            In place of a file, a variable may hold the PEM text: \(KeyDirectory.variable(.signer)), \
+            \(KeyDirectory.chainVariable), \(KeyDirectory.variable(.intermediate)), \(KeyDirectory.variable(.root)).
+
+            Examples:
+              rsdump keys create keys
+              rsdump keys status keys
+              rsdump keys renew keys
+
+            If the root's key is elsewhere:
+              rsdump keys request keys --for intermediate --output req.pem
+              rsdump keys issue ROOT req.pem --as intermediate --name NAME --output new.pem
+              rsdump keys renew keys --certificate new.pem
+
+            To make apps that pin the root of OLD accept the root of keys too:
+              rsdump keys cross-sign OLD keys/root.pem --root SHA256 --output cross.pem
+              rsdump keys succeed keys --certificate cross.pem --root SHA256
+            """,
+        subcommands: [
+            Create.self, Request.self, Issue.self, Renew.self, ChangeRoot.self, CrossSign.self, Succeed.self,
+            StatusCommand.self,
+        ])
+
+    /// The environment variables that hold PEM texts in place of files.
+    static var environment: [String: String] {
+        let names = CertificateRole.allCases.map(KeyDirectory.variable) + [KeyDirectory.chainVariable]
+        return ProcessInfo.processInfo.environment.filter { names.contains($0.key) && !$0.value.isEmpty }
+    }
+
+    struct DirectoryArgument: ParsableArguments {
+        @Argument(help: ArgumentHelp("The directory of the keys.", valueName: "dir"))
+        var path: String
+
+        var keys: KeyDirectory { KeyDirectory(path.withoutTrailingSlashes) }
+    }
+
+    static func checkDays(_ days: Int?, _ option: String) throws {
+        guard let days, !(1...36_500).contains(days) else { return }
+        throw ValidationError("\(option) is \(days), expected 1 to 36500")
+    }
+
+    /// Writes a PEM text to a file, or to standard output.
+    static func put(_ pem: Bytes, to output: String?) throws {
+        guard let output else { return Console.write(pem.array, to: 1) }
+        try KeyDirectory.checkOutput(output)
+        try FileStore.writeOutput(output, pem)
+    }
+
+    static func signerKey(_ path: String?) throws -> PublicKey? {
+        try path.map { try PublicKey(pem: read($0), place: $0) }
+    }
+
+    static func read(_ path: String) throws -> Bytes {
+        guard let bytes = try FileStore.read(path, limit: Limits().chainBytes) else {
+            throw CommandFailure(.usage, "\(path): expected a PEM file, found no such file; name another one")
+        }
+        return bytes
+    }
+}
+
+extension KeysCommand {
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "create",
+            abstract: "Make a root, an intermediate and a signing certificate, and their keys.")
+
+        @OptionGroup var directory: DirectoryArgument
+
+        @Option(help: ArgumentHelp("The start of the certificates' names.", valueName: "text"))
+        var name = KeyDirectory.Plan().name
+
+        @Option(
+            help: ArgumentHelp(
+                "The DNS name in the signing certificate. Clients expect the default, unless they are told another.",
+                valueName: "name"))
+        var signer = SignerName.remoteSettings.dnsName
+
+        @Option(
+            help: ArgumentHelp(
+                "Issue the signing certificate for this public key (PEM), and make no signing key.", valueName: "file"))
+        var signerPublicKey: String?
+
+        @Option(help: ArgumentHelp("How long the root is valid.", valueName: "days"))
+        var rootDays = KeyDirectory.Plan().rootDays
+
+        @Option(help: ArgumentHelp("How long the intermediate certificate is valid.", valueName: "days"))
+        var intermediateDays = KeyDirectory.Plan().intermediateDays
+
+        @Option(help: ArgumentHelp("How long the signing certificate is valid.", valueName: "days"))
+        var signerDays = KeyDirectory.Plan().signerDays
+
+        func validate() throws {
+            try checkDays(rootDays, "--root-days")
+            try checkDays(intermediateDays, "--intermediate-days")
+            try checkDays(signerDays, "--signer-days")
+            // The name must fit into 64 characters with " intermediate" after it.
+            guard (1...51).contains(name.unicodeScalars.count) else {
+                throw ValidationError("--name has \(name.unicodeScalars.count) characters, expected 1 to 51")
+            }
+        }
+
+        func run() async throws {
+            var plan = KeyDirectory.Plan()
+            plan.name = name
+            plan.signer = SignerName(signer)
+            plan.signerKey = try signerKey(signerPublicKey)
+            plan.rootDays = rootDays
+            plan.intermediateDays = intermediateDays
+            plan.signerDays = signerDays
+            let keys = directory.keys
+            let root = try keys.create(plan, now: HTTPEnvironment.system.now())
+            let isDefault = plan.signer == .remoteSettings
+            let argument = isDefault ? "" : ", signer: \"\(signer)\""
+            let needed = signerPublicKey == nil ? keys.keyPath(.signer) : "--sign-with"
+            Console.print(
+                """
+                trust-root \(root)
+
+                In the app:
+                  RemoteSettingsConfig(
+                      server: …, trustRoots: try TrustAnchors(parsing: ["\(root)"])\(argument))
+
+                In dumps.yaml (publish writes it there, if there is no such file yet):
+                  trust:
+                    roots:
+                      - "\(root)"\(isDefault ? "" : "\n    signer: \(signer)")
+
+                Keep \(keys.keyPath(.root)) and \(keys.keyPath(.intermediate)) where nobody publishes from: publish \
+                needs \(needed) and \(keys.certificatePath(.signer)) only. If \(keys.keyPath(.root)) is \
+                lost, apps need an update to trust another root.
+                """)
+        }
+    }
+
+    struct Request: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "request",
+            abstract: "Make a key and a request for its certificate, which the holder of the issuer's key answers.")
+
+        @OptionGroup var directory: DirectoryArgument
+
+        @Option(name: .customLong("for"), help: "What it is for: intermediate or signer.")
+        var role: RequestedRole
+
+        @Option(help: ArgumentHelp("The name in the certificate.", valueName: "name"))
+        var name: String?
+
+        @Option(help: ArgumentHelp("Where the request goes; standard output by default.", valueName: "file"))
+        var output: String?
+
+        func run() async throws {
+            try KeyDirectory.checkOutput(output)
+            let usual = role == .signer ? SignerName.remoteSettings.dnsName : "Remote Settings intermediate"
+            let keys = directory.keys
+            let request = try keys.request(role.role, named: name ?? usual)
+            try put(request.pem(), to: output)
+            Console.error(
+                """
+                rsdump: the request is for \(request.name ?? usual), \(request.keyText)
+                The key waits in \(keys.path). Tell the holder of the issuer's key these two, on another way than the \
+                request goes, let it be issued with rsdump keys issue, then take it over with: \
+                rsdump keys renew \(keys.path) --certificate FILE
+                """)
+        }
+    }
+
+    struct Issue: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "issue",
+            abstract: "Answer a request for an intermediate certificate with the root's key, or for a signing one.",
+            discussion: """
+                Without --name, it shows the name and the key in the request, and issues nothing. The person who made \
+                the request has seen both too. Compare them before you confirm the name.
+                """)
+
+        @OptionGroup var directory: DirectoryArgument
+
+        @Argument(help: ArgumentHelp("The request, as rsdump keys request wrote it.", valueName: "request.pem"))
+        var request: String
+
+        @Option(name: .customLong("as"), help: "What it becomes: intermediate or signer.")
+        var role: RequestedRole
+
+        @Option(help: ArgumentHelp("The name in the certificate, which the request must ask for.", valueName: "name"))
+        var name: String?
+
+        @Option(help: ArgumentHelp("How long it is valid; 1095 or 90 by default.", valueName: "days"))
+        var days: Int?
+
+        @Option(help: ArgumentHelp("Where the chain goes; standard output by default.", valueName: "file"))
+        var output: String?
+
+        func validate() throws { try checkDays(days, "--days") }
+
+        func run() async throws {
+            try KeyDirectory.checkOutput(output)
+            let plan = KeyDirectory.Plan()
+            let request = try CertificateRequest(pem: read(self.request), place: self.request)
+            let issued = try directory.keys.issue(
+                request, as: role.role, named: name,
+                days: days ?? (role == .signer ? plan.signerDays : plan.intermediateDays),
+                environment: environment, now: HTTPEnvironment.system.now())
+            try put(issued, to: output)
+            let end = try SigningCertificate.all(of: issued, place: self.request)[0].notAfter.rfc3339
+            Console.error(
+                "rsdump: issued \(role.rawValue) certificate for \(name ?? ""), \(request.keyText), valid until \(end)")
+        }
+    }
+
+    struct Renew: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "renew",
+            abstract: "Replace the signing key and its certificate, or install one that was issued elsewhere.",
+            discussion: """
+                Sign the collections again afterwards: rsdump publish --resign. Nothing changes for apps, because they \
+                pin the root. If the signing key is elsewhere, --signer-public-key issues another certificate for it. A \
+                certificate that was issued elsewhere must belong to the open request and to the root \
+                in root.pem.
+                """)
+
+        @OptionGroup var directory: DirectoryArgument
+
+        @Option(help: ArgumentHelp("How long the new signing certificate is valid.", valueName: "days"))
+        var days = KeyDirectory.Plan().signerDays
+
+        @Option(help: ArgumentHelp("The DNS name in it; by default the present one.", valueName: "name"))
+        var signer: String?
+
+        @Option(
+            help: ArgumentHelp(
+                "Issue the signing certificate for this public key (PEM), and make no signing key.", valueName: "file"))
+        var signerPublicKey: String?
+
+        @Flag(help: "Renew the intermediate certificate too, with the root's key.")
+        var intermediate = false
+
+        @Option(
+            help: ArgumentHelp("Install this certificate, which was issued for an open request.", valueName: "file"))
+        var certificate: String?
+
+        func validate() throws {
+            try checkDays(days, "--days")
+            if certificate != nil, intermediate || signer != nil || signerPublicKey != nil {
+                throw ValidationError(
+                    "--certificate goes neither with --intermediate nor with --signer nor with --signer-public-key")
+            }
+        }
+
+        func run() async throws {
+            let keys = directory.keys
+            let now = HTTPEnvironment.system.now()
+            if let certificate {
+                return showInstalled(try keys.install(read(certificate), place: certificate, now: now), in: keys)
+            }
+            let end = try keys.renew(
+                named: signer.map { SignerName($0) }, for: signerKey(signerPublicKey), days: days,
+                includingIntermediate: intermediate ? KeyDirectory.Plan().intermediateDays : nil,
+                environment: environment, now: now)
+            Console.print("the signing certificate is renewed, until \(end.rfc3339); next: rsdump publish --resign")
+        }
+    }
+
+    struct ChangeRoot: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "change-root",
+            abstract: "Install a certificate of another root, which apps must pin.",
+            discussion: """
+                Use it if root.key is elsewhere. It does what keys renew --certificate does, but for a certificate \
+                that another root issued, or for a directory that has no root yet. Apps that do not pin that root \
+                accept nothing that is signed under it.
+                """)
+
+        @OptionGroup var directory: DirectoryArgument
+
+        @Option(help: ArgumentHelp("The certificate that was issued for an open request.", valueName: "file"))
+        var certificate: String
+
+        @Option(help: ArgumentHelp("SHA-256 of the new root, from the person who holds it.", valueName: "sha-256"))
+        var root: String
+
+        func run() async throws {
+            let keys = directory.keys
+            let root = try TrustAnchors(parsing: [root]).roots[0]
+            let role = try keys.install(
+                read(certificate), place: certificate, changingRootTo: root, now: HTTPEnvironment.system.now())
+            showInstalled(role, in: keys)
+            Console.print("trust-root \(root)")
+        }
+    }
+
+    struct CrossSign: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "cross-sign",
+            abstract: "Let the root of this directory vouch for another root, its successor.",
+            discussion: """
+                Apps that pin the old root then accept what is signed under the new one, without an update. The holder \
+                of the new root's key can publish for these apps, and can name the next successor. Never do this with \
+                a key that may have leaked.
+
+                Without --root, it shows the new root's name and SHA-256, and signs nothing. Compare the SHA-256 with \
+                what the new root's holder reads in rsdump keys status. The result is public.
+                """)
+
+        @OptionGroup var directory: DirectoryArgument
+
+        @Argument(help: ArgumentHelp("The new root's certificate.", valueName: "root.pem"))
+        var certificate: String
+
+        @Option(help: ArgumentHelp("SHA-256 of the new root, from the person who holds it.", valueName: "sha-256"))
+        var root: String?
+
+        @Option(
+            help: ArgumentHelp(
+                "How long the old root vouches for it; by default, until one of the two roots ends.", valueName: "days")
+        )
+        var days: Int?
+
+        @Option(help: ArgumentHelp("Where the result goes; standard output by default.", valueName: "file"))
+        var output: String?
+
+        func validate() throws { try checkDays(days, "--days") }
+
+        func run() async throws {
+            try KeyDirectory.checkOutput(output)
+            let signed = try directory.keys.crossSign(
+                read(certificate), place: certificate, confirming: root.map { try TrustAnchors.rootHash($0) },
+                days: days,
+                environment: environment, now: HTTPEnvironment.system.now())
+            try put(signed, to: output)
+            let cross = try SigningCertificate.all(of: signed, place: certificate)[0]
+            Console.error(
+                """
+                rsdump: the root of \(directory.keys.path) vouches for \(Console.visible(cross.name)) until \
+                \(cross.notAfter.rfc3339); next, where the new keys are: rsdump keys succeed DIR --certificate FILE \
+                --root SHA256
+                """)
+        }
+    }
+
+    struct Succeed: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "succeed",
+            abstract: "Install a cross-certificate of an older root, for apps that pin that root.",
+            discussion: """
+                publish then signs for both roots. Apps that pin the older root verify over the cross-certificate, and \
+                apps that pin the root of this directory verify as before. The cross-certificates of the older root's \
+                own predecessors are installed too. Sign the collections again afterwards: rsdump publish --resign.
+                """)
+
+        @OptionGroup var directory: DirectoryArgument
+
+        @Option(help: ArgumentHelp("What rsdump keys cross-sign wrote.", valueName: "file"))
+        var certificate: String
+
+        @Option(help: ArgumentHelp("SHA-256 of the older root, which apps pin.", valueName: "sha-256"))
+        var root: String
+
+        func run() async throws {
+            let keys = directory.keys
+            let chains = try keys.succeed(
+                read(certificate), place: certificate, after: TrustAnchors.rootHash(root),
+                now: HTTPEnvironment.system.now())
+            let older = Counted.text(chains - 1, "older root")
+            Console.print("\(keys.path) signs for apps of \(older) too; next: rsdump publish --resign")
+        }
+    }
+
+    static func showInstalled(_ role: CertificateRole, in keys: KeyDirectory) {
+        let next = role == .signer ? "rsdump publish --resign" : "rsdump keys renew \(keys.path)"
+        Console.print("the \(role.rawValue) certificate is in place; next: \(next)")
+    }
+
+    struct StatusCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "status",
+            abstract: "Show certificates, keys and when they end.",
+            discussion: "Exits with 1 if a certificate ends within --warn-days or a key does not fit its certificate.")
+
+        @OptionGroup var directory: DirectoryArgument
+
+        @Option(help: ArgumentHelp("How many days before its end a certificate counts as ending.", valueName: "days"))
+        var warnDays = 21
+
+        @Option(help: "How to print the result: text or json.")
+        var format = OutputFormat.text
+
+        func validate() throws { try checkDays(warnDays, "--warn-days") }
+
+        func run() async throws {
+            let now = HTTPEnvironment.system.now()
+            let report = KeysReport(try directory.keys.status(environment), now: now, warnDays: warnDays)
+            format.print(report.text(.output), report.json)
+            if !report.isGood { throw ExitStatus.someFailed.code }
+        }
+    }
+
+    enum RequestedRole: String, ExpressibleByArgument, CaseIterable {
+        case intermediate
+        case signer
+
+        var role: CertificateRole { self == .signer ? .signer : .intermediate }
+    }
+}
+
+extension CertificateRequest {
+    /// The text that two people compare.
+    fileprivate var keyText: String { "key \(keyDigest.map { "\($0)" } ?? "of another kind than P-384")" }
+}
+
+/// The state of keys, as text and as JSON.
+private struct KeysReport {
+    private struct Line {
+        let entry: KeyStatus.Entry
+        let warning: String?
+    }
+
+    /// An older root that vouches for this one.
+    private struct Predecessor {
+        let root: SHA256Digest
+        let name: String
+        let end: Timestamp
+        let warning: String?
+    }
+
+    private let root: SHA256Digest?
+    private let lines: [Line]
+    private let predecessors: [Predecessor]
+
+    var isGood: Bool { lines.allSatisfy { $0.warning == nil } && predecessors.allSatisfy { $0.warning == nil } }
+
+    init(_ status: KeyStatus, now: Timestamp, warnDays: Int) {
+        root = status.root
+        predecessors = status.succession.steps.compactMap { step in
+            guard let root = step.predecessor.sha256 else { return nil }
+            let end = min(step.cross.notAfter, step.predecessor.notAfter)
+            let warning =
+                end.elapsed(since: now) < .seconds(warnDays * 86_400)
+                ? "then apps that pin only this root get nothing new; let it cross-sign again, or remove it from "
+                    + "succession.pem" : nil
+            return Predecessor(root: root, name: step.predecessor.name, end: end, warning: warning)
+        }
+        lines = status.entries.map { entry in
+            var warning = entry.problem
+            if let certificate = entry.certificate {
+                let left = certificate.notAfter.elapsed(since: now)
+                if now > certificate.notAfter {
+                    warning = "ended; \(Self.remedy(entry))"
+                } else if now < certificate.notBefore {
+                    warning = "is not valid yet; check this machine's clock"
+                } else if left < .seconds(warnDays * 86_400) {
+                    let days = Counted.text(left.components.seconds / 86_400, "day")
+                    warning = "ends in \(days); \(Self.remedy(entry))"
+                } else if entry.key == .other {
+                    warning = warning ?? "its key is another certificate's; \(Self.remedy(entry))"
+                }
+            } else if entry.role == .signer {
+                warning = "there is no certificate; make one with: rsdump keys create DIR"
+            }
+            return Line(entry: entry, warning: warning)
+        }
+    }
+
+    private static func remedy(_ entry: KeyStatus.Entry) -> String {
+        switch entry.role {
+        case .root: "make another directory of keys, and ship its root with the app before"
+        case .intermediate: "renew it with: rsdump keys renew DIR --intermediate"
+        case .signer where entry.key == .elsewhere:
+            "renew it with: rsdump keys renew DIR, or for a key that stays elsewhere with --signer-public-key FILE, then: "
+                + "rsdump publish --resign"
+        case .signer: "renew it with: rsdump keys renew DIR, then: rsdump publish --resign"
+        }
+    }
+
+    func text(_ style: Style) -> String {
+        var text = root.map { "trust-root \($0)\n" } ?? ""
+        for line in lines {
+            let certificate = line.entry.certificate
+            let end = certificate.map { "valid until \($0.notAfter.rfc3339)" } ?? "no certificate"
+            let name = certificate.map { Console.visible($0.name) } ?? "-"
+            text += "\(line.entry.role.rawValue.padded(to: 12))  \(name), \(end), key \(line.entry.key.rawValue)\n"
+            if let warning = line.warning {
+                text += "  \(style.yellow("warning")): \(Console.visible(warning))\n"
+            }
+        }
+        for predecessor in predecessors {
+            text +=
+                "vouched for by \(predecessor.root), \(Console.visible(predecessor.name)), "
+                + "until \(predecessor.end.rfc3339)\n"
+            if let warning = predecessor.warning { text += "  \(style.yellow("warning")): \(warning)\n" }
+        }
+        return String(text.dropLast())
+    }
+
+    var json: JSONValue {
+        .members([
+            "root": root.map { .string("\($0)") },
+            "predecessors": .array(
+                predecessors.map { predecessor in
+                    .members([
+                        "root": .string("\(predecessor.root)"), "name": .string(predecessor.name),
+                        "notAfter": .string(predecessor.end.rfc3339),
+                        "warning": predecessor.warning.map(JSONValue.string),
+                    ])
+                }),
+            "certificates": .array(
+                lines.map { line in
+                    .members([
+                        "role": .string(line.entry.role.rawValue),
+                        "name": line.entry.certificate.map { .string($0.name) },
+                        "notBefore": line.entry.certificate.map { .string($0.notBefore.rfc3339) },
+                        "notAfter": line.entry.certificate.map { .string($0.notAfter.rfc3339) },
+                        "key": .string(line.entry.key.rawValue),
+                        "warning": line.warning.map(JSONValue.string),
+                    ])
+                }),
+        ])
+    }
+}

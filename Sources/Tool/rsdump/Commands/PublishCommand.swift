@@ -1,0 +1,381 @@
+import ArgumentParser
+import ContentSigning
+import Dumps
+import DumpsRefresh
+import Publish
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SigningKeys
+import SnapshotBundle
+import SnapshotTrust
+
+/// The option that names the directory of sources.
+struct SourcesOptions: ParsableArguments {
+    @Option(
+        name: .customLong("sources"), help: ArgumentHelp("The directory of the source files.", valueName: "dir"))
+    var path = "sources"
+
+    var sources: SourceDirectory { SourceDirectory(path.withoutTrailingSlashes) }
+}
+
+/// `rsdump check`
+struct CheckCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Check the sources that publish reads, offline and without keys.",
+        discussion: """
+            Every problem is printed with its file, its line and what to do about it. Problems are ids that are used \
+            twice or are not valid, unknown keys and conditions, filters that do not parse, parameters whose values \
+            have different types, records that the schema in the collection's metadata does not allow, attachments \
+            that are missing, outside of their directory or over the budget in dumps.yaml, and numbers that no record \
+            can hold. A collection in the dumps directory that has neither a source nor a signature of a root in \
+            dumps.yaml is a problem too. Values that no device gets are noted.
+
+            Examples:
+              rsdump check
+              rsdump check main/settings --sources sources --dumps dumps
+
+            Exits with 2 if anything is wrong.
+            """)
+
+    @Argument(help: "Collections, as BUCKET/COLLECTION; all if none is given.", transform: collectionID)
+    var collections: [CollectionID] = []
+
+    @OptionGroup var options: SourcesOptions
+    @OptionGroup var dumps: DumpsOptions
+
+    func run() async throws {
+        let sources = try options.sources.read(collections)
+        let configuration = try dumps.directory.configurationOrDefault()
+        for source in sources {
+            do {
+                try Publisher.check(source, configuration, at: HTTPEnvironment.system.now())
+            } catch let error as BudgetExcess {
+                throw CommandFailure(.usage, "\(source.id): \(error)")
+            }
+        }
+        try checkOthers(sources: Set(collections.isEmpty ? sources.map(\.id) : options.sources.collections().map(\.id)))
+        for note in sources.flatMap(\.notes) { Console.error("note: \(Console.visible(note))") }
+        let records = sources.reduce(0) { $0 + $1.recordCount }
+        Console.print(
+            "\(Counted.text(sources.count, "collection")), \(Counted.text(records, "record")): nothing is wrong")
+    }
+
+    /// Reports the collections of the dumps directory that have no source and no signature of a root in `dumps.yaml`.
+    /// They must not get a signature.
+    private func checkOthers(sources: Set<CollectionID>) throws {
+        guard try dumps.directory.configurationText() != nil else { return }
+        let opened = try OpenDumps(dumps)
+        let found = try Publisher.unvouched(in: opened.directory, besides: sources, by: opened.policy)
+        guard !found.isEmpty else { return }
+        throw CommandFailure(.usage, found.map { "\($0)" }.joined(separator: "\n"))
+    }
+}
+
+/// `rsdump publish`
+struct PublishCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "publish",
+        abstract: "Sign collections that are kept as source files, and pack them into bundles.",
+        discussion: """
+            The sources are compared with the present bundles. New and changed records get a new timestamp, and so \
+            does their collection. Everything else keeps its own. Timestamps only go forward. Collections whose \
+            sources did not change are left as they are, byte for byte. The result is a directory of dumps like any \
+            other, which serve, export, embed and apps can use.
+
+            The keys come from --keys, or from \(KeyDirectory.variable(.signer)) and \(KeyDirectory.chainVariable).
+
+            If the signing key is in hardware or in a key service, --sign-with names a command for the shell that signs \
+            with it. The command reads the message from its standard input. It writes the signature with P-384 over the \
+            message's SHA-384 to its standard output, as DER (as OpenSSL does) or as the 96 bytes of r and s (as \
+            PKCS#11 tools do). It has two minutes and no terminal. The directory of --keys, or \
+            \(KeyDirectory.chainVariable), has the certificate of its key (rsdump keys create --signer-public-key). \
+            Nothing is written unless that certificate's key has made every signature. A release is refused if its \
+            certificate ends before half of expires-after is over.
+
+            If dumps.yaml has release: with the name of the origin, each run publishes one release. Its catalogue, \
+            which is the collection \(Catalogue.collection), lists the state of every collection and says until when \
+            the release is confirmed. --confirm renews that time. It needs no sources and is meant for a nightly job. \
+            A plain publish renews the time too when half of it is over. \
+            The first publication into a new directory writes release: by itself and says so. The name is the host of \
+            an https --server. If that address has a port or a path, a part of its hash follows the host. If the \
+            address is one of this machine or of a private network, the name is random. --origin gives another name, \
+            --no-release gives none.
+
+            While apps move from one root to another, --overlap-keys adds a second signature. If an older root has \
+            signed the root of the keys (rsdump keys succeed), apps that pin the older root get a signature too. \
+            Bundles keep all chains, and origins serve them.
+
+            \(NotifyOptions.help)
+
+            Examples:
+              rsdump publish --dry-run          show what would change; needs no keys
+              rsdump publish --keys keys
+              rsdump publish --origin shop      the first time: names the origin
+              rsdump publish main/settings --keys keys --at 2026-11-22T08:00:00Z
+              rsdump publish --resign           after rsdump keys renew
+              rsdump publish --confirm          every night, if there are releases
+              rsdump publish --sign-with 'openssl dgst -sha384 -sign signer.key'
+
+            \(ExitStatus.help)
+            """)
+
+    @Argument(help: "Collections, as BUCKET/COLLECTION; all if none is given.", transform: collectionID)
+    var collections: [CollectionID] = []
+
+    @OptionGroup var options: SourcesOptions
+    @OptionGroup var dumps: DumpsOptions
+
+    @Option(help: ArgumentHelp("The directory of the keys.", valueName: "dir"))
+    var keys = "keys"
+
+    @Option(
+        help: ArgumentHelp(
+            "Let this command sign, instead of a key in the directory of the keys.", valueName: "command"))
+    var signWith: String?
+
+    @Flag(help: "Show what would change, per record and field, and write nothing.")
+    var dryRun = false
+
+    @Flag(help: "Only sign again, with the present keys, what a root in dumps.yaml vouches for now; no data changes.")
+    var resign = false
+
+    @Flag(help: "Only confirm the present release, by a new time and signature; no data changes.")
+    var confirm = false
+
+    @Option(
+        help: ArgumentHelp(
+            "The time of new timestamps and of verification, instead of now, for a run that can be repeated.",
+            valueName: "date"))
+    var at: String?
+
+    @Option(help: ArgumentHelp("The origin's base URL, for dumps.yaml and the lock.", valueName: "server"))
+    var server: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The origin's own name, for a new dumps.yaml; by default made from --server, or random.",
+            valueName: "name"))
+    var origin: String?
+
+    @Flag(help: "A new dumps.yaml says release: off, and no catalogue is made.")
+    var noRelease = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Where the chain is; by default, the origin that serves the collections serves it too.", valueName: "url"))
+    var chainURL: String?
+
+    @Option(help: ArgumentHelp("Keys for a second signature, of another root.", valueName: "dir"))
+    var overlapKeys: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Where the second signature's chain is; by default, the origin serves it too.", valueName: "url"))
+    var overlapChainURL: String?
+
+    @OptionGroup var notify: NotifyOptions
+
+    @Option(help: "How to print the result: text, json, or with --dry-run markdown.")
+    var format = Diff.Format.text
+
+    func validate() throws {
+        if let at, Timestamp(rfc3339: at) == nil {
+            throw ValidationError("--at is \(at), expected a date such as 2026-11-22 or 2026-11-22T08:00:00Z")
+        }
+        if let origin, OriginName(origin) == nil {
+            throw ValidationError("--origin is \(origin), expected \(OriginName.rule)")
+        }
+        if origin != nil, noRelease { throw ValidationError("--origin does not go with --no-release") }
+        if overlapKeys == nil, overlapChainURL != nil {
+            throw ValidationError("--overlap-chain-url goes with --overlap-keys")
+        }
+        if let signWith {
+            if signWith.isEmpty { throw ValidationError("--sign-with is empty, expected a command") }
+            if dryRun { throw ValidationError("--sign-with does not go with --dry-run, which signs nothing") }
+        }
+        if dryRun, !notify.names.isEmpty { throw ValidationError("--notify does not go with --dry-run") }
+        if resign, dryRun { throw ValidationError("--resign changes no data; leave out --dry-run") }
+        if confirm, dryRun || resign {
+            throw ValidationError("--confirm goes neither with --dry-run nor with --resign")
+        }
+        if confirm, !collections.isEmpty {
+            throw ValidationError("--confirm is about the release as a whole; name no collections with it")
+        }
+        if format == .markdown, !dryRun { throw ValidationError("--format markdown goes with --dry-run") }
+    }
+
+    func run() async throws {
+        let now = HTTPEnvironment.system.now()
+        let time = at.flatMap(Timestamp.init(rfc3339:)) ?? now
+        guard time <= now.advanced(by: .seconds(Limits().clockToleranceSeconds)) else {
+            throw CommandFailure(
+                .usage,
+                "--at is \(time.rfc3339), more than a day from now: apps would refuse it; give an earlier time")
+        }
+        if dryRun {
+            try await preview(options.sources.read(collections), at: time)
+            return
+        }
+        let signer = try signer()
+        var settings = Publisher.Options(time: time)
+        settings.staysConfirmed = signWith != nil
+        settings.isExact = at != nil
+        settings.chainURL = chainURL
+        settings.server = server
+        settings.origin = origin.flatMap { OriginName($0) }
+        settings.declinesReleases = noRelease
+        settings.suggestedOrigin = .suggested(
+            for: server.flatMap { try? ServerURL($0, allowPlainHTTP: true) }, chance: HTTPEnvironment.system.random())
+        if let overlapKeys {
+            let other = try KeyDirectory(overlapKeys.withoutTrailingSlashes).signer([:])
+            settings.overlap = (other, overlapChainURL)
+        }
+        let publish = Publisher(
+            into: dumps.directory, signer: signer, policy: try policy(for: signer), options: settings)
+        let (outcomes, told) = try await notify.telling(of: dumps.directory, dumps.directory.configurationOrDefault()) {
+            if confirm { return try await publish.confirm() }
+            return resign
+                ? try await publish.resign(collections) : try await publish.run(options.sources.read(collections))
+        }
+        let report = PublishReport(outcomes: outcomes, told: told)
+        switch format {
+        case .json: OutputFormat.json.print("", report.json)
+        default: Console.print(report.text(.output))
+        }
+        if report.status != .done { throw report.status.code }
+    }
+
+    private func signer() throws -> any PayloadSigner {
+        let directory = KeyDirectory(keys.withoutTrailingSlashes)
+        guard let signWith else { return try directory.signer(KeysCommand.environment) }
+        let program = SigningProgram(signWith)
+        return try directory.signer(KeysCommand.environment) { try await program.sign($0) }
+    }
+
+    /// The trust policy of `dumps.yaml`. For a new directory, it has the root of the keys.
+    private func policy(for signer: any PayloadSigner) throws -> TrustPolicy {
+        guard try dumps.directory.configurationText() != nil else {
+            let root = try CertificateChain(pem: signer.chain).root
+            return TrustPolicy(
+                roots: TrustAnchors([root]), signer: signer.name == .remoteSettings ? nil : signer.name)
+        }
+        return try OpenDumps(dumps).policy
+    }
+
+    private func preview(_ sources: [CollectionSource], at time: Timestamp) async throws {
+        for note in sources.flatMap(\.notes) { Console.error("note: \(Console.visible(note))") }
+        let (states, release) = try Publishing.preview(sources, in: dumps.directory, at: time, isExact: at != nil)
+        if let release, release.status != .unchanged {
+            Console.error("note: \(ReleaseText.next(release)) would be published")
+        }
+        let present =
+            try FileStore.exists(dumps.directory.lockPath)
+            ? DiffSide(path: dumps.directory.path) : DiffSide(states: [:])
+        let report = try await DiffReport(
+            from: (.path(dumps.directory.path), present), to: (.sources(options.path), DiffSide(states: states)),
+            names: states.keys.sorted())
+        format.print(report, showsRecords: true) { text, _ in text }
+    }
+}
+
+/// Makes what publishing would make, for a comparison.
+enum Publishing {
+    static func preview(
+        _ sources: [CollectionSource], in directory: DumpsDirectory, at time: Timestamp, isExact: Bool = false
+    ) throws -> (states: [CollectionID: ComparedSnapshot], release: NextRelease?) {
+        var states: [CollectionID: ComparedSnapshot] = [:]
+        let (previewed, release) = try Publisher.preview(sources, in: directory, at: time, isExact: isExact)
+        for (id, state) in previewed { states[id] = ComparedSnapshot(planned: try state.get().unsigned) }
+        return (states, release)
+    }
+}
+
+/// The result of publishing, as text and as JSON.
+private struct PublishReport {
+    let outcomes: [Publisher.Outcome]
+    let told: [Notifier.Outcome]
+
+    var status: ExitStatus {
+        let failures = outcomes.compactMap { outcome in
+            if case .failure(let error) = outcome.result { CommandFailure(error) } else { nil }
+        }
+        guard let first = failures.first else { return .done }
+        return failures.allSatisfy { $0.status == first.status } ? first.status : .someFailed
+    }
+
+    func text(_ style: Style) -> String {
+        let width = outcomes.map { "\($0.id)".count }.max() ?? 0
+        var lines: [String] = []
+        for outcome in outcomes {
+            let name = "\(outcome.id)".padded(to: width)
+            switch outcome.result {
+            case .success(let state) where outcome.release != nil:
+                let end = outcome.chainEnd.map { ", signed until \($0.rfc3339)" } ?? ""
+                let words = outcome.release.map { ReleaseText.words($0, resigned: state.status == .resigned, style) }
+                lines.append("\(name)  \(words ?? "")\(end)")
+            case .success(let state):
+                let end = outcome.chainEnd.map { ", signed until \($0.rfc3339)" } ?? ""
+                lines.append("\(name)  \(Self.words(state, style)), at \(state.timestamp.rfc3339)\(end)")
+            case .failure(let error):
+                lines.append("\(name)  \(style.red("failed")): \(Console.visible("\(CommandFailure(error))"))")
+            }
+            lines += outcome.notes.map { "  \(style.yellow("note")): \(Console.visible($0))" }
+        }
+        let collections = outcomes.filter { $0.release == nil }
+        let changed = collections.count { (try? $0.result.get()).map { $0.status != .unchanged } ?? false }
+        // With --confirm, no collection is compared.
+        if !collections.isEmpty || outcomes.isEmpty {
+            lines.append("\(changed) of \(Counted.text(collections.count, "collection")) published")
+        }
+        return lines.joined(separator: "\n") + NotificationReport.text(told)
+    }
+
+    private static func words(_ state: NextState, _ style: Style) -> String {
+        switch state.status {
+        case .unchanged: "unchanged"
+        case .resigned: "\(style.green("signed again")), no data changed"
+        case .metadata: "\(style.green("updated")), metadata only"
+        case .repacked: "\(style.green("packed again")), other attachments"
+        case .created, .updated:
+            "\(style.green(state.status.rawValue)), \(state.count.created) new, \(state.count.updated) changed, "
+                + "\(state.count.deleted) deleted"
+        }
+    }
+
+    var json: JSONValue {
+        .members([
+            "collections": .array(
+                outcomes.map { outcome in
+                    let state = try? outcome.result.get()
+                    var message: String?
+                    if case .failure(let error) = outcome.result { message = "\(CommandFailure(error))" }
+                    return .members([
+                        "collection": .string("\(outcome.id)"), "status": .string(state?.status.rawValue ?? "failed"),
+                        "timestamp": state.map { .count($0.timestamp.milliseconds) },
+                        "created": state.map { .count($0.count.created) },
+                        "updated": state.map { .count($0.count.updated) },
+                        "deleted": state.map { .count($0.count.deleted) },
+                        "chainNotAfter": outcome.chainEnd.map { .string($0.rfc3339) },
+                        "notes": outcome.notes.isEmpty ? nil : .array(outcome.notes.map(JSONValue.string)),
+                        "error": message.map(JSONValue.string),
+                        "release": outcome.release.map(ReleaseText.json),
+                    ])
+                }),
+            "notifications": NotificationReport.json(told),
+            "exitCode": .count(status.rawValue),
+        ])
+    }
+}
+
+extension NextState {
+    fileprivate var count: (created: Int, updated: Int, deleted: Int) {
+        differences.reduce(into: (0, 0, 0)) { count, difference in
+            switch difference {
+            case .created: count.0 += 1
+            case .updated: count.1 += 1
+            case .deleted: count.2 += 1
+            }
+        }
+    }
+}

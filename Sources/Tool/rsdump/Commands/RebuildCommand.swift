@@ -1,0 +1,51 @@
+import ArgumentParser
+import Dumps
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// `rsdump rebuild`
+struct RebuildCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rebuild",
+        abstract: "Write every bundle again from its own contents, and compare the bytes with the lock.",
+        discussion: """
+            Each bundle is verified, unpacked and packed again, in --output or in a temporary directory that is \
+            removed at the end. Works offline; nothing in the dumps directory is changed.
+
+            The same version of zlib writes the same bytes. Another version may compress differently: the bundle then \
+            has the same content (the hash of its uncompressed manifest) in other bytes, which is reported and is not \
+            a failure.
+
+            Examples:
+              rsdump rebuild
+              rsdump rebuild main/regions --output rebuilt
+
+            Exits with 3 if a bundle differs from its lock entry, or if it cannot be written again with the same \
+            content.
+            """)
+
+    @Argument(help: "Collections, as BUCKET/COLLECTION; all of the lock if none is given.", transform: collectionID)
+    var collections: [CollectionID] = []
+
+    @OptionGroup var dumps: DumpsOptions
+
+    @OptionGroup var trust: TrustOptions
+
+    @Option(help: ArgumentHelp("Keep the rebuilt bundles in this directory.", valueName: "dir"))
+    var output: String?
+
+    @Option(help: "How to print the result: text or json.")
+    var format = OutputFormat.text
+
+    func run() async throws {
+        let opened = try OpenDumps(dumps, applying: trust.applied)
+        let target = try output ?? FileStore.makeTemporaryDirectory("rsdump")
+        defer { if output == nil { try? FileStore.removeTree(target) } }
+        try FileStore.makeDirectories(target)
+        let rebuild = Rebuild(opened.directory, to: target, policy: opened.policy, limits: opened.limits)
+        let outcomes = try await rebuild.run(collections)
+        let report = RebuildReport(outcomes: outcomes)
+        format.print(report.text(.output), report.json)
+        if !report.isGood { throw ExitStatus.verificationFailed.code }
+    }
+}

@@ -1,0 +1,155 @@
+import ArgumentParser
+import DumpsRefresh
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotTrust
+
+/// `rsdump refresh`
+struct RefreshCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "refresh",
+        abstract: "Download what is new, verify it, and rewrite the bundles whose data changed.",
+        discussion: """
+            One request finds out which collections have changed. For each of them, only the records that changed are \
+            downloaded, and only the attachments that the present bundle lacks. Signatures and hashes are checked \
+            before anything is written. A collection that fails keeps its last good bundle; the others are refreshed \
+            all the same.
+
+            If dumps.yaml has release: with the name of an origin, a refresh takes all the states that the origin's \
+            catalogue lists, or none of them. It then refreshes all collections of dumps.yaml, even if only some are \
+            named.
+
+            Pinned collections stay as they are. If a bundle or an attachment exceeds its budget in dumps.yaml, its \
+            collection fails and keeps its bundle; if all bundles together exceed the total budget, nothing is changed.
+
+            With --locked nothing is written, and the exit code is 6 if anything would change: the server has a newer \
+            state, a bundle is missing or damaged, or dumps.yaml asks for other attachments.
+
+            \(NotifyOptions.help)
+
+            Examples:
+              rsdump refresh
+              rsdump refresh main/regions --format json
+              rsdump refresh --summary summary.md    for a pull request or a job's page
+              rsdump refresh --locked                on a release branch
+
+            \(ExitStatus.help)
+            """)
+
+    @Argument(
+        help: "Collections, as BUCKET/COLLECTION; all that dumps.yaml names if none is given.", transform: collectionID)
+    var collections: [CollectionID] = []
+
+    @OptionGroup var dumps: DumpsOptions
+    @OptionGroup var server: ServerOptions
+
+    @Flag(help: "Ask the server what has changed, but write nothing.")
+    var dryRun = false
+
+    @Flag(help: "Write nothing; exit with 6 if anything would change.")
+    var locked = false
+
+    @Flag(help: "Download all records again, not only those that are newer than the bundles.")
+    var full = false
+
+    @Option(
+        help: ArgumentHelp(
+            "How many requests run at once, 1 to 100. If it is not given, 8 over HTTP/1.1 and 100 over HTTP/2.",
+            valueName: "n"))
+    var jobs: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "Fail if a pin is past its last day and its bundle older than this, such as 90d.", valueName: "age"))
+    var maxAge: Age?
+
+    @OptionGroup var notify: NotifyOptions
+
+    @Option(help: "How to print the result: text or json.")
+    var format = OutputFormat.text
+
+    @Option(help: ArgumentHelp("Also write the result as Markdown to this file.", valueName: "file.md"))
+    var summary: String?
+
+    @Flag(help: "Print no progress.")
+    var noProgress = false
+
+    func validate() throws {
+        if let jobs, !(1...100).contains(jobs) { throw ValidationError("--jobs is \(jobs), expected 1 to 100") }
+        if locked && (dryRun || full) {
+            throw ValidationError("--locked goes neither with --dry-run nor with --full")
+        }
+        if !notify.names.isEmpty && (dryRun || locked) {
+            throw ValidationError("--notify goes neither with --dry-run nor with --locked, which change nothing")
+        }
+    }
+
+    func run() async throws {
+        try FileStore.checkOutput(summary)
+        let opened = try OpenDumps(dumps, applying: server.applied)
+        if let summary { try opened.refuseOwn(summary) }
+        let progress = Progress(isShown: !noProgress)
+        var options = Refresh.Options()
+        options.isFull = full
+        options.isDryRun = dryRun
+        options.isLocked = locked
+        options.maxAge = maxAge?.duration
+        if let jobs { (options.jobs, options.streams) = (jobs, jobs) }
+        let (report, told) = try await notify.telling(of: opened.directory, opened.configuration) {
+            try await opened.refresh(collections, options: options, progress: progress)
+        }
+        for outcome in report.outcomes {
+            if let warning = outcome.pin.flatMap(PinText.warning) {
+                Console.error("warning: \(outcome.id): \(warning)")
+            }
+        }
+        let now = HTTPEnvironment.system.now()
+        format.print(
+            RefreshText(report: report, now: now, style: .output).text + NotificationReport.text(told),
+            RefreshJSON.document(report, at: now, notifications: NotificationReport.json(told)))
+        if let summary {
+            // Before the first refresh, the files of the dumps did not exist yet.
+            try opened.refuseOwn(summary)
+            try FileStore.writeOutput(summary, Bytes(utf8: RefreshMarkdown(report: report, now: now).text))
+        }
+        if report.exitStatus != .done { throw report.exitStatus.code }
+    }
+}
+
+extension OpenDumps {
+    /// - Throws: ``CommandFailure`` if the summary would replace one of the files of the dumps.
+    fileprivate func refuseOwn(_ summary: String) throws {
+        let bundles = configuration.collections.map { directory.bundlePath($0.id) }
+        for file in [directory.configurationPath, directory.lockPath] + bundles
+        where try FileStore.isSameFile(summary, file) {
+            throw CommandFailure(
+                .usage,
+                "--summary \(summary): expected another file than those of the dumps, found \(file); choose another one"
+            )
+        }
+    }
+
+    /// Refreshes the named collections, or all of them. Throws the errors of `Refresh.run`.
+    func refresh(
+        _ names: [CollectionID], options: Refresh.Options, progress: Progress
+    ) async throws -> RefreshReport {
+        try await withServer(jobs: options.jobs, onEvent: { progress.show(.http($0)) }) { client in
+            defer { progress.finish() }
+            return try await Refresh(
+                directory, configuration: configuration, client: client, policy: policy, options: options,
+                now: HTTPEnvironment.system.now(), onEvent: { progress.show($0) }
+            ).run(names)
+        }
+    }
+}
+
+extension RefreshReport {
+    /// The exit code of the refresh.
+    var exitStatus: ExitStatus {
+        if isLocked && wouldChange { return .wouldChange }
+        if failed.isEmpty { return excess == nil ? .done : .someFailed }
+        if backoffSeconds != nil { return .backoff }
+        return isUnreachable ? .unreachable : .someFailed
+    }
+}

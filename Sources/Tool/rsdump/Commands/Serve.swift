@@ -1,0 +1,163 @@
+#if Server
+import ArgumentParser
+import Dumps
+import Logging
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotOrigin
+import SnapshotServer
+
+/// `rsdump serve`
+struct Serve: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Serve bundles as a Remote Settings server does.",
+        discussion: """
+            It is a read-only origin for any client. It has the v1 and v2 API, attachments with ranges and gzip, and \
+            certificate chains. Signed collections keep their signatures, so that a client with the pinned root can \
+            verify them. Each bundle is verified against dumps.lock.json before it is served. A damaged bundle is \
+            reported and left out.
+
+            A client that is behind gets the changes since its state if that state is known, from --history or because \
+            it was served before. Otherwise the client is redirected to the full list, as Mozilla's server does.
+
+            The address is printed to standard output as soon as the server listens there. Standard error gets a \
+            summary of what is served, and a line for each connection on which something was refused. SIGTERM and \
+            SIGINT end the server after the answers under way. The dumps are only read.
+
+            At /, a browser shows the contents of the bundles: records with a search, attachments, and changes since \
+            an older state.
+
+            Clients can wait for changes: GET /v1/updates and /v2/updates are event streams (server-sent events).
+
+            Beside the API: /metrics (Prometheus), /__heartbeat__, /__lbheartbeat__, /__version__.
+
+            Examples:
+              rsdump serve --dumps dumps
+              rsdump serve --watch --history git --port 8000
+              rsdump serve --host 0.0.0.0 --public-url https://mirror.example.org
+              rsdump refresh --server http://127.0.0.1:8888/v2 --dumps copy
+              rsdump serve --demo
+            """)
+
+    @OptionGroup var dumps: DumpsOptions
+
+    @Option(help: ArgumentHelp("The address to listen on.", valueName: "address"))
+    var host = "127.0.0.1"
+
+    @Option(help: ArgumentHelp("The port to listen on; 0 for any free port.", valueName: "port"))
+    var port = 8888
+
+    @Option(
+        help: ArgumentHelp(
+            "The URL at which clients reach this server, if it is not http://HOST:PORT; links in answers use it.",
+            valueName: "url"))
+    var publicURL: String?
+
+    @Flag(help: "Serve new bundles after a refresh, without a restart.")
+    var watch = false
+
+    @Option(
+        name: .customLong("history"), parsing: .singleValue,
+        help: ArgumentHelp(
+            "A folder of older bundles, or git for the commits of the dumps directory; may be repeated.",
+            valueName: "dir|git"))
+    var histories: [String] = []
+
+    @Flag(
+        help: ArgumentHelp(
+            "Serve sample collections that are made and signed at the start; their trust root is printed.",
+            discussion: "POST /demo/publish, from this machine only, publishes a change."))
+    var demo = false
+
+    @Flag(help: "Log every answer to standard error.")
+    var logRequests = false
+
+    func validate() throws {
+        guard (0...65_535).contains(port) else { throw ValidationError("--port is \(port), expected 0 to 65535") }
+        guard !demo || (!watch && histories.isEmpty) else {
+            throw ValidationError("--demo makes its collections itself: --watch and --history do not go with it")
+        }
+        do {
+            _ = try publicURL.map { try OriginAddress($0) }
+        } catch {
+            throw ValidationError("--public-url: \(error)")
+        }
+    }
+
+    func run() async throws {
+        guard demo else { return try await serve(dumps.directory) }
+        let path = try FileStore.makeTemporaryDirectory("rsdump-demo")
+        defer { try? FileStore.removeTree(path) }
+        let demo = try DemoOrigin(directory: path, now: HTTPEnvironment.system.now())
+        try await serve(DumpsDirectory(path), publish: { try await demo.publish(now: $0) }) {
+            Console.print("trust-root \(demo.root)")
+        }
+    }
+
+    private func serve(
+        _ directory: DumpsDirectory, publish: (@Sendable (Timestamp) async throws -> [String])? = nil,
+        announcing: @escaping @Sendable () -> Void = {}
+    ) async throws {
+        var configuration = OriginServer.Configuration(host: host, port: port)
+        configuration.publicAddress = try publicURL.map { try OriginAddress($0) }
+        if !histories.isEmpty { configuration.history = try await BundleHistory(of: directory.path, in: histories) }
+        configuration.isWatching = watch
+        configuration.logsRequests = logRequests
+        configuration.softwareVersion = RSDump.version
+        let server = OriginServer(
+            directory, configuration, now: HTTPEnvironment.system.now,
+            logger: Logger(label: "rsdump") { _ in ConsoleLog() })
+        let isUnreachable = publicURL == nil && ["0.0.0.0", "::"].contains(host)
+        try await server.run(publish: publish) { state in
+            let address = state.origin.address
+            for (id, problem) in state.problems.sorted(by: { $0.key < $1.key }) {
+                Console.error("rsdump: not served: \(id): \(problem)")
+            }
+            Console.print("\(address)")
+            announcing()
+            Console.error(
+                "rsdump: \(state.summary); the API is at \(address)/v1 and /v2, a page for people at \(address)/")
+            if isUnreachable {
+                Console.error(
+                    "rsdump: clients on other machines cannot follow links to \(address); with --public-url, give an "
+                        + "address that they can reach")
+            }
+        }
+    }
+}
+
+/// Writes a server's messages to standard error, one line each.
+private struct ConsoleLog: LogHandler {
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.info
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        Console.error(Console.visible("rsdump: \(event.message)"))
+    }
+}
+#else
+import ArgumentParser
+
+/// `rsdump serve` in a program that was built without its trait.
+struct Serve: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve", abstract: "Serve bundles as a Remote Settings server does (not in this program).")
+
+    @Argument(parsing: .captureForPassthrough, help: .hidden)
+    var arguments: [String] = []
+
+    func run() throws {
+        throw CommandFailure(
+            .usage,
+            "this rsdump was built without serve, which needs the trait Server; build it with swift build --traits "
+                + "Server --product rsdump, or install a package, which has it")
+    }
+}
+#endif

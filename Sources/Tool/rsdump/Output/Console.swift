@@ -1,0 +1,111 @@
+import ArgumentParser
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// Standard output and standard error.
+enum Console {
+    /// Whether standard error is a terminal, where progress can be drawn.
+    static var errorIsTerminal: Bool { isatty(2) == 1 }
+    /// Whether standard output is a terminal that shows colours. A dumb terminal does not, and NO_COLOR turns them off
+    /// (https://no-color.org).
+    static var outputIsColored: Bool {
+        guard isatty(1) == 1, unsafe getenv("TERM").map({ unsafe String(cString: $0) }) != "dumb" else { return false }
+        return unsafe getenv("NO_COLOR").map { unsafe $0.pointee == 0 } ?? true
+    }
+
+    /// The terminal's width in columns.
+    static var width: Int {
+        var size = winsize()
+        guard unsafe ioctl(2, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+        return Int(size.ws_col)
+    }
+
+    /// Writes a line to standard output.
+    static func print(_ text: String) { write(Array((text + "\n").utf8), to: 1) }
+
+    /// Writes a line to standard error.
+    static func error(_ text: String) { write(Array((text + "\n").utf8), to: 2) }
+
+    /// Writes a failure's line to standard error.
+    static func error(_ failure: CommandFailure) { error("rsdump: \(visible("\(failure)"))") }
+
+    /// Collects the many small pieces that `body` writes, and writes them to standard output in a few large ones.
+    static func buffered(_ body: (_ write: ([UInt8]) -> Void) -> Void) {
+        var pending: [UInt8] = []
+        body { piece in
+            pending += piece
+            if pending.count > 1 << 16 {
+                write(pending, to: 1)
+                pending.removeAll(keepingCapacity: true)
+            }
+        }
+        write(pending, to: 1)
+    }
+
+    static func write(_ bytes: [UInt8], to descriptor: Int32) {
+        write(bytes.span, to: descriptor)
+    }
+
+    static func write(_ bytes: Span<UInt8>, to descriptor: Int32) {
+        unsafe bytes.withUnsafeBytes { unsafe write($0, to: descriptor) }
+    }
+
+    /// Writes everything or ends the process. If the reader has gone (`| head`), the process ends quietly. Otherwise it
+    /// ends with an error, which is printed if standard error still works.
+    static func write(_ buffer: UnsafeRawBufferPointer, to descriptor: Int32) {
+        var offset = 0
+        while offset < buffer.count {
+            let count = unsafe systemWrite(
+                descriptor, buffer.baseAddress.map { unsafe $0 + offset }, buffer.count - offset)
+            if count < 0 {
+                if errno == EINTR || errno == EAGAIN { continue }
+                guard descriptor == 1 else { exit(1) }
+                if errno == EPIPE { exit(0) }
+                error("rsdump: \(FileError("write", "standard output"))")
+                exit(1)
+            }
+            offset += count
+        }
+    }
+
+    /// Text from outside. Characters that control a terminal are made visible.
+    static func visible(_ text: String) -> String { VisibleText.escape(text) }
+
+    /// Shows a server's announcement (the `Alert` header).
+    @Sendable static func showAlert(_ event: HTTPEvent) {
+        guard case .alert(let text, let url) = event else { return }
+        error("warning: \(url) says: \(visible(text))")
+    }
+}
+
+/// The form in which a command prints its result.
+enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
+    case text
+    case json
+
+    /// Prints a result to standard output, as text or as one JSON document and nothing else.
+    func print(_ text: @autoclosure () -> String, _ json: @autoclosure () -> JSONValue) {
+        switch self {
+        case .text: Console.print(text())
+        case .json: Console.write(JSONText.indented(json()), to: 1)
+        }
+    }
+}
+
+/// Colours for a terminal, or none.
+struct Style {
+    let isColored: Bool
+
+    /// The style of standard output.
+    static var output: Style { Style(isColored: Console.outputIsColored) }
+
+    func green(_ text: String) -> String { paint(text, 32) }
+    func red(_ text: String) -> String { paint(text, 31) }
+    func yellow(_ text: String) -> String { paint(text, 33) }
+    func dim(_ text: String) -> String { paint(text, 2) }
+
+    private func paint(_ text: String, _ code: Int) -> String {
+        isColored ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+    }
+}

@@ -1,0 +1,52 @@
+import Dumps
+import DumpsRefresh
+import RemoteSettingsModel
+
+/// A refresh's report as Markdown, for a job's summary or a pull request.
+struct RefreshMarkdown {
+    let report: RefreshReport
+    let now: Timestamp
+
+    var text: String {
+        var lines = ["## Remote Settings dumps", ""]
+        let changed = report.outcomes.filter { ![.unchanged, .pinned, .failed].contains($0.status) }
+        let pinned = report.outcomes.filter { $0.pin != nil }
+        let unchanged = report.outcomes.count { $0.status == .unchanged || $0.status == .pinned }
+        lines.append(
+            "\(changed.count) changed, \(unchanged) unchanged, \(report.failed.count) failed; "
+                + "\(Counted.text(report.metrics.requests, "request")) to \(MarkdownText.code(report.server)), "
+                + "\(ByteSize.text(UInt64(report.metrics.bodyBytes))) received.")
+        if let release = report.release {
+            lines += [
+                "", "This is \(MarkdownText.code(ReleaseText.sentence(release, at: now, Style(isColored: false)))).",
+            ]
+        }
+        if !changed.isEmpty {
+            lines += ["", "| collection | result | details |", "| --- | --- | --- |"]
+            for outcome in changed {
+                let details = outcome.status == .planned ? outcome.action.sentence : RefreshText.details(outcome)
+                let cells = [
+                    MarkdownText.cell("\(outcome.id)"), outcome.status.rawValue, MarkdownText.cell(details),
+                ]
+                lines.append("| \(cells.joined(separator: " | ")) |")
+            }
+        }
+        if !report.failed.isEmpty {
+            lines += ["", "### Failed", ""]
+            for outcome in report.failed {
+                lines.append(item(outcome, outcome.error.map { "\($0)" } ?? ""))
+            }
+        }
+        if let excess = report.excess { lines += ["", "### Over budget", "", MarkdownText.code("\(excess)")] }
+        if !pinned.isEmpty { lines += ["", "### Pinned", ""] }
+        for outcome in pinned { lines.append(item(outcome, outcome.pin.map(PinText.sentence) ?? "")) }
+        let notes = report.outcomes.flatMap { outcome in outcome.notes.map { item(outcome, $0) } }
+        if !notes.isEmpty { lines += ["", "### Notes", ""] + notes }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// An item with an outcome. Errors quote servers, so their text goes into a code span.
+    private func item(_ outcome: CollectionOutcome, _ text: String) -> String {
+        "- \(MarkdownText.code("\(outcome.id)")): \(MarkdownText.code(text))"
+    }
+}

@@ -1,0 +1,77 @@
+import ArgumentParser
+import CMappedFaults
+import Dumps
+
+/// The command-line tool.
+@main
+struct RSDump: AsyncParsableCommand {
+    /// What `--version` prints and what servers see as `User-Agent`.
+    static let version = "0.1.0"
+
+    static let configuration = CommandConfiguration(
+        commandName: "rsdump",
+        abstract: "Keeps verified, reproducible snapshot bundles of Remote Settings collections.",
+        discussion: """
+            A directory (dumps by default) holds dumps.yaml, dumps.lock.json and <bucket>/<collection>.zip. People \
+            write dumps.yaml, which names the server, the trusted roots and the collections. rsdump writes the other \
+            files.
+
+            Start with:
+              rsdump add main/regions   name a collection
+              rsdump refresh            download what is new, verify it, pack it
+              rsdump verify             check every byte and signature again, offline
+
+            To publish collections of your own:
+              rsdump keys create keys   make keys and certificates
+              rsdump check              check the source files
+              rsdump publish            sign and pack what changed
+
+            For a release:
+              rsdump pin main/regions   keep a collection as it is, or as it was
+              rsdump refresh --locked   fail if the server has anything else
+              rsdump verify --locked    fail if the directory has anything else
+
+            \(ExitStatus.help)
+            """,
+        version: version,
+        groupedSubcommands: [
+            .init(name: "Collection", subcommands: [Add.self, Remove.self, PinCommand.self, UnpinCommand.self]),
+            .init(
+                name: "Dumps",
+                subcommands: [RefreshCommand.self, Status.self, Verify.self, Diff.self, RebuildCommand.self]),
+            .init(name: "Publishing", subcommands: [KeysCommand.self, CheckCommand.self, PublishCommand.self]),
+            .init(name: "Exchange", subcommands: [ImportCommand.self, ExportCommand.self, Embed.self]),
+            .init(name: "Server", subcommands: [Serve.self, WatchCommand.self]),
+            .init(name: "App", subcommands: [Sync.self, Get.self, ConfigCommand.self]),
+            .init(name: "Bundle", subcommands: [Inspect.self, Records.self, AttachmentCommand.self]),
+        ])
+
+    /// Does what ArgumentParser's own `main` does, but exits with the codes of ``ExitStatus``.
+    static func main() async {
+        // If this cannot be set up, a process that reads a vanished mapped file ends with a signal.
+        _ = mapped_faults_explain(ExitStatus.someFailed.rawValue)
+        do {
+            try RemovedUsage.check(CommandLine.arguments.dropFirst())
+            var command = try parseAsRoot()
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            switch exitCode(for: error) {
+            case .validationFailure:
+                Console.error(fullMessage(for: error))
+                exit(withError: ExitStatus.usage.code)
+            // To the parser, a request for help or for the version is an error too.
+            case .success: exit(withError: error)
+            case let code where error is ExitCode: exit(withError: code)
+            default:
+                let failure = CommandFailure(error)
+                let problems = (error as? SourceProblems)?.problems.map(\.description) ?? [failure.description]
+                for problem in problems { Console.error(CommandFailure(failure.status, problem)) }
+                exit(withError: failure.status.code)
+            }
+        }
+    }
+}

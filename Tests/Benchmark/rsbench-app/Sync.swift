@@ -1,7 +1,0 @@
-import RemoteSettingsBlocking
-
-/// Syncs all collections. It blocks: an `await` in main.swift would make the whole program asynchronous, reads
-/// included.
-func syncedNow(_ service: RemoteSettings.RemoteSettingsService) throws -> [String] {
-    try RemoteSettingsService(service).sync()
-}

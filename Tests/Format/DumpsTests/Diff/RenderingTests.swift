@@ -1,0 +1,105 @@
+import Dumps
+import RemoteSettingsModel
+import Testing
+
+struct RenderingTests {
+    /// ESC, a C1 control, an override of direction, a zero-width space and a line separator.
+    private static let hostile = #"\u001b[31m\u009b\u202e\u200b\u2028\u0007"#
+    private static let forbidden: Set<Unicode.Scalar> = [
+        "\u{1B}", "\u{9B}", "\u{202E}", "\u{200B}", "\u{2028}", "\u{07}",
+    ]
+
+    private func edited(_ value: String) throws -> DiffReport {
+        try States.report([#"{"id":"r","value":1}"#], [#"{"id":"r","value":"\#(value)"}"#])
+    }
+
+    @Test func textShowsControlCharactersAndSteersNothing() throws {
+        let text = DiffText(try edited(Self.hostile)).text
+        #expect(!text.unicodeScalars.contains { Self.forbidden.contains($0) })
+        #expect(text.contains(#"\u{202e}"#))
+        #expect(text.contains("- value: 1\n"))
+    }
+
+    @Test func fieldNamesAreEscapedToo() throws {
+        let report = try States.report([#"{"id":"r"}"#], [#"{"\#(Self.hostile)":1,"id":"r"}"#])
+        let text = DiffText(report).text
+        #expect(!text.unicodeScalars.contains { Self.forbidden.contains($0) })
+        #expect(text.split(separator: "\n").count == 4)
+    }
+
+    @Test func colourIsTheCallers() throws {
+        let report = try edited("x")
+        #expect(!DiffText(report).text.contains("<"))
+        let painted = DiffText(report) { text, role in "<\(role)>\(text)</\(role)>" }.text
+        #expect(painted.contains("<updated>  ~ r</updated>"))
+        #expect(painted.contains(#"<created>      + value: "x"</created>"#))
+    }
+
+    @Test func longValuesBeginNearTheirDifference() throws {
+        let same = String(repeating: "s", count: 3_000)
+        let report = try States.report(
+            [#"{"id":"r","value":"\#(same)OLD"}"#], [#"{"id":"r","value":"\#(same)NEW"}"#])
+        for text in [DiffText(report).text, DiffMarkdown(report).text] {
+            #expect(text.contains("OLD") && text.contains("NEW"))
+            #expect(text.utf8.count < 2_000)
+        }
+    }
+
+    /// What the report's JSON says, which is indented as any other of this tool.
+    private func json(_ report: DiffReport) throws -> JSONValue {
+        var text: [UInt8] = []
+        DiffJSON.write(report) { text += $0 }
+        let document = try JSONValue(parsing: Bytes(text), limits: Limits())
+        #expect(JSONText.indented(document) == text)
+        return document
+    }
+
+    @Test func jsonHasOneShape() throws {
+        let document = try json(
+            States.report(
+                [#"{"id":"r","value":null}"#], [States.attached("n", "1", size: 3), #"{"id":"r","value":1}"#]))
+        let text = String(decoding: JSONText.compact(document), as: UTF8.self)
+        #expect(
+            text == """
+                {"old":"old","new":"new","same":false,"counts":{"collections":1,"created":1,"updated":1,"deleted":0,\
+                "attachmentsAdded":1,"attachmentsChanged":0,"attachmentsRemoved":0,"attachmentBytesAdded":3,\
+                "attachmentBytesRemoved":0},"collections":[{"collection":"main/cases","status":"changed",\
+                "old":{"collection":"main/cases","timestamp":1,"lastModified":"1970-01-01T00:00:00.001Z","records":1,\
+                "trust":"unsigned"},"new":{"collection":"main/cases","timestamp":2,\
+                "lastModified":"1970-01-01T00:00:00.002Z","records":2,"trust":"unsigned"},"counts":{"created":1,\
+                "updated":1,"deleted":0,"attachmentsAdded":1,"attachmentsChanged":0,"attachmentsRemoved":0,\
+                "attachmentBytesAdded":3,"attachmentBytesRemoved":0},"metadata":[],"records":[{"id":"n",\
+                "change":"created",\
+                "fields":[{"path":["attachment"],"new":{"filename":"a.bin",\
+                "hash":"1111111111111111111111111111111111111111111111111111111111111111","location":"l/a.bin",\
+                "mimetype":"text/plain","size":3}},{"path":["id"],"new":"n"},{"path":["last_modified"],"new":1}],\
+                "attachment":{"change":"added","new":{"filename":"a.bin","location":"l/a.bin",\
+                "mimetype":"text/plain",\
+                "sha256":"1111111111111111111111111111111111111111111111111111111111111111","size":3}}},\
+                {"id":"r","change":"updated","fields":[{"path":["value"],"old":null,"new":1}]}]}]}
+                """)
+    }
+
+    @Test func unchangedIsReported() throws {
+        let records = [#"{"id":"a"}"#]
+        let same = try #require(SnapshotDiff(from: try States.snapshot(records), to: try States.snapshot(records)))
+        let report = DiffReport(old: "a", new: "b", collections: [same])
+        #expect(DiffText(report).text == "1 collection, no difference")
+        #expect(DiffMarkdown(report).text == "### Changes from `a` to `b`\n\n1 collection, no difference.\n")
+    }
+
+    @Test(arguments: ["`", "``` a ``", " a ", "|", "a|`|\u{301}", "\n", "", "``"])
+    func aCodeSpanHoldsAnything(text: String) {
+        for span in [MarkdownText.code(text), MarkdownText.cell(text)] {
+            let fence = span.prefix { $0 == "`" }
+            let inside = span.unicodeScalars.dropFirst(fence.count).dropLast(fence.count)
+            #expect(text.isEmpty == fence.isEmpty)
+            #expect(!inside.contains("\n"))
+            if !fence.isEmpty {
+                let runs = String(String.UnicodeScalarView(inside)).unicodeScalars.split { $0 != "`" }
+                #expect(runs.allSatisfy { $0.count != fence.count }, "\(span)")
+            }
+        }
+        #expect(!MarkdownText.cell(text).unicodeScalars.contains("|"))
+    }
+}

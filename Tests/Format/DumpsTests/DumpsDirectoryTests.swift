@@ -1,0 +1,92 @@
+import Dumps
+import Foundation
+import RemoteSettingsModel
+import SnapshotBundle
+import Testing
+
+struct DumpsDirectoryTests {
+    /// A hyphen may be part of an id: the names of work files must not depend on where it is.
+    @Test func noTwoCollectionsShareAWorkFile() throws {
+        let directory = DumpsDirectory("dumps")
+        let ids = try ["a/b--c", "a--b/c", "a--b--c/d", "a/b--c--d"].map { try CollectionID($0) }
+        for path in [directory.packPath, directory.serverZIPPath, directory.stagedPath as (CollectionID) -> String] {
+            #expect(Set(ids.map(path)).count == ids.count)
+        }
+    }
+
+    @Test func everyCollectionHasItsOwnPendingNote() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "dumps-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let directory = DumpsDirectory(folder.path)
+        try directory.prepareWork()
+        let digest = try #require(SHA256Digest(hex: String(repeating: "1", count: 64)))
+        var noted: [CollectionID: LockFile.Collection] = [:]
+        for (name, timestamp) in [("a/b--c", 1), ("a--b/c", 2)] {
+            let id = try CollectionID(name)
+            let entry = LockFile.Collection(
+                server: "s", timestamp: Timestamp(milliseconds: UInt64(timestamp)), records: 0, attachments: 0,
+                omitted: [], content: digest, bundle: .init(collection: id, size: 1, sha256: digest), trust: .unsigned)
+            noted[id] = entry
+            try directory.writePending(id, entry)
+        }
+        #expect(try directory.pendingEntries(limits: Limits()) == noted)
+    }
+
+    /// What a pull request can carry.
+    @Test(arguments: ["", "/pending", "/staging"])
+    func noWorkBehindALink(place: String) throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "dumps-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let precious = folder.appending(path: "precious").path
+        let dumps = folder.appending(path: "dumps").path
+        try FileManager.default.createDirectory(atPath: "\(precious)/in", withIntermediateDirectories: true)
+        let parent = place.isEmpty ? dumps : "\(dumps)/.rsdump"
+        try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
+        try FileManager.default.createSymbolicLink(
+            atPath: "\(dumps)/.rsdump\(place)", withDestinationPath: precious)
+        let directory = DumpsDirectory(dumps)
+        #expect(throws: FileError.self) { try directory.prepareWork() }
+        #expect(throws: FileError.self) { try directory.finishWork(keepingDownloads: false) }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: precious) == ["in"])
+    }
+
+    /// Each reads dumps.yaml, changes it, and writes it as a whole.
+    @Test func ofManyWhoEditTheConfigurationAtOnceNoneUndoesAnother() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "dumps-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let directory = DumpsDirectory(folder.appending(path: "dumps").path)
+        let ids = try (0..<24).map { try CollectionID("main/c\($0)") }
+        let (first, last) = (ids[..<12], ids[12...])
+        func add(_ ids: some Sequence<CollectionID>) async throws {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for id in ids {
+                    group.addTask {
+                        _ = try directory.exclusively { try directory.addCollections([id], server: "dev") }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        try await add(first)
+        async let added: Void = add(last)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for id in first { group.addTask { try directory.removeCollections([id]) } }
+            try await group.waitForAll()
+        }
+        try await added
+        #expect(try directory.configuration().collections.map(\.id) == last.sorted())
+    }
+
+    @Test func aDirectoryThatSomebodyElseWorksInIsBusy() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "dumps-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let directory = DumpsDirectory(folder.path)
+        struct Refused: Error {}
+        #expect(throws: Refused.self) { try directory.exclusively { throw Refused() } }
+        #expect(try !FileStore.exists(directory.path))
+        try directory.exclusively { () throws in
+            _ = #expect(throws: DumpsError.busy(directory.path)) { try directory.exclusively {} }
+        }
+    }
+}

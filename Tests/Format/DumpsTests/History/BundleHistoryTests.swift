@@ -1,0 +1,139 @@
+import Dumps
+import Foundation
+import RemoteSettingsModel
+import SnapshotBundle
+import Testing
+
+@Suite struct BundleHistoryTests {
+    @Test func bundlesOfTheGitHistory() async throws {
+        try await WorkTree.with { tree in
+            let bundles = try [10, 20, 30].map { try SmallBundle(timestamp: $0) }
+            for (index, bundle) in bundles.enumerated() {
+                try tree.write(bundle)
+                try tree.commit("state", second: index)
+            }
+            let repository = try await GitRepository(containing: tree.dumps)
+            let listing = try await BundleHistory([.git(repository)]).bundles(of: bundles[0].id)
+            #expect(listing.unusable.isEmpty)
+            #expect(listing.bundles.map(\.timestamp.milliseconds) == [30, 20, 10])
+            for (found, bundle) in zip(listing.bundles, bundles.reversed()) {
+                let reader = try await found.open()
+                #expect(reader.head.timestamp == bundle.entry.timestamp)
+                #expect(try reader.verifyContents().head == reader.head)
+                #expect(try await found.lockEntry() == bundle.entry)
+            }
+            #expect(try await BundleHistory([.git(repository)]).bundles(of: CollectionID("main/other")).bundles.isEmpty)
+        }
+    }
+
+    @Test func bundlesWithoutAnyLockAreKnownByTheirManifest() async throws {
+        try await WorkTree.with { tree in
+            for (second, timestamp) in [UInt64(10), 20].enumerated() {
+                try tree.write(SmallBundle(timestamp: timestamp).bytes, to: "main/regions.zip")
+                try tree.commit("state", second: second)
+            }
+            let repository = try await GitRepository(containing: tree.dumps)
+            let listing = try await BundleHistory([.git(repository)]).bundles(of: CollectionID("main/regions"))
+            #expect(listing.bundles.map(\.timestamp.milliseconds) == [20, 10])
+            #expect(try await listing.bundles[0].lockEntry() == nil)
+        }
+    }
+
+    @Test func aCommitWhoseLockSpeaksOfAnotherBundle() async throws {
+        try await WorkTree.with { tree in
+            // The same size, so that only the hash and the bundle itself tell.
+            let (locked, committed) = (try SmallBundle(timestamp: 11), try SmallBundle(timestamp: 12))
+            try #require(locked.bytes.count == committed.bytes.count)
+            try tree.write(locked)
+            try tree.write(committed.bytes, to: "main/regions.zip")
+            try tree.commit("a lock of another state", second: 1)
+            let repository = try await GitRepository(containing: tree.dumps)
+            let found = try #require(
+                try await BundleHistory([.git(repository)]).bundles(of: locked.id).bundles.first)
+            #expect(try await found.lockEntry() == nil)
+            await #expect(throws: HistoryError.self) { try await found.open() }
+        }
+    }
+
+    @Test func committedFilesThatAreNotBundles() async throws {
+        try await WorkTree.with { tree in
+            try tree.write(Array("no bundle".utf8), to: "main/regions.zip")
+            try tree.commit("damaged", second: 1)
+            try tree.write(SmallBundle(timestamp: 10))
+            try tree.commit("mended", second: 2)
+            let repository = try await GitRepository(containing: tree.dumps)
+            let listing = try await BundleHistory([.git(repository)]).bundles(of: CollectionID("main/regions"))
+            #expect(listing.bundles.map(\.timestamp.milliseconds) == [10])
+            #expect(listing.unusable.count == 1)
+        }
+    }
+
+    @Test func aFolderIsReadByManifestsAtAnyDepth() async throws {
+        try await WorkTree.with { tree in
+            try tree.write(SmallBundle(timestamp: 10).bytes, to: "2026-01/main/regions.zip")
+            try tree.write(SmallBundle(timestamp: 30).bytes, to: "kept-for-later.bin")
+            try tree.write(SmallBundle(timestamp: 20).bytes, to: "a/b/c/d/old one.zip")
+            try tree.write(SmallBundle("main/other", timestamp: 40).bytes, to: "main/regions.zip")
+            try tree.write(SmallBundle(timestamp: 50).bytes, to: ".hidden/main/regions.zip")
+            try tree.write(Array("readme".utf8), to: "README")
+            try tree.write([], to: "empty.zip")
+            let files = FileManager.default
+            try files.createSymbolicLink(atPath: "\(tree.dumps)/loop", withDestinationPath: tree.dumps)
+            try files.createSymbolicLink(
+                atPath: "\(tree.dumps)/link.zip", withDestinationPath: "\(tree.dumps)/kept-for-later.bin")
+
+            let id = try CollectionID("main/regions")
+            let listing = try await BundleHistory([.path(tree.dumps)]).bundles(of: id)
+            #expect(listing.bundles.map(\.timestamp.milliseconds) == [30, 20, 10])
+            #expect(listing.unusable.isEmpty)
+            for found in listing.bundles { #expect(try await found.open().head.collection == id) }
+        }
+    }
+
+    @Test func theLockBesideAFolderCountsOnlyForItsOwnBundles() async throws {
+        try await WorkTree.with { tree in
+            let bundle = try SmallBundle(timestamp: 10)
+            try tree.write(bundle)
+            let history = BundleHistory([.path("\(tree.dumps)/main/regions.zip")])
+            let found = try #require(try await history.bundles(of: bundle.id).bundles.first)
+            #expect(try await found.lockEntry() == bundle.entry)
+            try tree.write(SmallBundle(timestamp: 12).bytes, to: "main/regions.zip")
+            let other = try #require(try await history.bundles(of: bundle.id).bundles.first)
+            #expect(try await other.lockEntry() == nil)
+        }
+    }
+
+    @Test func aFileThatWasNamedIsMeant() async throws {
+        try await WorkTree.with { tree in
+            try tree.write(SmallBundle("main/other", timestamp: 10).bytes, to: "x.zip")
+            try tree.write(Array("no bundle".utf8), to: "y.zip")
+            for name in ["x.zip", "y.zip", "z.zip"] {
+                await #expect {
+                    _ = try await BundleHistory([.path("\(tree.dumps)/\(name)")]).bundles(
+                        of: CollectionID("main/regions"))
+                } throws: {
+                    guard case .bundle(let error)? = $0 as? HistoryError else { return false }
+                    return error.file.hasSuffix(name)
+                }
+            }
+        }
+    }
+
+    @Test func foldersAreBounded() async throws {
+        try await WorkTree.with { tree in
+            for name in ["a/b/c/1", "a/b/c/2"] { try tree.write([], to: name) }
+            let id = try CollectionID("main/regions")
+            var limits = Limits()
+            limits.historyFiles = 4
+            await #expect(throws: HistoryError.self) {
+                try await BundleHistory([.path(tree.dumps)], limits: limits).bundles(of: id)
+            }
+            limits.historyFiles = 5
+            #expect(try await BundleHistory([.path(tree.dumps)], limits: limits).bundles(of: id).bundles.isEmpty)
+            limits.historyDepth = 3
+            await #expect(throws: HistoryError.self) {
+                try await BundleHistory([.path(tree.dumps)], limits: limits).bundles(of: id)
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import RemoteSettingsModel
+import Testing
+
+/// Compares canonical JSON with `canonicaljson-rs` 0.9.3, the server's own implementation, byte for byte.
+///
+/// `canonical_cases.txt` is what `canonical_cases.py 1 400` printed. `scripts/test external` compares with many more
+/// documents, and with the real collections of Debian's firefox-esr.
+struct CanonicalJSONDifferentialTests {
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    private static func cases(_ arguments: [String]) throws -> [(document: Bytes, canonical: Bytes?)] {
+        let process = Process()
+        process.executableURL = root.appending(path: ".cache/venv/bin/python")
+        process.arguments =
+            [root.appending(path: "Tests/Comparisons/canonical_cases.py").path] + arguments
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let lines = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0)
+        return try parsed(lines)
+    }
+
+    private static func parsed(_ lines: Data) throws -> [(document: Bytes, canonical: Bytes?)] {
+        let text = try #require(String(bytes: lines, encoding: .ascii))
+        return try text.split(separator: "\n").map { line in
+            let columns = line.split(separator: "\t")
+            try #require(columns.count == 2)
+            return (try bytes(columns[0]), columns[1] == "!" ? nil : try bytes(columns[1]))
+        }
+    }
+
+    private static func bytes(_ hex: Substring) throws -> Bytes {
+        let digits = Array(hex.utf8)
+        return Bytes(
+            try stride(from: 0, to: digits.count, by: 2).map { index in
+                try #require(UInt8(String(decoding: digits[index...(index + 1)], as: UTF8.self), radix: 16))
+            })
+    }
+
+    @Test func committedDocuments() throws {
+        let file = Self.root.appending(path: "Tests/Comparisons/canonical_cases.txt")
+        let cases = try Self.parsed(try Data(contentsOf: file))
+        #expect(cases.count == 400)
+        compare(cases, refused: 5...300)
+    }
+
+    private static let external = ConditionTrait.enabled(
+        if: ProcessInfo.processInfo.environment["RS_EXTERNAL"] == "1",
+        "needs the virtual environment and .cache/real-collections; scripts/test external runs it")
+
+    @Test(external) func realCollections() throws {
+        let collections = Self.root.appending(path: ".cache/real-collections").path
+        let cases = try Self.cases(["0", "0", collections])
+        #expect(cases.count >= 31)
+        for (document, expected) in cases {
+            #expect(try CanonicalJSON.canonicalize(document, limits: Limits()) == expected)
+        }
+    }
+
+    @Test(external, arguments: 1...4) func generatedDocuments(seed: Int) throws {
+        let cases = try Self.cases(["\(seed)", "5000"])
+        #expect(cases.count == 5000)
+        compare(cases, refused: 51...3999)
+    }
+
+    private func compare(_ cases: [(document: Bytes, canonical: Bytes?)], refused range: ClosedRange<Int>) {
+        var refused = 0
+        for (document, expected) in cases {
+            let found = try? CanonicalJSON.canonicalize(document, limits: Limits())
+            if found != expected {
+                Issue.record("\(document.text) gave \(found?.text ?? "an error"), not \(expected?.text ?? "an error")")
+            }
+            if expected == nil { refused += 1 }
+        }
+        // Both outcomes must occur, or the comparison says nothing.
+        #expect(range.contains(refused))
+    }
+
+    /// What the server signs of a changeset's records: every one that is no tombstone, with every member.
+    @Test func generatedChangesets() throws {
+        let cases = try Self.cases(["5", "3000", "changes"])
+        let regions = try CollectionID("main/regions")
+        var compared = 0
+        for (changes, expected) in cases {
+            let body = #"{"metadata":{},"timestamp":1000,"changes":\#(changes.text)}"#
+            let answer = try? Changeset(parsing: Bytes(utf8: body), limits: Limits())
+            let found = try answer?.snapshot(of: regions, onto: nil).payload.bytes
+            if found != expected {
+                Issue.record("\(changes.text) gave \(found?.text ?? "an error"), not \(expected?.text ?? "an error")")
+            }
+            if expected != nil { compared += 1 }
+        }
+        #expect(compared > 1500)
+    }
+}

@@ -1,0 +1,264 @@
+import Testing
+@testable import RemoteSettingsModel
+
+struct ChangesetTests {
+    private let regions: CollectionID
+
+    init() throws {
+        regions = try CollectionID("main/regions")
+    }
+
+    private func changeset(
+        _ changes: String, timestamp: String = "1000", metadata: String = #"{"id":"regions","bucket":"main"}"#,
+        limits: Limits = Limits()
+    ) throws(ChangesetError) -> Changeset {
+        let body = #"{"metadata":\#(metadata),"timestamp":\#(timestamp),"changes":\#(changes)}"#
+        return try Changeset(parsing: Bytes(utf8: body), limits: limits)
+    }
+
+    @Test func makesThePayload() throws {
+        let answer = try changeset(
+            #"[{"id":"b","last_modified":2,"z":1.5,"é":"ü","deleted":false},{"attachment":null,"last_modified":1,"id":"a"}]"#
+        )
+        let snapshot = try answer.snapshot(of: regions, onto: nil)
+        #expect(
+            snapshot.payload.bytes.text
+                == #"{"data":[{"attachment":null,"id":"a","last_modified":1},{"deleted":false,"id":"b","last_modified":2,"z":1.5E0,"\u00e9":"\u00fc"}],"last_modified":"1000"}"#
+        )
+        #expect(snapshot.timestamp == Timestamp(milliseconds: 1000))
+        #expect(answer.records.map(\.id) == ["a", "b"])
+    }
+
+    @Test func emptyCollection() throws {
+        let snapshot = try changeset("[]").snapshot(of: regions, onto: nil)
+        #expect(snapshot.payload.bytes.text == #"{"data":[],"last_modified":"1000"}"#)
+        #expect(try Payload(parsing: snapshot.payload.bytes, limits: Limits()).records.isEmpty)
+    }
+
+    /// A payload's records are found while it is inflated: whatever was looked at before, the result and the error are
+    /// the same.
+    @Test(arguments: [
+        #"{"data":[],"last_modified":"1000"}"#,
+        #"{"data":[{"filter_expression":"1","id":"a","x":{"s":"}\"]"}},{"id":"b","v":[1,{}]},{"id":"c"}],"last_modified":"1000"}"#,
+        #"{"data":[{"id":"a"},{"id":"a"}],"last_modified":"1000"}"#,
+        #"{"data":[{"id":"a"},{"no":"b"},{"id":"c"}],"last_modified":"1000"}"#,
+        #"{"data":[{"id":"a"},{"id":"b"}"#, #"{"data":[{"id":"a"}],"last_modified":"1000"} "#, #"{"other":[]}"#,
+    ])
+    func aPayloadThatIsReadAsItComes(text: String) {
+        let bytes = Bytes(utf8: text)
+        func read(_ scanner: PayloadScanner) -> Result<[Record], ChangesetError> {
+            Result { () throws(ChangesetError) in Array(try Payload(parsing: bytes, continuing: scanner).records) }
+        }
+        let whole = read(PayloadScanner(limits: Limits()))
+        for first in 0...bytes.count {
+            for second in [first, first + 1, (first + bytes.count) / 2, bytes.count] where second <= bytes.count {
+                var scanner = PayloadScanner(limits: Limits(), records: 2)
+                for end in [first, second] { bytes[0..<end].withSpan { scanner.advance($0) } }
+                #expect(read(scanner) == whole)
+            }
+        }
+    }
+
+    /// The server signs `attachment: null` and `deleted: false` (seen against kinto-attachment 9).
+    @Test func keepsEveryMemberAsServed() throws {
+        let text =
+            #"{"data":[{"attachment":null,"deleted":false,"id":"a"},{"deleted":null,"id":"b"}],"last_modified":"1000"}"#
+        let answer = try changeset(
+            #"[{"id":"b","deleted":null},{"id":"a","deleted":false,"attachment":null},{"deleted":true,"id":"c"}]"#)
+        let full = try answer.snapshot(of: regions, onto: nil).payload
+        #expect(full.bytes.text == text)
+        #expect(try full.records.record(id: "a")?.attachment() == nil)
+        let base = try changeset(#"[{"id":"a","v":1},{"id":"c"}]"#).records
+        #expect(try answer.snapshot(of: regions, onto: base).payload.bytes.text == text)
+        let unchanged = try changeset("[]").snapshot(of: regions, onto: full.records)
+        #expect(unchanged.payload.bytes.text == text)
+        #expect(try Array(Payload(parsing: full.bytes, limits: Limits()).records) == Array(full.records))
+    }
+
+    @Test func appliesADelta() throws {
+        let base = try changeset(#"[{"id":"a","v":1},{"id":"b","v":1},{"id":"c","v":1},{"id":"d","v":1}]"#).records
+        // Tombstones come with and without last_modified.
+        let delta = try changeset(
+            #"[{"id":"c","v":2},{"id":"a0","v":9},{"id":"a","deleted":true},{"id":"d","deleted":true,"last_modified":7},{"id":"gone","deleted":true}]"#,
+            timestamp: "2000")
+        #expect(delta.tombstones.count == 3)
+        #expect(delta.tombstones[0] == Tombstone(id: "a", lastModified: nil))
+        #expect(delta.tombstones[1] == Tombstone(id: "d", lastModified: Timestamp(milliseconds: 7)))
+        let merged = try delta.snapshot(of: regions, onto: base)
+        #expect(
+            merged.payload.bytes.text
+                == #"{"data":[{"id":"a0","v":9},{"id":"b","v":1},{"id":"c","v":2}],"last_modified":"2000"}"#)
+    }
+
+    @Test func aFullAnswerReplaces() throws {
+        let snapshot = try changeset(#"[{"id":"x"}]"#).snapshot(of: regions, onto: nil)
+        #expect(snapshot.payload.bytes.text == #"{"data":[{"id":"x"}],"last_modified":"1000"}"#)
+    }
+
+    @Test func readsAPayloadBack() throws {
+        let answer = try changeset(
+            #"[{"id":"a-1","id2":{"id":"no"},"list":[{"id":"no"},"}]"]},{"b":"\"\\","id":"b"},{"id":"c","attachment":{"location":"l","hash":"\#(String(repeating: "a", count: 64))","size":3,"filename":"f","mimetype":"m"}}]"#
+        )
+        let written = try answer.snapshot(of: regions, onto: nil).payload
+        let read = try Payload(parsing: written.bytes, limits: Limits())
+        let records = read.records
+        #expect(read.timestamp == answer.timestamp)
+        #expect(Array(records) == Array(answer.records))
+        // What is written knows its records as what is read back does.
+        #expect(Array(written.records) == Array(records))
+        #expect(written.timestamp == read.timestamp)
+        #expect(written.records.mayMentionFilters == records.mayMentionFilters)
+        #expect(try Changeset.emptyAnswer(onto: records, of: regions, at: read.timestamp).bytes == written.bytes)
+        #expect(records.record(id: "b")?.field("b") == .string("\"\\"))
+        #expect(records.record(id: "zz") == nil)
+        #expect(try records.record(id: "c")?.attachment()?.size == 3)
+        #expect(try records.record(id: "b")?.attachment() == nil)
+    }
+
+    @Test(arguments: [
+        (#"[{"id":"a","filter_expression":""}]"#, true), (#"[{"id":"a","z":{"filter_expression":""}}]"#, false),
+        (#"[{"id":"a"}]"#, false), ("[]", false), (#"[{"id":"b","deleted":true}]"#, false),
+    ])
+    func knowsWhetherRecordsMentionFilters(_ changes: String, _ mentions: Bool) throws {
+        let answer = try changeset(changes)
+        let payload = try answer.snapshot(of: regions, onto: nil).payload
+        #expect(payload.records.mayMentionFilters == mentions)
+        #expect(try Payload(parsing: payload.bytes, limits: Limits()).records.mayMentionFilters == mentions)
+        // What the base mentions is mentioned after a delta.
+        let merged = try changeset("[]").snapshot(of: regions, onto: payload.records).payload
+        #expect(merged.records.mayMentionFilters == mentions)
+        #expect(Array(merged.records) == Array(payload.records))
+    }
+
+    @Test(arguments: [
+        #"{"data":[],"last_modified":"x"}"#, #"{"data":[],"last_modified":"1"} "#,
+        #"{"data":[{"id":"b"},{"id":"a"}],"last_modified":"1"}"#,
+        #"{"data":[{"id":"a"},{"id":"a"}],"last_modified":"1"}"#, #"{"data":[{"di":"a"}],"last_modified":"1"}"#,
+        #"{"data":[{"id":7}],"last_modified":"1"}"#, #"{"data":[{"id":"../a"}],"last_modified":"1"}"#,
+        #"{"data":["id"],"last_modified":"1"}"#,
+        #"{"data":[{"id":"a"}],"last_modified":1}"#, #"{"data":[{"id":"a"}"#, "", #"{"data":[{"id":"a\"#,
+    ])
+    func refusesAPayload(_ text: String) {
+        #expect(throws: ChangesetError.self) { try Payload(parsing: Bytes(utf8: text), limits: Limits()) }
+    }
+
+    @Test func namesWhatIsWrong() throws {
+        #expect(throws: ChangesetError.duplicateRecord("a")) { try changeset(#"[{"id":"a"},{"id":"b"},{"id":"a"}]"#) }
+        #expect(throws: ChangesetError.invalidRecordID("../x")) { try changeset(#"[{"id":"../x"}]"#) }
+        #expect(throws: ChangesetError.invalidRecordID("-x")) { try changeset(#"[{"id":"-x"}]"#) }
+        #expect(throws: ChangesetError.missing("metadata")) {
+            try Changeset(parsing: Bytes(utf8: #"{"timestamp":1,"changes":[]}"#), limits: Limits())
+        }
+        #expect(throws: ChangesetError.self) { try changeset("[]", timestamp: "1.5") }
+        #expect(throws: ChangesetError.self) { try changeset("[]", timestamp: "-1") }
+        #expect(throws: ChangesetError.self) { try changeset("{}") }
+        #expect(throws: ChangesetError.self) { try changeset("[7]") }
+        #expect(throws: ChangesetError.self) { try changeset(#"[{"id":8}]"#) }
+        var limits = Limits()
+        limits.records = 2
+        #expect(throws: ChangesetError.tooManyRecords(limit: 2)) {
+            try changeset(#"[{"id":"a"},{"id":"b"},{"id":"c"}]"#, limits: limits)
+        }
+        #expect(throws: ChangesetError.otherCollection(expected: regions, found: "main/others")) {
+            try changeset("[]", metadata: #"{"id":"others","bucket":"main"}"#).snapshot(of: regions, onto: nil)
+        }
+    }
+
+    /// What nobody vouches for yet is not made into a tree without a bound: 259 kB on the wire took 3.7 GB once.
+    @Test(arguments: ["metadata", "mirrored_metadata"])
+    func boundsTheMetadata(_ member: String) throws {
+        var limits = Limits()
+        limits.metadataBytes = 64
+        func changeset(_ text: String) throws -> Changeset {
+            let metadata = member == "metadata" ? "" : #""metadata":{},"#
+            let body = #"{\#(metadata)"\#(member)":\#(text),"timestamp":1,"changes":[]}"#
+            return try Changeset(parsing: Bytes(utf8: body), limits: limits)
+        }
+        for padding in ["a", "\u{FC}", "\\n", #"\u00e9"#] {
+            let room = 64 - #"{"x":""}"#.utf8.count
+            let fits = #"{"x":"\#(String(repeating: padding, count: room / padding.utf8.count))"}"#
+            _ = try changeset(fits)
+            for more in 1...14 {
+                let tooLong = #"{"x":"\#(String(repeating: padding, count: room / padding.utf8.count + more))"}"#
+                guard tooLong.utf8.count > 64 else { continue }
+                #expect {
+                    try changeset(tooLong)
+                } throws: { error in
+                    guard case .json(let error)? = error as? ChangesetError else { return false }
+                    return error.reason == .tooLong(limit: 64)
+                }
+            }
+        }
+        #expect(throws: ChangesetError.self) { try changeset(String(repeating: "[", count: 100)) }
+        let padded = Bytes(utf8: String(repeating: " ", count: 63) + "{}")
+        #expect(throws: JSONError(.tooLong(limit: 64), at: 0)) {
+            try CollectionMetadata(parsing: padded, limits: limits)
+        }
+    }
+
+    @Test func boundsTheMetadatasValues() throws {
+        let values = Array(repeating: "[]", count: 300_000).joined(separator: ",")
+        #expect(throws: JSONError.self) {
+            try CollectionMetadata(parsing: Bytes(utf8: "{\"x\":[\(values)]}"), limits: Limits())
+        }
+    }
+
+    /// One record with 40 MB of member names took gigabytes once.
+    @Test func boundsARecord() throws {
+        var limits = Limits()
+        limits.recordBytes = 40
+        _ = try changeset(#"[{"id":"a","x":"12345678901234567890123"}]"#, limits: limits)
+        for record in [#"{"id":"a","x":"123456789012345678901234"}"#, #"{"id":"a","x":"üüüü"}"#] {
+            #expect(throws: ChangesetError.recordTooLarge(offset: 73, what: "bytes (Limits.recordBytes)", limit: 40)) {
+                try changeset("[\(record)]", limits: limits)
+            }
+        }
+        #expect(throws: ChangesetError.self) {
+            let payload = #"{"data":[{"id":"a","x":"123456789012345678901234"}],"last_modified":"1"}"#
+            _ = try Payload(parsing: Bytes(utf8: payload), limits: limits)
+        }
+        limits = Limits()
+        limits.jsonMembers = 4
+        _ = try changeset(#"[{"id":"a","x":1,"y":{"p":1,"q":2}},{"id":"b","c":1,"d":1,"e":1}]"#, limits: limits)
+        for record in [#"{"id":"a","b":1,"c":1,"d":1,"e":1}"#, #"{"a":1,"id":"a","x":{"p":1,"q":{"r":1,"s":2}}}"#] {
+            #expect(throws: ChangesetError.self) { try changeset("[\(record)]", limits: limits) }
+        }
+        limits = Limits()
+        limits.jsonValues = 6
+        _ = try changeset(#"[{"id":"a","x":[1,2,3]},{"id":"b","x":[1,2,3]}]"#, limits: limits)
+        #expect(throws: ChangesetError.self) { try changeset(#"[{"id":"a","x":[1,2,3,4]}]"#, limits: limits) }
+    }
+
+    @Test func refusesASizeThatNoFileHas() throws {
+        let hash = String(repeating: "a", count: 64)
+        func size(_ size: String) throws -> UInt64? {
+            let attachment = #"{"location":"l","hash":"\#(hash)","size":\#(size)}"#
+            return try changeset(#"[{"id":"a","attachment":\#(attachment)}]"#).records[0].attachment()?.size
+        }
+        #expect(try size("9007199254740992") == RecordAttachment.mostBytes)
+        for text in ["9007199254740993", "9223372036854775807", "18446744073709551615"] {
+            #expect(throws: ChangesetError.self) { try size(text) }
+        }
+    }
+
+    @Test func readsSignatures() throws {
+        let list =
+            #"{"signatures":[{"signature":"s","mode":"p384ecdsa","x5u":"u"},{"signature":"t","mode":"new","x5u":"v"}]}"#
+        #expect(try changeset("[]", metadata: list).metadata.signatures.map(\.mode) == ["p384ecdsa", "new"])
+        let single = #"{"signature":{"signature":"s","x5u":"u"},"attachment":{"bundle":true}}"#
+        let metadata = try changeset("[]", metadata: single).metadata
+        #expect(metadata.signatures == [ServedSignature(signature: "s", mode: "p384ecdsa", x5u: "u")])
+        #expect(metadata.hasAttachmentsZip)
+        #expect(metadata.json.text == single)
+    }
+}
+
+extension Changeset {
+    /// The payload after an answer that changes nothing: the same records, written anew.
+    fileprivate static func emptyAnswer(
+        onto base: RecordTable, of id: CollectionID, at timestamp: Timestamp
+    ) throws -> Payload {
+        let body = #"{"metadata":{},"timestamp":\#(timestamp),"changes":[]}"#
+        return try Changeset(parsing: Bytes(utf8: body), limits: Limits()).snapshot(of: id, onto: base).payload
+    }
+}

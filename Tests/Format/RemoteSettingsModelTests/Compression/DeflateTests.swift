@@ -1,0 +1,157 @@
+import Dispatch
+import RemoteSettingsModel
+import Testing
+
+struct DeflateTests {
+    /// Neither constant nor random, so that it shrinks to about half.
+    private static func content(_ count: Int) -> Bytes {
+        var state: UInt32 = 1
+        return Bytes(
+            (0..<count).map { _ in
+                state = state &* 1_664_525 &+ 1_013_904_223
+                return UInt8(truncatingIfNeeded: state >> 28)
+            })
+    }
+
+    private func decompress(_ compressed: [UInt8], piece: Int) throws -> (output: [UInt8], isAtEnd: Bool) {
+        let stream = try GzipStream()
+        var output: [UInt8] = []
+        for start in stride(from: 0, to: compressed.count, by: piece) {
+            stream.feed(Array(compressed[start..<min(start + piece, compressed.count)]))
+            while let next = try stream.next() {
+                #expect(next.count <= GzipStream.pieceSize)
+                output += next
+            }
+        }
+        return (output, stream.isAtEnd)
+    }
+
+    @Test func `The checksum has its check value`() {
+        #expect(crc32(of: Bytes(utf8: "123456789")) == 0xCBF4_3926)
+        #expect(crc32(of: Bytes(utf8: "6789"), continuing: crc32(of: Bytes(utf8: "12345"))) == 0xCBF4_3926)
+    }
+
+    @Test func `Checksums of two texts make one of both`() {
+        let first = crc32(of: Bytes(utf8: "12345"))
+        let second = crc32(of: Bytes(utf8: "6789"))
+        #expect(crc32(first, followedBy: second, count: 4) == 0xCBF4_3926)
+        #expect(crc32(first, followedBy: 0, count: 0) == first)
+    }
+
+    @Test func `A block stands on its own, ends on a byte, and is not the end`() throws {
+        let content = Self.content(300_000)
+        let deflater = try #require(Deflater(level: 7))
+        let inflater = try Inflater()
+        let block = deflater.block(content, isLast: false)
+        #expect(Array(block.suffix(4)) == Deflater.blockEnd)
+        #expect(inflater.isBlock(Bytes(block), of: content))
+        #expect(deflater.block(content, isLast: false) == block)
+        #expect(inflater.isBlock(Bytes(deflater.block(Bytes([]), isLast: false)), of: Bytes([])))
+        let last = deflater.block(content, isLast: true)
+        #expect(try Bytes(Inflater.inflate(Bytes(block + last), size: 600_000)) == Bytes(content.array + content.array))
+
+        // The end of a stream, other bytes, a byte more or less on either side, and a part that refers to what was
+        // before.
+        var referring: [UInt8] = []
+        deflater.reset()
+        deflater.deflate(content.array.span) { piece in
+            unsafe piece.withUnsafeBufferPointer { unsafe referring.append(contentsOf: $0) }
+        }
+        deflater.finish { piece in unsafe piece.withUnsafeBufferPointer { unsafe referring.append(contentsOf: $0) } }
+        var other = content.array
+        other[200_000] ^= 1
+        for (stream, text) in [
+            (last, content), (block, Bytes(other)), (block, content[0..<299_999]), (block, Bytes(content.array + [0])),
+            (Array(block.dropLast()), content), (block + [0], content), (Array(block.dropFirst()), content),
+            (Array(referring.dropFirst(referring.count / 2)), content), ([], content), (block + block, content),
+        ] {
+            #expect(!inflater.isBlock(Bytes(stream), of: text))
+        }
+    }
+
+    /// Damaged at its middle, it ends too: the thread that follows must not wait for ever.
+    @Test(arguments: [false, true])
+    func `What is inflated is followed by another thread`(isDamaged: Bool) throws {
+        let content = Self.content(700_000)
+        let deflater = try #require(Deflater(level: 9))
+        var packed = try #require(deflater.smaller(content))
+        if isDamaged { packed.removeSubrange(packed.count / 2..<packed.count) }
+        let stream = Bytes(packed)
+        let memory = GrowingMemory(count: content.count)
+        let followed = Mutex<[UInt8]>([])
+        let failure = Mutex<InflateError?>(nil)
+        DispatchQueue.concurrentPerform(iterations: 2) { index in
+            if index == 0 {
+                do throws(InflateError) {
+                    try Inflater.inflate(stream, into: memory)
+                } catch {
+                    failure.withLock { $0 = error }
+                }
+            } else {
+                memory.follow { block in
+                    followed.withLock { followed in
+                        for index in block.indices { followed.append(block[index]) }
+                    }
+                }
+            }
+        }
+        let found = followed.withLock { $0 }
+        #expect(found == memory.bytes.array)
+        #expect(failure.withLock { $0 } == (isDamaged ? .tooShort : nil))
+        #expect(isDamaged ? found.count < content.count && content.starts(with: found) : found == content.array)
+    }
+
+    @Test(arguments: [0, 1, 100, 65_536, 300_000])
+    func `What is deflated is what is inflated`(_ count: Int) throws {
+        let deflater = try #require(Deflater(level: 9))
+        let content = Self.content(count)
+        var packed: [UInt8] = []
+        // The second stream of the same compressor has the bytes of the first.
+        for round in 0..<2 {
+            var output: [UInt8] = []
+            deflater.reset()
+            content.withSpan { span in
+                deflater.deflate(span) { piece in for index in piece.indices { output.append(piece[index]) } }
+            }
+            deflater.finish { piece in for index in piece.indices { output.append(piece[index]) } }
+            #expect(round == 0 || output == packed)
+            packed = output
+        }
+        #expect(try Inflater.inflate(Bytes(packed), size: count) == content.array)
+        #expect(throws: InflateError.trailingBytes) { try Inflater.inflate(Bytes(packed + [0]), size: count) }
+        #expect(throws: InflateError.tooShort) { try Inflater.inflate(Bytes(packed), size: count + 1) }
+        #expect(throws: InflateError.tooShort) { try Inflater.inflate(Bytes(packed.dropLast()), size: count) }
+        if count > 0 {
+            #expect(throws: InflateError.tooLong) { try Inflater.inflate(Bytes(packed), size: count - 1) }
+        }
+    }
+
+    @Test func `What does not shrink is given up`() throws {
+        let deflater = try #require(Deflater(level: 9))
+        #expect(deflater.smaller(Bytes()) == nil)
+        #expect(deflater.smaller(Bytes(utf8: "abc")) == nil)
+        let packed = try #require(deflater.smaller(Self.content(1000)))
+        #expect(try Inflater.inflate(Bytes(packed), size: 1000) == Self.content(1000).array)
+    }
+
+    @Test(arguments: [1, 7, 1000, 1 << 20])
+    func `Gzip members behind each other are one content`(_ piece: Int) throws {
+        let first = Self.content(200_000)
+        let second = Bytes(utf8: "the second")
+        let members = try [[first], [second, second]].flatMap { try #require(GzipMember.compress($0, level: 6)).array }
+        let (output, isAtEnd) = try decompress(members, piece: piece)
+        #expect(output == first.array + second.array + second.array)
+        #expect(isAtEnd)
+        #expect(try decompress(members.dropLast(), piece: piece).isAtEnd == false)
+    }
+
+    @Test func `A gzip stream with a wrong byte is refused`() throws {
+        let member = try #require(GzipMember.compress([Self.content(1000)], level: 6)).array
+        for index in [0, 2, member.count - 1, member.count - 5] {
+            var damaged = member
+            damaged[index] ^= 0x55
+            #expect(throws: InflateError.corrupt) { try decompress(damaged, piece: 100) }
+        }
+        #expect(throws: InflateError.corrupt) { try decompress(member + [1, 2, 3], piece: 100) }
+    }
+}

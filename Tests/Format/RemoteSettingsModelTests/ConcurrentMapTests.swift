@@ -1,0 +1,58 @@
+import RemoteSettingsModel
+import Testing
+
+struct ConcurrentMapTests {
+    private struct Failure: Error, Equatable {
+        let element: Int
+    }
+
+    /// How many calls run at once, and the most there ever were.
+    private final class Gauge: Sendable {
+        private let state = Mutex((running: 0, most: 0, begun: 0))
+
+        var most: Int { state.withLock { $0.most } }
+        var begun: Int { state.withLock { $0.begun } }
+
+        func enter() {
+            state.withLock { state in
+                state.running += 1
+                state.begun += 1
+                state.most = max(state.most, state.running)
+            }
+        }
+
+        func leave() { state.withLock { $0.running -= 1 } }
+    }
+
+    @Test(arguments: [0, 1, 3, 100]) func resultsComeInOrderWithinTheBound(width: Int) async {
+        let gauge = Gauge()
+        let doubled = await (0..<50).concurrentMap(width: width) { element in
+            gauge.enter()
+            for _ in 0..<(element % 7) { await Task.yield() }
+            gauge.leave()
+            return element * 2
+        }
+        #expect(doubled == (0..<50).map { $0 * 2 })
+        #expect(gauge.most <= max(width, 1))
+        #expect(gauge.begun == 50)
+    }
+
+    @Test func nothingIsNothing() async {
+        let none = await [Int]().concurrentMap { $0 }
+        #expect(none.isEmpty)
+    }
+
+    @Test func aFailureEndsIt() async {
+        let gauge = Gauge()
+        await #expect(throws: Failure(element: 3)) {
+            try await (0..<1000).concurrentMap(width: 2) { element async throws(Failure) -> Int in
+                gauge.enter()
+                defer { gauge.leave() }
+                guard element != 3 else { throw Failure(element: element) }
+                return element
+            }
+        }
+        // How many begin before the failure is noticed depends on the scheduler; most of them never do.
+        #expect(gauge.begun < 500)
+    }
+}

@@ -1,0 +1,404 @@
+import Foundation
+import RemoteSettingsModel
+import SnapshotBundle
+import Testing
+
+/// Reading, replacing and removing files, each in a directory of the test's own.
+final class FileStoreTests {
+    private let directory: URL
+
+    init() throws {
+        directory = FileManager.default.temporaryDirectory.appending(path: "file-storage-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: directory) }
+
+    private func path(_ name: String) -> String { directory.appending(path: name).path }
+
+    private func names() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
+    }
+
+    private func link(_ name: String, to target: String) throws {
+        try FileManager.default.createSymbolicLink(atPath: path(name), withDestinationPath: target)
+    }
+
+    @Test(arguments: [0, 1, 100_000])
+    func whatIsWrittenIsRead(count: Int) throws {
+        let content = Bytes((0..<count).map { UInt8(truncatingIfNeeded: $0) })
+        try FileStore.replace(path("a"), with: content)
+        #expect(try FileStore.read(path("a"), limit: count) == content)
+        #expect(try FileStore.size(path("a")) == count)
+        #expect(try names() == ["a"])
+    }
+
+    @Test func whatIsMissingIsNotAnError() throws {
+        #expect(try FileStore.read(path("a"), limit: 10) == nil)
+        #expect(try FileStore.read(path("a/b"), limit: 10) == nil)
+        #expect(try FileStore.list(path("a")) == nil)
+        #expect(try FileStore.size(path("a")) == nil)
+        #expect(try FileStore.identity(path("a")) == nil)
+        #expect(try FileStore.resolved(path("a")) == nil)
+        #expect(try !FileStore.isDirectory(path("a")))
+        try FileStore.remove(path("a"))
+        try FileStore.removeTree(path("a"))
+        try FileStore.removeIfEmpty(path("a"))
+    }
+
+    /// The system refuses to look at these paths, and does not say whether something is there.
+    @Test func whatCannotBeLookedAtIsNotMissing() throws {
+        try link("loop", to: path("loop"))
+        for (name, code) in [(String(repeating: "a", count: 300), ENAMETOOLONG), ("loop/a", ELOOP)] {
+            let path = path(name)
+            func told(_ body: () throws(FileError) -> Void) {
+                do throws(FileError) {
+                    try body()
+                    Issue.record("nothing was thrown for \(name)")
+                } catch {
+                    #expect(error.code == code && error.path == path, "\(error)")
+                }
+            }
+            told { () throws(FileError) in _ = try FileStore.size(path) }
+            told { () throws(FileError) in _ = try FileStore.exists(path) }
+            told { () throws(FileError) in _ = try FileStore.isDirectory(path) }
+            told { () throws(FileError) in _ = try FileStore.resolved(path) }
+            told { () throws(FileError) in _ = try FileStore.kind(path) }
+            told { () throws(FileError) in _ = try FileStore.identity(path) }
+            told { () throws(FileError) in _ = try FileStore.read(path, limit: 10) }
+            told { () throws(FileError) in _ = try FileStore.list(path) }
+            told { () throws(FileError) in _ = try WritableFile(creating: path) }
+        }
+    }
+
+    /// Without the refusal, each of these would wait for somebody at the other end.
+    @Test(.timeLimit(.minutes(1)))
+    func aPipeIsNoFile() throws {
+        try #require(unsafe mkfifo(path("pipe"), 0o600) == 0)
+        let refused = FileError("use", path("pipe"), code: FileError.notRegular)
+        #expect(throws: refused) { try FileStore.read(path("pipe"), limit: 10) }
+        #expect(throws: refused) { try FileStore.readPieces(path("pipe")) { _ in } }
+        #expect(throws: FileError.self) { try WritableFile(creating: path("pipe")) }
+        #expect(throws: FileError.self) { try WritableFile(appendingTo: path("pipe")) }
+        #expect("\(refused)".contains("expected a regular file"))
+        // Somebody listens, so that opening succeeds; still it is no file.
+        let reader = unsafe open(path("pipe"), O_RDONLY | O_NONBLOCK)
+        defer { close(reader) }
+        #expect(throws: refused) { try WritableFile(creating: path("pipe")) }
+    }
+
+    /// Whoever may write to /dev would take the device from the whole machine.
+    @Test func outputTakesThePlaceOfNoDevice() throws {
+        try #require(unsafe mkfifo(path("pipe"), 0o600) == 0)
+        try FileManager.default.createDirectory(atPath: path("folder"), withIntermediateDirectories: false)
+        // /dev/stdout is a link to what standard output is, which may be a file.
+        try FileStore.replace(path("file"), with: Bytes(utf8: "old"))
+        try link("link", to: path("file"))
+        let codes = [
+            "pipe": FileError.notRegular, "/dev/null": FileError.notRegular, "link": FileError.isLink, "folder": EISDIR,
+        ]
+        for (name, code) in codes {
+            let path = name.hasPrefix("/") ? name : path(name)
+            let refused = FileError("replace", path, code: code)
+            #expect(throws: refused) { try FileStore.checkOutput(path) }
+            #expect(throws: refused) { try FileStore.writeOutput(path, Bytes(utf8: "x")) }
+        }
+        try FileStore.checkOutput(nil)
+        #expect(try names() == ["file", "folder", "link", "pipe"])
+        #expect(try FileStore.kind("/dev/null") == .other)
+    }
+
+    @Test func outputReplacesAFileAndTouchesNoOther() throws {
+        for name in ["a", "a.tmp", "b"] { try FileStore.replace(path(name), with: Bytes(utf8: "old")) }
+        try FileStore.writeOutput(path("a"), Bytes(utf8: "new"))
+        try FileStore.writeOutput(path("c"), Bytes(utf8: "new"))
+        struct Refused: Error {}
+        #expect(throws: Refused.self) { try FileStore.writeOutput(path("b")) { _ in throw Refused() } }
+        #expect(try names() == ["a", "a.tmp", "b", "c"])
+        let contents = try names().map { try FileStore.read(path($0), limit: 10)?.text }
+        #expect(contents == ["new", "old", "old", "new"])
+    }
+
+    @Test func oneFileMayHaveManyPaths() throws {
+        for name in ["a", "b"] { try FileStore.replace(path(name), with: Bytes(utf8: "same")) }
+        try FileStore.link(path("a"), as: path("hard"))
+        try link("soft", to: path("a"))
+        for name in ["a", "hard", "soft"] { #expect(try FileStore.isSameFile(path("a"), path(name))) }
+        for name in ["b", "absent"] { #expect(try !FileStore.isSameFile(path("a"), path(name))) }
+    }
+
+    @Test func aLinkIsRemovedAndWhatItLeadsToStays() throws {
+        try FileManager.default.createDirectory(atPath: path("precious/in"), withIntermediateDirectories: true)
+        try FileStore.replace(path("precious/in/a"), with: Bytes(utf8: "1"))
+        try link("tree", to: path("precious"))
+        try FileStore.removeTree(path("tree"))
+        #expect(try names() == ["precious"])
+        try FileStore.makeDirectories(path("tree/deep"))
+        try link("tree/deep/link", to: path("precious"))
+        try link("tree/file", to: path("precious/in/a"))
+        try FileStore.removeTree(path("tree"))
+        #expect(try names() == ["precious"])
+        #expect(try FileStore.read(path("precious/in/a"), limit: 10)?.text == "1")
+        #expect(throws: FileError.self) {
+            try link("again", to: path("precious"))
+            try FileStore.refuseLink(path("again"))
+        }
+        try FileStore.refuseLink(path("precious"))
+        try FileStore.refuseLink(path("absent"))
+    }
+
+    @Test func aLongerFileThanTheLimitIsRefused() throws {
+        try FileStore.replace(path("a"), with: Bytes(utf8: "12345"))
+        #expect(try FileStore.read(path("a"), limit: 5)?.text == "12345")
+        let error = #expect(throws: FileError.self) { try FileStore.read(path("a"), limit: 4) }
+        #expect(error == FileError("read", path("a"), code: EFBIG))
+    }
+
+    @Test func piecesAreTheWholeFile() throws {
+        let content = (0..<600_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
+        try FileStore.replace(path("a"), with: Bytes(content))
+        var read: [UInt8] = []
+        var largest = 0
+        try FileStore.readPieces(path("a")) { piece in
+            largest = max(largest, piece.count)
+            for index in piece.indices { read.append(piece[index]) }
+        }
+        #expect(read == content)
+        #expect(largest <= 256 << 10)
+        #expect(throws: FileError.self) { try FileStore.readPieces(path("b")) { _ in } }
+    }
+
+    @Test func exchangedDirectoriesHaveEachOthersContent() throws {
+        for name in ["a", "b"] {
+            try FileStore.makeDirectories(path("\(name)/deep"))
+            try FileStore.replace(path("\(name)/deep/file"), with: Bytes(utf8: name))
+        }
+        try FileStore.flush(tree: path("a"))
+        try FileStore.exchange(path("a"), with: path("b"))
+        #expect(try FileStore.read(path("a/deep/file"), limit: 1)?.text == "b")
+        #expect(try FileStore.read(path("b/deep/file"), limit: 1)?.text == "a")
+        #expect(try names() == ["a", "b"])
+        let error = #expect(throws: FileError.self) { try FileStore.exchange(path("a"), with: path("c")) }
+        #expect(error?.isMissing == true && error?.path == path("a"))
+        #expect(try FileStore.read(path("a/deep/file"), limit: 1)?.text == "b")
+        #expect(throws: FileError.self) { try FileStore.flush(tree: path("c")) }
+    }
+
+    @Test func whatIsAtAPath() throws {
+        try FileStore.replace(path("file"), with: Bytes())
+        try link("link", to: path("file"))
+        #expect(try FileStore.kind(path("file")) == .file(size: 0))
+        #expect(try FileStore.kind(path("link")) == .other)
+        #expect(try FileStore.kind(directory.path) == .directory)
+        #expect(try FileStore.kind(path("nothing")) == nil)
+        #expect(try FileStore.kind(path("file/nothing")) == nil)
+        #expect(throws: FileError.self) { try FileStore.kind(path(String(repeating: "x", count: 300))) }
+    }
+
+    @Test(arguments: [false, true])
+    func replacingMakesANewFileAndLeavesTheOldOneToItsReaders(isContended: Bool) throws {
+        try FileStore.replace(path("a"), with: Bytes(utf8: "old"), isContended: isContended)
+        let before = try #require(try FileStore.identity(path("a")))
+        let reader = try FileHandle(forReadingFrom: URL(fileURLWithPath: path("a")))
+        try FileStore.replace(path("a"), with: Bytes(utf8: "new"), isContended: isContended)
+        #expect(try FileStore.identity(path("a")) != before)
+        #expect(try reader.readToEnd() == Data("old".utf8))
+        #expect(try FileStore.read(path("a"), limit: 10)?.text == "new")
+        #expect(try names() == ["a"])
+    }
+
+    /// What was there stays, and no temporary file is left.
+    @Test func aFailedReplacementLeavesNothing() throws {
+        try FileManager.default.createDirectory(atPath: path("a/full"), withIntermediateDirectories: true)
+        #expect(throws: FileError.self) { try FileStore.replace(path("a"), with: Bytes(utf8: "x")) }
+        #expect(try names() == ["a"])
+        let error = #expect(throws: FileError.self) { try FileStore.replace(path("none/a"), with: Bytes()) }
+        #expect(error?.isMissing == true)
+        #expect(error?.description.contains(path("none/a")) == true)
+    }
+
+    /// Whoever can put a link where the temporary file will be does not make it write elsewhere.
+    @Test func noTemporaryFileIsWrittenThroughALink() throws {
+        try FileStore.replace(path("outside"), with: Bytes(utf8: "untouched"))
+        try link("a.tmp", to: path("outside"))
+        try FileStore.replace(path("a"), with: Bytes(utf8: "new"))
+        #expect(try FileStore.read(path("outside"), limit: 100)?.text == "untouched")
+        #expect(try FileStore.read(path("a"), limit: 100)?.text == "new")
+        #expect(try names() == ["a", "outside"])
+        try link("b", to: path("outside"))
+        #expect(throws: FileError.self) { try WritableFile(creating: path("b")) }
+        #expect(throws: FileError.self) { try WritableFile(appendingTo: path("b")) }
+        #expect(try FileStore.read(path("outside"), limit: 100)?.text == "untouched")
+    }
+
+    /// Whoever can put a link on the way, below a directory that somebody has named, does not make anything happen
+    /// elsewhere.
+    @Test(arguments: ["root/sub", "root/sub/deep"])
+    func nothingHappensThroughALinkBelow(linked: String) throws {
+        try FileStore.makeDirectories(path("outside/deep"))
+        for name in ["outside/a", "outside/deep/a"] { try FileStore.replace(path(name), with: Bytes(utf8: "kept")) }
+        try FileStore.makeDirectories(FileStore.parent(of: path(linked)))
+        try link(linked, to: path("outside") + (linked.hasSuffix("deep") ? "/deep" : ""))
+        let (root, target) = (path("root"), path("root/sub/deep/a"))
+        try FileStore.replace(path("root/a"), with: Bytes(utf8: "mine"))
+        let refused = FileError("use", path(linked), code: FileError.isLink)
+        #expect(throws: refused) { try FileStore.replace(target, below: root, with: Bytes(utf8: "x")) }
+        #expect(throws: refused) { try FileStore.replace(target, below: root, with: Bytes(), isContended: true) }
+        #expect(throws: refused) { try WritableFile(creating: target, below: root) }
+        #expect(throws: refused) { try FileStore.remove(target, below: root) }
+        #expect(throws: refused) { try FileStore.removeTree(target, below: root) }
+        #expect(throws: refused) { try FileStore.rename(self.path("root/a"), to: target, below: root) }
+        #expect(throws: refused) { try FileStore.rename(target, to: self.path("root/b"), below: root) }
+        #expect(throws: refused) { try FileStore.makeDirectories(target, below: root) }
+        #expect(throws: FileError.self) { try FileStore.remove(root + "/../outside/a", below: root) }
+        #expect(throws: FileError.self) { try FileStore.remove(self.path("outside/a"), below: root) }
+        for name in ["outside/a", "outside/deep/a"] {
+            #expect(try FileStore.read(path(name), limit: 10)?.text == "kept")
+        }
+        #expect(try FileStore.list(path("outside")) == ["a", "deep"])
+        #expect(try FileStore.list(path("outside/deep")) == ["a"])
+        // The directory itself may be a link, which is its owner's choice; what is missing in it is made.
+        try link("named", to: root)
+        try FileStore.replace(path("named/new/place/a"), below: path("named"), with: Bytes(utf8: "x"))
+        try FileStore.rename(path("named/new/place/a"), to: path("named/other/b"), below: path("named"))
+        #expect(try FileStore.read(path("root/other/b"), limit: 10)?.text == "x")
+        try FileStore.remove(path("named/other/none/at/all"), below: path("named"))
+        try FileStore.removeTree(path("named/new"), below: path("named"))
+        #expect(try !FileStore.exists(path("root/new")))
+    }
+
+    /// Another name of a file that is about to be written keeps its content.
+    @Test func aHardLinkIsNotWrittenThrough() throws {
+        try FileStore.replace(path("precious"), with: Bytes(utf8: "kept"))
+        try FileStore.link(path("precious"), as: path("a"))
+        let file = try WritableFile(creating: path("a"))
+        try file.write(Bytes(utf8: "new"))
+        try file.finish(flushing: false)
+        #expect(try FileStore.read(path("precious"), limit: 10)?.text == "kept")
+        #expect(try FileStore.read(path("a"), limit: 10)?.text == "new")
+    }
+
+    @Test func aDirectoryOfItsOwnIsNobodysLink() throws {
+        let prefix = path("tree")
+        // The next names are no secret.
+        let next = FileStore.uniquePath(prefix)
+        let number = try #require(next.split(separator: "-").last.flatMap { Int($0) })
+        for guess in number + 1...number + 20 {
+            try FileManager.default.createSymbolicLink(
+                atPath: next.dropLast("\(number)".count) + "\(guess)", withDestinationPath: directory.path)
+        }
+        let made = try FileStore.makeUniqueDirectory(prefix)
+        #expect(try FileStore.isDirectory(made))
+        #expect(try FileStore.list(made) == [])
+    }
+
+    @Test func directoriesAreMadeWithTheirParents() throws {
+        try FileStore.makeDirectories(path("a/b/c"))
+        try FileStore.makeDirectories(path("a/b/c"))
+        #expect(try FileStore.isDirectory(path("a/b/c")))
+        try FileStore.replace(path("file"), with: Bytes())
+        #expect(throws: FileError.self) { try FileStore.makeDirectories(path("file/d")) }
+    }
+
+    /// A commit can carry thousands of directories, each in the one before: more than a process may have open files,
+    /// and with a path that no call takes as a whole.
+    @Test func aTreeOfAnyDepthIsRemoved() throws {
+        try FileStore.makeDirectories(path("tree/1"))
+        try FileStore.makeDirectories(path("tree/3/4"))
+        try FileStore.makeDirectories(path("kept"))
+        for file in ["tree/2", "tree/3/4/5", "kept/6"] { try FileStore.replace(path(file), with: Bytes()) }
+        var directory = unsafe open(path("tree"), O_RDONLY | O_DIRECTORY)
+        // More than the files that a process may have open if nobody has raised the limit.
+        for _ in 0..<1200 {
+            try #require(unsafe mkdirat(directory, "d", 0o777) == 0)
+            let inner = unsafe openat(directory, "d", O_RDONLY | O_DIRECTORY)
+            close(directory)
+            try #require(inner >= 0)
+            directory = inner
+        }
+        #expect(unsafe symlinkat(path("kept"), directory, "link") == 0)
+        close(directory)
+        try FileStore.removeTree(path("tree"))
+        #expect(try names() == ["kept"])
+        #expect(try FileStore.list(path("kept")) == ["6"])
+    }
+
+    @Test func aTreeIsRemovedButNotWhatItsLinksLeadTo() throws {
+        try FileStore.makeDirectories(path("tree/a/b"))
+        try FileStore.makeDirectories(path("kept"))
+        for file in ["tree/1", "tree/a/2", "tree/a/b/3", "kept/4"] { try FileStore.replace(path(file), with: Bytes()) }
+        try link("tree/a/link", to: path("kept"))
+        try link("tree/dangling", to: path("nowhere"))
+        #expect(try FileStore.list(path("tree")) == ["1", "a", "dangling"])
+        try FileStore.removeTree(path("tree"))
+        #expect(try names() == ["kept"])
+        #expect(try FileStore.list(path("kept")) == ["4"])
+        try FileStore.removeIfEmpty(path("kept"))
+        #expect(try names() == ["kept"])
+        try FileStore.remove(path("kept/4"))
+        try FileStore.removeIfEmpty(path("kept"))
+        #expect(try names() == [])
+    }
+
+    @Test func linksAreNoFiles() throws {
+        try FileStore.replace(path("a"), with: Bytes(utf8: "x"))
+        try FileStore.makeDirectories(path("d"))
+        try link("l", to: path("a"))
+        try link("m", to: path("d"))
+        #expect(try FileStore.size(path("l")) == nil)
+        #expect(try FileStore.identity(path("l")) == nil)
+        #expect(try !FileStore.isDirectory(path("m")))
+        #expect(try FileStore.resolved(path("m")) == FileStore.resolved(path("d")))
+    }
+
+    @Test func aSecondNameIsTheSameFile() throws {
+        try FileStore.replace(path("a"), with: Bytes(utf8: "x"))
+        try FileStore.link(path("a"), as: path("b"))
+        #expect(try FileStore.identity(path("a")) == FileStore.identity(path("b")))
+        #expect(throws: FileError.self) { try FileStore.link(path("a"), as: path("b")) }
+        #expect(throws: FileError.self) { try FileStore.rename(path("c"), to: path("d")) }
+    }
+
+    @Test func writingGoesOnBehindTheEnd() throws {
+        let file = try WritableFile(creating: path("a"))
+        try file.write(Array("one".utf8))
+        try file.finish(flushing: true)
+        let more = try WritableFile(appendingTo: path("a"))
+        try more.write(Bytes(utf8: " two"))
+        try more.finish(flushing: false)
+        #expect(try FileStore.read(path("a"), limit: 10)?.text == "one two")
+        let again = try WritableFile(appendingTo: path("a"))
+        try again.restart()
+        try again.write(Array("3".utf8))
+        again.abandon()
+        again.abandon()
+        #expect(try FileStore.read(path("a"), limit: 10)?.text == "3")
+        _ = try WritableFile(creating: path("a"))
+        #expect(try FileStore.read(path("a"), limit: 10)?.text == "")
+    }
+
+    @Test(arguments: [("/a/b", "/a"), ("a/b", "a"), ("a", "."), ("/a", "/")])
+    func parents(_ path: String, _ parent: String) {
+        #expect(FileStore.parent(of: path) == parent)
+    }
+
+    @Test func uniquePathsDiffer() {
+        #expect(Set((0..<100).map { _ in FileStore.uniquePath("/a") }).count == 100)
+    }
+
+    @Test func aDirectoryIsLockedOnce() throws {
+        var first = try DirectoryLock(directory.path)
+        #expect(first != nil)
+        #expect(try DirectoryLock(directory.path) == nil)
+        // Nothing shows the lock, and other directories are free.
+        #expect(try names() == [])
+        try FileStore.makeDirectories(path("other"))
+        #expect(try DirectoryLock(path("other")) != nil)
+        first = nil
+        #expect(try DirectoryLock(directory.path) != nil)
+        let missing = #expect(throws: FileError.self) { try DirectoryLock(path("missing")) }
+        #expect(missing?.isMissing == true)
+        try FileStore.replace(path("file"), with: Bytes())
+        #expect(throws: FileError.self) { try DirectoryLock(path("file")) }
+    }
+}

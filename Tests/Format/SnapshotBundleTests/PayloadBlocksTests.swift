@@ -1,0 +1,169 @@
+import Foundation
+import RemoteSettingsModel
+import Testing
+
+@testable import SnapshotBundle
+
+/// Payloads above 4 MiB, which are deflated in blocks.
+struct PayloadBlocksTests {
+    /// Records of about a kilobyte each, whose values are hexadecimal digits.
+    private static func records(_ count: Int) -> [(id: String, value: String)] {
+        var random = SplitMix(state: 7)
+        return (0..<count).map { index in
+            var value = ""
+            for _ in 0..<60 { value += String(random.next(), radix: 16) }
+            return ("r\(1_000_000 + index)", value)
+        }
+    }
+
+    private static func snapshot(_ records: [(id: String, value: String)], _ timestamp: UInt64 = 2) throws -> Snapshot {
+        let texts = records.map { #"{"id":"\#($0.id)","last_modified":1,"value":"\#($0.value)"}"# }
+        let payload = #"{"data":[\#(texts.joined(separator: ","))],"last_modified":"\#(timestamp)"}"#
+        let unverified = UnverifiedSnapshot(
+            collection: try CollectionID("main/fixture"),
+            payload: try Payload(parsing: Bytes(utf8: payload), limits: Limits()),
+            metadata: try CollectionMetadata(parsing: Bytes(utf8: "{}"), limits: Limits()))
+        return Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
+    }
+
+    private static func bundle(_ snapshot: Snapshot, keeping old: BundleReader? = nil) throws -> [UInt8] {
+        try BundleWriter(snapshot, attachments: [:], keeping: old).bytes(name: "b.zip").bytes.array
+    }
+
+    private static func reader(_ bytes: [UInt8]) throws -> BundleReader {
+        try BundleReader(bytes: Bytes(bytes), name: "old.zip")
+    }
+
+    /// One whose `records.json` is this stream; of its sizes only that of the text is right.
+    private static func reader(of payload: Payload, deflated stream: [UInt8]) throws -> BundleReader {
+        let output = OutputFile(inMemory: "old.zip")
+        let archive = ZIPArchive(output)
+        let empty = try reader(bundle(snapshot([])))
+        for (name, text) in [
+            (BundleFormat.manifest, try empty.manifestText()), (BundleFormat.records, payload.bytes),
+            (BundleFormat.metadata, try empty.metadataText()),
+        ] {
+            let isStored = name != BundleFormat.records
+            try archive.begin(name, size: text.count, isStored: isStored)
+            let data = isStored ? text.array : stream
+            try archive.append(data.span)
+            _ = try archive.endEntry(crc: crc32(of: text))
+        }
+        try archive.close()
+        return try BundleReader(bytes: output.bytes, name: "old.zip")
+    }
+
+    @Test func `A block begins at a record, and nothing but ids and sizes decides where`() throws {
+        let blocks = PayloadBlocks(try Self.snapshot(Self.records(6_000)).payload)
+        // What is written today must be what was written yesterday.
+        #expect(blocks.ranges.map(\.lowerBound) == [0, 917_829, 1_447_366, 2_881_563, 3_976_816, 4_955_759])
+        #expect(blocks.ranges.last?.upperBound == blocks.payload.bytes.count)
+        for (range, next) in zip(blocks.ranges, blocks.ranges.dropFirst()) {
+            #expect(range.upperBound == next.lowerBound)
+            #expect(range.count >= PayloadBlocks.least)
+            #expect(range.count < PayloadBlocks.most + 2_000)
+            #expect(blocks.payload.bytes[next].starts(with: Array(#"{"id":""#.utf8)))
+        }
+    }
+
+    @Test func `The bytes are the same whatever is copied`() throws {
+        var records = Self.records(6_000)
+        let before = try Self.reader(Self.bundle(Self.snapshot(records)))
+        records[3_000].value = "changed"
+        records.remove(at: 1_000)
+        let after = try Self.snapshot(records, 3)
+        let fresh = try Self.bundle(after)
+        #expect(try Self.bundle(after, keeping: before) == fresh)
+        #expect(try Self.bundle(after, keeping: Self.reader(fresh)) == fresh)
+        try Self.reader(fresh).verifyContents()
+
+        // The blocks of two records changed, and the last one has the timestamp.
+        let blocks = PayloadBlocks(after.payload)
+        let kept = try KeptBlocks(of: before, for: blocks)
+        let copied = blocks.ranges.indices.filter { kept.bytes($0) != nil }
+        #expect(copied.count >= blocks.ranges.count - 4)
+        #expect(copied.count > 0)
+    }
+
+    @Test func `What another compressor made is not copied`() throws {
+        let snapshot = try Self.snapshot(Self.records(6_000))
+        let fresh = try Self.bundle(snapshot)
+        let blocks = PayloadBlocks(snapshot.payload)
+        let last = blocks.ranges.count - 1
+        let other = try #require(Deflater(level: 1))
+        let own = try #require(Deflater(level: PayloadBlocks.level))
+        let levels = blocks.ranges.enumerated().flatMap { index, range in
+            other.block(snapshot.payload.bytes[range], isLast: index == last)
+        }
+        // Each part refers to the one before.
+        own.reset()
+        var chained: [UInt8] = []
+        own.deflate(snapshot.payload.bytes.array.span) { piece in
+            unsafe piece.withUnsafeBufferPointer { unsafe chained.append(contentsOf: $0) }
+        }
+        own.finish { piece in unsafe piece.withUnsafeBufferPointer { unsafe chained.append(contentsOf: $0) } }
+        let ends = [UInt8](repeating: 0, count: 100) + (0..<3_000).flatMap { _ in Deflater.blockEnd }
+        for stream in [levels, chained, ends] {
+            let old = try Self.reader(of: snapshot.payload, deflated: stream)
+            let kept = try KeptBlocks(of: old, for: blocks)
+            #expect(blocks.ranges.indices.allSatisfy { kept.bytes($0) == nil })
+            #expect(try Self.bundle(snapshot, keeping: old) == fresh)
+        }
+    }
+
+    @Test func `What was written is compared with what was meant`() throws {
+        let records = Self.records(5_000)
+        let snapshot = try Self.snapshot(records)
+        let reader = try Self.reader(Self.bundle(snapshot))
+        let content = SHA256Digest(hashing: try reader.manifestText())
+        try reader.verifyContents(of: snapshot.payload, content: content)
+        #expect(reader.hasPayload(snapshot.payload))
+        var changed = records
+        changed[4_000].value = String(changed[4_000].value.reversed())
+        for other in [changed, records.dropLast()] {
+            let payload = try Self.snapshot(other).payload
+            #expect(!reader.hasPayload(payload))
+            #expect(throws: BundleError.self) { try reader.verifyContents(of: payload, content: content) }
+        }
+        let otherContent = SHA256Digest(hashing: Bytes([]))
+        #expect(throws: BundleError.self) { try reader.verifyContents(of: snapshot.payload, content: otherContent) }
+    }
+
+    /// Written anew in Python from the article.
+    @Test func `The stream is what the article says`() throws {
+        let bytes = try Self.bundle(Self.snapshot(Self.records(6_000)))
+        try TemporaryDirectory.with { directory in
+            try write(bytes, to: directory + "/b.zip")
+            let script = """
+                import json, sys, zipfile, zlib
+                with open("b.zip", "rb") as file:
+                    whole = file.read()
+                archive = zipfile.ZipFile("b.zip")
+                entry = archive.getinfo("records.json")
+                text = archive.read(entry)
+                begin = entry.header_offset + 30 + 12 + 20
+                starts, place, most = [0], 9, 2 ** 64
+                for record in json.loads(text)["data"]:
+                    size = len(json.dumps(record, separators=(",", ":"), sort_keys=True))
+                    hashed = 0xCBF29CE484222325
+                    for byte in record["id"].encode():
+                        hashed = (hashed ^ byte) * 0x100000001B3 % most
+                    hashed = (hashed ^ hashed >> 33) * 0xFF51AFD7ED558CCD % most
+                    hashed = (hashed ^ hashed >> 33) % 524288
+                    so_far = place - starts[-1]
+                    if so_far >= 2097152 or so_far >= 524288 and hashed < size:
+                        starts.append(place)
+                    place += size + 1
+                stream = b""
+                for start, end in zip(starts, starts[1:] + [len(text)]):
+                    deflater = zlib.compressobj(7, zlib.DEFLATED, -15, 8)
+                    stream += deflater.compress(text[start:end])
+                    stream += deflater.flush(zlib.Z_FINISH if end == len(text) else zlib.Z_SYNC_FLUSH)
+                assert len(starts) > 4, starts
+                assert stream == whole[begin:begin + entry.compress_size], (len(stream), entry.compress_size)
+                """
+            let outcome = try run("python3", ["-c", script], in: directory)
+            #expect(outcome.status == 0, "\(outcome.output)")
+        }
+    }
+}

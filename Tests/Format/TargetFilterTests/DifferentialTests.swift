@@ -1,0 +1,116 @@
+import Foundation
+import RemoteSettingsModel
+import TargetFilter
+import Testing
+
+/// Compares with PyPI's `pyjexl` 0.3.0, another implementation of the language, where the semantics agree.
+///
+/// They do not agree, and the generator and the grid keep clear of it, where
+/// - a name is looked up in something that is not there (`env.appinfo.OS` without `appinfo`): pyjexl raises an error,
+///   here as in Gecko the value is `undefined`;
+/// - values of different types are ordered, or a value that is not there: pyjexl raises an error, here nothing is
+///   smaller or larger than what is not there;
+/// - a boolean is compared with a number: in Python `true == 1`;
+/// - empty arrays and objects are tested: Python's are false, JavaScript's are true;
+/// - `%` is given negative numbers (Python rounds down, JavaScript towards zero), a divisor is 0 (an error in Python),
+///   an index is negative (Python counts from the end);
+/// - an argument of a transform is a name: pyjexl evaluates arguments against an empty context;
+/// - a name is looked up in an array: an error in pyjexl, here as in Gecko it looks into the first element;
+/// - what pyjexl's grammar has not: `null`, `.5`, quoted keys, trailing commas, `t()`, `a ?: b`, `intersect`, comments,
+///   `in` an object, identifiers that begin with `true` or `false`; in strings it reads Python's escapes.
+///
+/// `filter_cases.jsonl` is what `filter_cases.py generated 7 800` printed. `scripts/test external` compares many more
+/// expressions, and the real ones of the collections of Debian's firefox-esr.
+struct DifferentialTests {
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    private static let collections = root.appending(path: ".cache/real-collections").path
+
+    private static func cases(_ arguments: [String]) throws -> [JSONValue] {
+        let process = Process()
+        process.executableURL = root.appending(path: ".cache/venv/bin/python")
+        process.arguments = [root.appending(path: "Tests/Comparisons/filter_cases.py").path] + arguments
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0, "filter_cases.py failed")
+        return try parsed(data)
+    }
+
+    private static func parsed(_ data: Data) throws -> [JSONValue] {
+        try data.split(separator: 0x0A).map { try JSONValue(parsing: Bytes(Array($0)), limits: Limits()) }
+    }
+
+    private static let external = ConditionTrait.enabled(
+        if: ProcessInfo.processInfo.environment["RS_EXTERNAL"] == "1",
+        "needs the virtual environment and .cache/real-collections; scripts/test external runs it")
+
+    @Test(external) func realExpressions() throws {
+        let lines = try Self.cases(["real", Self.collections])
+        let contexts = try #require(lines.first?.array).map { context -> FilterContext in
+            guard case .object(let root) = FilterValue(context) else { return .empty }
+            return FilterContext(root: root)
+        }
+        try #require(contexts.count == 504)
+        #expect(lines.count - 1 >= 326)
+        var included = 0
+        var excluded = 0
+        for line in lines.dropFirst() {
+            let text = try #require(line["expression"]?.string)
+            let expected = Array(try #require(line["results"]?.string).utf8)
+            try #require(expected.count == contexts.count)
+            let expression = try FilterExpression(parsing: text)
+            for (context, letter) in zip(contexts, expected) {
+                let outcome = expression.outcome(in: context)
+                let isIncluded = letter == UInt8(ascii: "T")
+                if isIncluded { included += 1 } else { excluded += 1 }
+                // pyjexl's error on a version that is not there is a false comparison here; both exclude.
+                if outcome.isIncluded != isIncluded || (letter == UInt8(ascii: "F") && outcome != .rejected) {
+                    Issue.record("\(text) in \(FilterValue.object(context.root)): \(outcome), not \(letter)")
+                }
+            }
+        }
+        // Both outcomes must occur, or the comparison says nothing.
+        #expect(included > 10_000 && excluded > 10_000)
+    }
+
+    @Test func committedExpressions() throws {
+        let file = Self.root.appending(path: "Tests/Comparisons/filter_cases.jsonl")
+        try compare(Self.parsed(try Data(contentsOf: file)), count: 800)
+    }
+
+    @Test(external, arguments: 1...6) func generatedExpressions(seed: Int) throws {
+        try compare(Self.cases(["generated", "\(seed)", "1500"]), count: 1500)
+    }
+
+    private func compare(_ lines: [JSONValue], count: Int) throws {
+        guard case .object(let root)? = lines.first?["context"].map(FilterValue.init) else {
+            Issue.record("there is no context")
+            return
+        }
+        try #require(lines.count == count + 1)
+        var kinds: Set<String> = []
+        for line in lines.dropFirst() {
+            let text = try #require(line["expression"]?.string)
+            let expected = FilterValue(try #require(line["value"]))
+            let found = try FilterExpression(parsing: text).evaluate(in: FilterContext(root: root))
+            if !Self.agree(found, expected) { Issue.record("\(text) gave \(found), not \(expected)") }
+            kinds.insert(String(expected.description.prefix(1)))
+        }
+        #expect(kinds.count > 8)
+    }
+
+    /// Python has no `undefined`, and rounds when it computes with integers until the end.
+    private static func agree(_ found: FilterValue, _ expected: FilterValue) -> Bool {
+        switch (found, expected) {
+        case (.undefined, .null): true
+        case (.number(let a), .number(let b)): a == b || abs(a - b) <= abs(b) * 1e-12
+        case (.array(let a), .array(let b)): a.count == b.count && zip(a, b).allSatisfy(agree)
+        case (.object(let a), .object(let b)):
+            a.count == b.count && a.members.allSatisfy { b.contains($0.key) && agree($0.value, b[$0.key]) }
+        default: found == expected
+        }
+    }
+}

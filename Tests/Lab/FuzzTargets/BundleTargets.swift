@@ -1,0 +1,258 @@
+#if Lab
+import RemoteSettingsModel
+import SnapshotBundle
+
+enum BundleWords {
+    static let all = [
+        "{\"format\":1,\"bucket\":\"main\",\"collection\":\"fuzz\",\"timestamp\":1,\"records\":0,\"attachments\":0,"
+            + "\"omitted\":0,"
+            + "\"trust\":\"imported\",\n\"entries\":[\n", "\"trust\":\"signed\"", "\"trust\":\"unsigned\"",
+        ",\n\"entries\":[\n", "\n],\n\"files\":[\n", "]}\n", "\n]}\n", "\"sha256\":\"", "\"size\":", "\"location\":\"",
+        "\"records\":[\"", "\"omitted\":\"", "chain.pem", "metadata.json", "records.json", "attachments/", "\\u00e9",
+        "\\u0000", "\\ud83d\\ude00", "\\\"", "\"excluded\"", "rule", "size", "total", "missing", "\"version\": 1",
+        "\"collections\": {", "\"server\": ", "\"timestamp\": ", "\"lastModified\": \"2026-01-01T00:00:00.000Z\"",
+        "9999-12-31T23:59:59.999Z", "10000-01-01T00:00:00.000Z", "584556019-04-03T14:25:51.615Z", "\"content\": \"",
+        "\"bundle\": {", "\"signed\": {", "\"verifiedAt\": ",
+        String(repeating: "0", count: 64), String(repeating: "f", count: 64),
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    ]
+}
+
+/// A bundle put together from its parts, with everything that depends on them made to fit.
+struct MadeBundle {
+    /// Apart by zero bytes: the payload, the metadata, the chain (empty for none), and any number of attachments.
+    let parts: [[UInt8]]
+
+    init(_ input: [UInt8]) {
+        parts = input.split(separator: 0, maxSplits: 10, omittingEmptySubsequences: false).map(Array.init)
+    }
+
+    var chain: [UInt8]? { parts.count > 2 && !parts[2].isEmpty ? parts[2] : nil }
+    var attachments: [SHA256Digest: [UInt8]] {
+        Dictionary(parts.dropFirst(3).map { (SHA256Digest(hashing: Bytes($0)), $0) }) { first, _ in first }
+    }
+
+    /// `nil` if the payload is none, or names attachments that no bundle can have.
+    func bytes(of collection: CollectionID = fuzzedCollection, limits: Limits) -> [UInt8]? {
+        guard let payload = try? Payload(parsing: Bytes(parts[0]), limits: limits),
+            let named = try? Manifest.files(namedBy: payload.records, file: "made", limits: limits),
+            // No later time fits the manifest. Every way in refuses what is more than a day ahead of the clock.
+            payload.timestamp.milliseconds < 1_000_000_000_000_000_000
+        else { return nil }
+        let attachments = attachments
+        let metadata = parts.count > 1 ? parts[1] : []
+        let files = named.map { file in
+            Manifest.file(
+                file, omitted: attachments[file.sha256]?.count == file.size ? nil : OmissionReason("excluded"))
+        }
+        let present = Set(files.filter { $0.omitted == nil }.map(\.sha256))
+        let omitted = Set(files.filter { $0.omitted != nil }.map(\.sha256))
+        var entries = [("records.json", parts[0]), ("metadata.json", metadata)]
+        if let chain { entries.append(("chain.pem", chain)) }
+        let manifest = Manifest(
+            head: BundleHead(
+                collection: collection, timestamp: payload.timestamp, records: payload.records.count,
+                attachments: present.count, omitted: omitted.count, trust: chain == nil ? .imported : .signed),
+            entries: entries.map {
+                Manifest.Entry(name: $0, size: $1.count, sha256: SHA256Digest(hashing: Bytes($1)))
+            }, files: files)
+        entries.insert(("manifest.json", manifest.text), at: 0)
+        for digest in present.sorted() { entries.append(("attachments/\(digest)", attachments[digest] ?? [])) }
+        return StoredZIP(entries).bytes
+    }
+
+    /// A collection of two records, one of which has an attachment.
+    static let sample: [UInt8] = {
+        let file = Array("attachment".utf8)
+        let digest = SHA256Digest(hashing: Bytes(file))
+        let payload =
+            #"{"data":[{"attachment":{"filename":"f.txt","hash":"\#(digest)","location":"main/f.txt","#
+            + #""mimetype":"text/plain","size":10},"id":"a","last_modified":1},"#
+            + #"{"id":"b","name":"second \u003cb\u003e"}],"last_modified":"7"}"#
+        return Array(payload.utf8) + [0] + Array(#"{"id":"fuzz","bucket":"main"}"#.utf8) + [0, 0] + file
+    }()
+}
+
+extension FuzzTarget {
+    private static func bundleSeeds(_ source: SeedSource) -> [[UInt8]] {
+        let samples = [
+            MadeBundle.sample,
+            Array(#"{"data":[],"last_modified":"1"}"#.utf8) + [0, 123, 125, 0] + Array("-----BEGIN".utf8),
+        ]
+        let real = source.changesets.compactMap { bytes -> [UInt8]? in
+            guard let changeset = try? Changeset(parsing: Bytes(bytes), limits: Limits()) else { return nil }
+            let id = CollectionMetadata.id(changeset.metadata) ?? fuzzedCollection
+            guard let snapshot = try? changeset.snapshot(of: id, onto: nil) else { return nil }
+            return snapshot.payload.bytes.array + [0] + changeset.metadata.json.array
+        }
+        return samples + real
+    }
+
+    static let bundle = FuzzTarget(
+        "bundle", "a bundle's ZIP file; what is taken says what its entries say", longest: 8192, words: BundleWords.all,
+        seeds: { source in
+            bundleSeeds(source).compactMap { MadeBundle($0).bytes(limits: Limits()) }
+                + source.bundleFiles
+        }, mutate: ZIPMutation.apply
+    ) { input in
+        let reader: BundleReader
+        do throws(BundleError) {
+            reader = try BundleReader(bytes: Bytes(input), name: "fuzz.zip")
+        } catch {
+            try require(error.description.hasPrefix("fuzz.zip"), "an error that does not name the file: \(error)")
+            return
+        }
+        for digest in reader.attachments {
+            let size = try? reader.attachmentSize(digest)
+            if let attachment = try? reader.attachment(digest) {
+                try require(attachment.count == size, "an attachment of another size than its entry says")
+                try require(SHA256Digest(hashing: attachment) == digest, "an attachment of another hash")
+            }
+            if let packed = try? reader.packedAttachment(digest), let unpacking = try? packed.unpacking() {
+                var piece = [UInt8](repeating: 0, count: 4096)
+                while let count = try? unpacking.next(into: &piece), count > 0 {}
+            }
+        }
+        _ = try? reader.metadata()
+        _ = try? reader.chain()
+        _ = try? reader.payload()
+        let manifest: Manifest
+        do throws(BundleError) {
+            manifest = try reader.verifyContents()
+        } catch {
+            try require(error.description.hasPrefix("fuzz.zip"), "an error that does not name the file: \(error)")
+            return
+        }
+        try require(try Bytes(manifest.text) == reader.manifestText(), "a manifest of another text")
+        let payload = try reader.payload()
+        try require(payload.records.count == manifest.head.records, "another number of records")
+        try require(payload.timestamp == manifest.head.timestamp, "another timestamp")
+        try require(reader.attachments.count == manifest.head.attachments, "another number of attachments")
+        for digest in reader.attachments { try require(try reader.attachment(digest) != nil, "no attachment") }
+    }
+
+    static let contents = FuzzTarget(
+        "contents", "the parts of a bundle, put together with right sums; it is taken and says what went in",
+        longest: 4096, words: BundleWords.all, seeds: bundleSeeds
+    ) { input in
+        var limits = Limits()
+        limits.attachmentBytes = 1 << 20
+        let made = MadeBundle(input)
+        guard let bytes = made.bytes(limits: limits) else { return }
+        let reader: BundleReader
+        do throws(BundleError) {
+            reader = try BundleReader(bytes: Bytes(bytes), name: "fuzz.zip", limits: limits)
+            try reader.verifyContents()
+        } catch {
+            // Metadata and chain have limits of their own, which so short an input does not reach.
+            throw Finding("a bundle that fits is refused: \(error)")
+        }
+        try require(try reader.payload().bytes.array == made.parts[0], "another payload")
+        try require(try reader.chain()?.array == made.chain, "another chain")
+        for digest in reader.attachments {
+            try require(try reader.attachment(digest)?.array == made.attachments[digest], "another attachment")
+        }
+    }
+
+    static let serverZIP = FuzzTarget(
+        "server-zip", "the server's zip of attachments; a file has the size that was asked for", longest: 8192,
+        words: [".meta.json", "PK"],
+        seeds: { _ in
+            [
+                StoredZIP([
+                    ("a", Array("one".utf8)), ("a.meta.json", [123, 125]), ("b", [UInt8](repeating: 7, count: 300)),
+                ])
+                .bytes, StoredZIP([]).bytes,
+            ]
+        }, mutate: ZIPMutation.apply
+    ) { input in
+        let zip: AttachmentsZIP
+        do throws(BundleError) {
+            zip = try AttachmentsZIP(Bytes(input), name: "fuzz.zip", limits: Limits())
+        } catch {
+            try require(error.description.hasPrefix("fuzz.zip"), "an error that does not name the file: \(error)")
+            return
+        }
+        var sizes: Set<Int> = [0, 1, 3, 300]
+        for start in input.indices.dropLast(28) where input[start] == 0x50 && input[start + 1] == 0x4B {
+            sizes.insert(Int(input.number(start + 22, 4)))
+            sizes.insert(Int(input.number(start + 24, 4)))
+        }
+        for name in ["a", "b", "c", "a.meta.json"] {
+            for size in sizes {
+                guard let file = zip.file(of: name, size: size) else { continue }
+                try require(file.count == size, "\(file.count) bytes where \(size) were asked for")
+            }
+        }
+    }
+
+    static let manifest = FuzzTarget(
+        "manifest", "a bundle's manifest; a text that is taken is the only one for its values", words: BundleWords.all,
+        seeds: { source in
+            bundleSeeds(source).compactMap { MadeBundle($0).bytes(limits: Limits()) }
+                .compactMap { try? BundleReader(bytes: Bytes($0), name: "seed").manifestText().array }
+                + source.bundles.compactMap { try? $0.manifestText().array }.filter { $0.count < 20_000 }
+        }
+    ) { input in
+        let manifest: Manifest
+        do throws(BundleError) {
+            manifest = try Manifest(parsing: Bytes(input), file: "fuzz.zip")
+        } catch {
+            try require(error.description.hasPrefix("fuzz.zip"), "an error that does not name the file: \(error)")
+            return
+        }
+        try require(manifest.text == input, "written again: \(String(decoding: manifest.text, as: UTF8.self))")
+        try require((try? JSONValue(parsing: Bytes(input), limits: Limits())) != nil, "taken, but no JSON")
+    }
+
+    static let lock = FuzzTarget(
+        "lock", "dumps.lock.json, and the notes of interrupted refreshes; what is read and written is read as the same",
+        longest: 8192, words: BundleWords.all,
+        seeds: { source in
+            let verdict = SignatureVerdict(
+                signer: "s.example.org", root: SHA256Digest(hashing: Bytes()),
+                chainNotAfter: Timestamp(milliseconds: 1),
+                verifiedAt: Timestamp(milliseconds: 2))
+            let head = BundleHead(
+                collection: fuzzedCollection, timestamp: Timestamp(milliseconds: 7), records: 1, attachments: 1,
+                omitted: 0, trust: .imported)
+            let entries = [Provenance.imported, .unsigned, .signed(verdict)].map { trust in
+                LockFile.Collection(
+                    server: "https://example.org/v1", timestamp: head.timestamp, records: head.records,
+                    attachments: head.attachments, attachmentRule: "all", omitted: [],
+                    content: SHA256Digest(hashing: Bytes()),
+                    bundle: .init(collection: fuzzedCollection, size: 9, sha256: SHA256Digest(hashing: Bytes())),
+                    trust: trust)
+            }
+            return [LockFile().text] + entries.map { LockFile(collections: [fuzzedCollection: $0]).text }
+                + [source.file("dumps/dumps.lock.json")].compactMap(\.self)
+        }
+    ) { input in
+        let lock: LockFile
+        do throws(BundleError) {
+            lock = try LockFile(parsing: Bytes(input), path: "fuzz.lock")
+        } catch {
+            try require(error.description.hasPrefix("fuzz.lock"), "an error that does not name the file: \(error)")
+            return
+        }
+        let text = Bytes(lock.text)
+        do {
+            let again = try LockFile(parsing: text, path: "fuzz.lock")
+            try require(again.text == lock.text, "written again, it differs: \(text.text)")
+            for (id, entry) in lock.collections {
+                let found = try LockFile.collection(id, in: text, path: "fuzz.lock")
+                try require(found == entry, "the entry of \(id) alone is another one: \(text.text)")
+            }
+        } catch let error as BundleError {
+            throw Finding("what was written cannot be read: \(error): \(text.text)")
+        }
+    }
+}
+
+extension CollectionMetadata {
+    fileprivate static func id(_ metadata: CollectionMetadata) -> CollectionID? {
+        guard let bucket = metadata.bucket, let name = metadata.id else { return nil }
+        return try? CollectionID(bucket: bucket, name: name)
+    }
+}
+#endif

@@ -1,0 +1,109 @@
+#if Lab
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// Where the seeds of real data come from: the repository's own `dumps/`, and Debian's collections, if they are there.
+package struct SeedSource: Sendable {
+    private let root: String?
+    /// Whether the seeds are the same on every machine and in every run.
+    let isRepeatable: Bool
+
+    /// - Parameters:
+    ///   - root: the repository; `nil` for seeds that are made by code alone.
+    ///   - isRepeatable: leaves out what Debian's present package holds, and new keys.
+    package init(root: String?, isRepeatable: Bool = false) {
+        self.root = root
+        self.isRepeatable = isRepeatable
+    }
+
+    /// The bundles of `dumps/`.
+    var bundles: [BundleReader] {
+        files(below: "dumps", suffix: ".zip").compactMap { try? BundleReader(path: $0) }
+    }
+
+    /// The bundles of `dumps/` that are small, whole.
+    var bundleFiles: [[UInt8]] {
+        files(below: "dumps", suffix: ".zip").compactMap { (try? FileStore.read($0, limit: 8192))?.array }
+    }
+
+    /// Small changesets of real records.
+    var changesets: [[UInt8]] {
+        var found: [[UInt8]] = []
+        for bundle in bundles {
+            guard let payload = try? bundle.payload(), let metadata = try? bundle.metadataText() else { continue }
+            found.append(Self.changeset(payload.records.prefix(3).map(\.json.text), metadata.text, payload.timestamp))
+        }
+        for path in isRepeatable ? [] : files(below: ".cache/real-collections", suffix: ".json").prefix(80) {
+            guard let bytes = try? FileStore.read(path, limit: 8 << 20),
+                let document = try? JSONValue(parsing: bytes, limits: Limits()),
+                case .array(let records)? = document["data"]
+            else { continue }
+            let texts = records.map { String(decoding: JSONText.compact($0), as: UTF8.self) }.filter {
+                $0.utf8.count < 1500
+            }
+            let name = String(path.split(separator: "/").last?.dropLast(5) ?? "")
+            found.append(
+                Self.changeset(
+                    Array(texts.prefix(2)), #"{"id":"\#(name)","bucket":"main","signatures":[]}"#,
+                    Timestamp(milliseconds: 1_700_000_000_000)))
+        }
+        return found.filter { $0.count < 6000 }
+    }
+
+    /// A file of the repository; `nil` if it is not there.
+    func file(_ path: String) -> [UInt8]? {
+        guard let root, let bytes = try? FileStore.read("\(root)/\(path)", limit: 1 << 20) else { return nil }
+        return bytes.array
+    }
+
+    private func files(below folder: String, suffix: String) -> [String] {
+        guard let root else { return [] }
+        var found: [String] = []
+        for bucket in (try? FileStore.list("\(root)/\(folder)")) ?? [] {
+            for name in (try? FileStore.list("\(root)/\(folder)/\(bucket)")) ?? [] where name.hasSuffix(suffix) {
+                found.append("\(root)/\(folder)/\(bucket)/\(name)")
+            }
+        }
+        return found.sorted()
+    }
+
+    /// A chain that a ``ChainRecipe`` has issued, once: signatures are made with random numbers.
+    static let chain = Array(
+        """
+        -----BEGIN CERTIFICATE-----
+        MIIBczCCARigAwIBAgIBATAKBggqhkjOPQQDAjARMQ8wDQYDVQQDDAZuYW1lIDEw
+        HhcNMjYwMjAxMDI0MDAwWhcNMjYwMjAzMDI0MDAwWjARMQ8wDQYDVQQDDAZuYW1l
+        IDAwdjAQBgcqhkjOPQIBBgUrgQQAIgNiAASqh8oivosFN46xxx7zIK10bh07Youn
+        m5hZ90HgglQqOFUC8l2/VSlsOlReOHJ2Crc2F95KliYsb12emL+Sktwp+PQdvSia
+        FHzp2jETtfC4wApgsc4dfoGdekMdfJDqDl+jRDBCMA4GA1UdDwEB/wQEAwIHgDAW
+        BgNVHSUBAf8EDDAKBggrBgEFBQcDAzAYBgNVHREEETAPgg1zLmV4YW1wbGUub3Jn
+        MAoGCCqGSM49BAMCA0kAMEYCIQDDH7LKxthBUNG73xQz0zjAq8+kmC8v7GbkblD/
+        vs1sTQIhAIGJbKKCe00YCC5QPN/P3/ujEbm3nos1si7sjvnrVzRM
+        -----END CERTIFICATE-----
+        -----BEGIN CERTIFICATE-----
+        MIIBSzCB8qADAgECAgECMAoGCCqGSM49BAMCMBExDzANBgNVBAMMBm5hbWUgMjAe
+        Fw0yNjAyMDEwMjQwMDBaFw0yNjAyMDMwMjQwMDBaMBExDzANBgNVBAMMBm5hbWUg
+        MTBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABHzyexiNA09+ilI4AwS1GsPAiWni
+        d/IbNaYLSPxHZpl4B3dVENuO0EApPZrGn3Qw27p9reY86YIpngS3nSJ4c9GjOzA5
+        MA8GA1UdEwEB/wQFMAMBAf8wDgYDVR0PAQH/BAQDAgEGMBYGA1UdJQEB/wQMMAoG
+        CCsGAQUFBwMDMAoGCCqGSM49BAMCA0gAMEUCIQCI0Uf9KIoDdwbhRoSCGaZnajkz
+        ujQDJXNIwVvNJKW0ZwIgY6cjWnwJnnrSRFtkPUU0jQjkX7yV0NcuvBKm8VN8XcU=
+        -----END CERTIFICATE-----
+        -----BEGIN CERTIFICATE-----
+        MIIBTDCB8qADAgECAgEDMAoGCCqGSM49BAMCMBExDzANBgNVBAMMBm5hbWUgMjAe
+        Fw0yNjAyMDEwMjQwMDBaFw0yNjAyMDMwMjQwMDBaMBExDzANBgNVBAMMBm5hbWUg
+        MjBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABF7L5NGmMwpEyPfvlR1L8WXmxrch
+        762phftBZhvG5/1shzRkDEmY/343SwbOGmSi7NgqsDY4T7g9mnmxJ6J9UDKjOzA5
+        MA8GA1UdEwEB/wQFMAMBAf8wDgYDVR0PAQH/BAQDAgEGMBYGA1UdJQEB/wQMMAoG
+        CCsGAQUFBwMDMAoGCCqGSM49BAMCA0kAMEYCIQCieeBvWDwXiYlEsysCtWFJxCBk
+        S0VwKmMlK9MIWa5D1wIhALfPNMgSFCeRSbn5XKWpgyb36Dgd6g/krAi3MLLO0Ppw
+        -----END CERTIFICATE-----
+
+        """.utf8)
+
+    static func changeset(_ records: [String], _ metadata: String, _ timestamp: Timestamp) -> [UInt8] {
+        Array(
+            #"{"metadata":\#(metadata),"timestamp":\#(timestamp),"changes":[\#(records.joined(separator: ","))]}"#.utf8)
+    }
+}
+#endif

@@ -1,0 +1,204 @@
+#if Lab
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// A ZIP file of stored entries, taken apart loosely and put together with right sums: so that damage in an entry is
+/// seen by the reader of that entry.
+struct StoredZIP {
+    var entries: [(name: [UInt8], content: [UInt8])]
+
+    init(_ entries: [(name: String, content: [UInt8])]) {
+        self.entries = entries.map { (Array($0.name.utf8), $0.content) }
+    }
+
+    /// What the local headers describe, as far as they can be followed.
+    init(reading bytes: [UInt8]) {
+        entries = []
+        var at = 0
+        while at + 30 <= bytes.count, Array(bytes[at..<at + 4]) == [0x50, 0x4B, 3, 4] {
+            let size = Int(bytes.number(at + 18, 4))
+            let nameEnd = at + 30 + Int(bytes.number(at + 26, 2))
+            let start = nameEnd + Int(bytes.number(at + 28, 2))
+            guard start <= bytes.count, size <= bytes.count - start else { return }
+            let content = Array(bytes[start..<start + size])
+            let isDeflated = bytes.number(at + 8, 2) == 8
+            let plain =
+                isDeflated
+                ? (try? Inflater.inflate(Bytes(content), size: min(1 << 16, Int(bytes.number(at + 22, 4))))) ?? []
+                : content
+            entries.append((Array(bytes[at + 30..<nameEnd]), plain))
+            at = start + size
+        }
+    }
+
+    var bytes: [UInt8] {
+        var file: [UInt8] = []
+        var directory: [UInt8] = []
+        for (name, content) in entries {
+            let crc = crc32(of: Bytes(content))
+            var shared: [UInt8] = []
+            shared.put(0, 2)  // flags
+            shared.put(0, 2)  // stored
+            shared.put(0, 2)
+            shared.put(0x21, 2)  // 1980-01-01
+            shared.put(UInt64(crc), 4)
+            shared.put(UInt64(content.count), 4)
+            shared.put(UInt64(content.count), 4)
+            shared.put(UInt64(name.count), 2)
+            shared.put(0, 2)
+            directory.put(0x0201_4B50, 4)
+            directory.put(0x0314, 2)
+            directory.put(20, 2)
+            directory += shared
+            directory.put(0, 2)
+            directory.put(0, 2)
+            directory.put(0, 2)
+            directory.put(0o100644 << 16, 4)
+            directory.put(UInt64(file.count), 4)
+            directory += name
+            file.put(0x0403_4B50, 4)
+            file.put(20, 2)
+            file += shared + name + content
+        }
+        let start = file.count
+        file += directory
+        file.put(0x0605_4B50, 4)
+        file.put(0, 4)
+        file.put(UInt64(entries.count), 2)
+        file.put(UInt64(entries.count), 2)
+        file.put(UInt64(directory.count), 4)
+        file.put(UInt64(start), 4)
+        file.put(0, 2)
+        return file
+    }
+}
+
+extension [UInt8] {
+    /// A number of `count` bytes, lowest first; 0 if it is not inside.
+    func number(_ offset: Int, _ count: Int) -> UInt64 {
+        guard offset >= 0, offset + count <= self.count else { return 0 }
+        return self[offset..<offset + count].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    mutating func put(_ number: UInt64, _ count: Int) {
+        for byte in 0..<count { append(UInt8(truncatingIfNeeded: number >> (8 * UInt64(byte)))) }
+    }
+
+    mutating func set(_ number: UInt64, _ count: Int, at offset: Int) {
+        guard offset >= 0, offset + count <= self.count else { return }
+        for byte in 0..<count { self[offset + byte] = UInt8(truncatingIfNeeded: number >> (8 * UInt64(byte))) }
+    }
+}
+
+/// Changes of ZIP files: fields of headers, and entries with sums that fit.
+enum ZIPMutation {
+    /// Signatures, and the fields behind them: offset and width in bytes.
+    private static let fields: [(signature: [UInt8], fields: [(Int, Int)])] = [
+        ([0x50, 0x4B, 3, 4], [(4, 2), (6, 2), (8, 2), (10, 4), (14, 4), (18, 4), (22, 4), (26, 2), (28, 2)]),
+        (
+            [0x50, 0x4B, 1, 2],
+            [
+                (4, 2), (6, 2), (8, 2), (10, 2), (16, 4), (20, 4), (24, 4), (28, 2), (30, 2), (32, 2), (34, 2), (36, 2),
+                (38, 4), (42, 4),
+            ]
+        ),
+        ([0x50, 0x4B, 5, 6], [(4, 2), (6, 2), (8, 2), (10, 2), (12, 4), (16, 4), (20, 2)]),
+        ([0x50, 0x4B, 6, 6], [(4, 8), (16, 4), (20, 4), (24, 8), (32, 8), (40, 8), (48, 8)]),
+        ([0x50, 0x4B, 6, 7], [(4, 4), (8, 8), (16, 4)]),
+        ([0x50, 0x4B, 7, 8], [(4, 4), (8, 4), (12, 4)]),
+    ]
+
+    static func apply(to bytes: inout [UInt8], _ random: inout FuzzRandom) {
+        switch random.below(8) {
+        case 0...3: for _ in 0...random.below(3) { changeField(in: &bytes, &random) }
+        case 4...6: changeEntry(in: &bytes, &random)
+        default: addZIP64(to: &bytes, &random)
+        }
+    }
+
+    private static func changeField(in bytes: inout [UInt8], _ random: inout FuzzRandom) {
+        let from = random.below(bytes.count + 1)
+        for start in Array(from..<max(from, bytes.count - 4)) + Array(0..<min(from, max(0, bytes.count - 4)))
+        where bytes[start] == 0x50 && bytes[start + 1] == 0x4B {
+            guard let kind = fields.first(where: { bytes[start...].starts(with: $0.signature) }) else { continue }
+            let (offset, width) = random.pick(kind.fields)
+            let old = bytes.number(start + offset, width)
+            let new =
+                switch random.below(5) {
+                case 0: old &+ 1
+                case 1: old &- 1
+                case 2: UInt64(bytes.count) &+ UInt64(random.below(5)) &- 2
+                default: random.pick(EdgeNumbers.integers)
+                }
+            bytes.set(new, width, at: start + offset)
+            return
+        }
+    }
+
+    private static func changeEntry(in bytes: inout [UInt8], _ random: inout FuzzRandom) {
+        var zip = StoredZIP(reading: bytes)
+        guard !zip.entries.isEmpty else { return }
+        let index = random.below(zip.entries.count)
+        switch random.below(7) {
+        case 0: zip.entries.swapAt(index, random.below(zip.entries.count))
+        case 1: zip.entries.insert(zip.entries[index], at: random.below(zip.entries.count + 1))
+        case 2: zip.entries.remove(at: index)
+        case 3:
+            TextMutation.apply(
+                to: &zip.entries[index].name, words: ["attachments/", "../", ".meta.json", "\u{0}"], &random)
+        default: TextMutation.apply(to: &zip.entries[index].content, words: BundleWords.all, &random)
+        }
+        if random.below(2) == 0 { zip.fitManifest() }
+        bytes = zip.bytes
+    }
+
+    /// An end that refers to 64-bit numbers (APPNOTE 4.3.14, 4.3.15).
+    private static func addZIP64(to bytes: inout [UInt8], _ random: inout FuzzRandom) {
+        guard let end = bytes.lastRange(of: [0x50, 0x4B, 5, 6]), end + 22 <= bytes.count else { return }
+        let (count, size, start) = (bytes.number(end + 10, 2), bytes.number(end + 12, 4), bytes.number(end + 16, 4))
+        var record: [UInt8] = []
+        record.put(0x0606_4B50, 4)
+        record.put(44, 8)
+        record.put(0x032D, 2)
+        record.put(45, 2)
+        record.put(0, 8)
+        for number in [count, count, size, start] {
+            record.put(random.below(6) == 0 ? random.pick(EdgeNumbers.integers) : number, 8)
+        }
+        record.put(0x0706_4B50, 4)
+        record.put(0, 4)
+        record.put(random.below(6) == 0 ? random.pick(EdgeNumbers.integers) : UInt64(end), 8)
+        record.put(1, 4)
+        bytes.set(0xFFFF, 2, at: end + 8)
+        bytes.set(0xFFFF, 2, at: end + 10)
+        bytes.set(0xFFFF_FFFF, 4, at: end + 12)
+        bytes.set(0xFFFF_FFFF, 4, at: end + 16)
+        bytes.insert(contentsOf: record, at: end)
+    }
+}
+
+extension [UInt8] {
+    fileprivate func lastRange(of pattern: [UInt8]) -> Int? {
+        guard count >= pattern.count else { return nil }
+        return (0...count - pattern.count).last { self[$0...].starts(with: pattern) }
+    }
+}
+
+extension StoredZIP {
+    /// Makes the manifest say the sizes and hashes that the entries have now.
+    mutating func fitManifest() {
+        guard let manifest = entries.first, manifest.name == Array("manifest.json".utf8) else { return }
+        var text = String(decoding: manifest.content, as: UTF8.self)
+        for (name, content) in entries.dropFirst() {
+            let name = String(decoding: name, as: UTF8.self)
+            let key = "{\"name\":\"\(name)\",\"size\":"
+            guard let start = text.firstRange(of: key)?.lowerBound,
+                let end = text[start...].firstIndex(of: "}")
+            else { continue }
+            text.replaceSubrange(
+                start..<end, with: "\(key)\(content.count),\"sha256\":\"\(SHA256Digest(hashing: Bytes(content)).hex)\"")
+        }
+        entries[0].content = Array(text.utf8)
+    }
+}
+#endif

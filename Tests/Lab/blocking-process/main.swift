@@ -1,0 +1,100 @@
+// A process of the tests of blocking calls, which can be limited to some cores from outside. Each of COUNT callers at
+// once reads a collection that has to be synced first, gets an attachment, and syncs again, by calls that block.
+//
+//     blocking-process COUNT...
+//
+// It does so for each COUNT from tasks, from queues, from actors, and from tasks while the main thread calls too. It
+// prints a line for each of these, and ends with 1 if a call failed.
+
+#if Lab
+import Dispatch
+import Foundation
+import RemoteSettingsBlocking
+import class RemoteSettingsBlocking.RemoteSettingsClient
+import class RemoteSettingsBlocking.RemoteSettingsService
+import RemoteSettingsModel
+import RemoteSettingsTesting
+
+let server = try OriginTransport()
+let storage = FileManager.default.temporaryDirectory.appending(path: "rs-blocking-\(UUID().uuidString)").path
+let failed = Atomic(false)
+
+/// Prints a line at once: this process may have to be killed.
+func say(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
+
+/// - Parameter fails: whether the first sync and the first download are tried again, after a pause.
+func makeService(_ number: Int, fails: Bool) -> RemoteSettingsService {
+    let faults = ["/buckets/monitor/", "/attachments/"].map { Fault($0, effect: .status(503), times: fails ? 1 : 0) }
+    server.inject(faults + [Fault(delay: .milliseconds(2))])
+    return RemoteSettingsService(
+        storageDir: "\(storage)/\(number)",
+        config: RemoteSettingsConfig(
+            server: .custom(url: server.url), trustRoots: server.root, log: { _ in }, transport: server, updates: .off))
+}
+
+/// What a caller does. That it is not asynchronous hides from its callers' compiler that it blocks.
+func use(_ service: RemoteSettingsService, _ collection: ServerCollection) {
+    let client = service.makeClient(collectionName: collection.name)
+    do {
+        guard let record = client.getRecords(syncIfEmpty: true)?.first,
+            try client.getAttachment(record: record) == Data("file".utf8)
+        else { throw RemoteSettingsError.Other(reason: "no records, or another attachment") }
+        try client.sync()
+        try service.sync()
+    } catch {
+        say("failed: \(error)")
+        failed.store(true, ordering: .relaxed)
+    }
+}
+
+actor Caller {
+    func use(_ service: RemoteSettingsService, _ collection: ServerCollection) {
+        blocking_process.use(service, collection)
+    }
+}
+
+let counts = CommandLine.arguments.dropFirst().compactMap { Int($0) }
+// Some callers share a collection, and so a sync and a download.
+let collections = try (0..<((counts.max() ?? 1) + 1) / 2).map { _ in
+    let collection = try server.makeCollection()
+    try collection.attach(Data("file".utf8), to: "a")
+    return collection
+}
+var number = 0
+for count in counts {
+    for place in ["tasks", "queues", "actors", "main"] {
+        number += 1
+        let service = makeService(number, fails: place == "tasks")
+        let group = DispatchGroup()
+        for index in 0..<count {
+            let collection = collections[index / 2]
+            group.enter()
+            switch place {
+            case "queues":
+                DispatchQueue(label: "app \(index)").async {
+                    use(service, collection)
+                    group.leave()
+                }
+            case "actors":
+                let caller = Caller()
+                Task.detached {
+                    await caller.use(service, collection)
+                    group.leave()
+                }
+            default:
+                Task.detached {
+                    use(service, collection)
+                    group.leave()
+                }
+            }
+        }
+        if place == "main" { use(service, collections[0]) }
+        group.wait()
+        say("\(count) \(place)")
+    }
+}
+try? FileManager.default.removeItem(atPath: storage)
+exit(failed.load(ordering: .relaxed) ? 1 : 0)
+#else
+print("blocking-process was built without its trait; try: swift build --traits Lab --product blocking-process")
+#endif

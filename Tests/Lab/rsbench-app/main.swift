@@ -1,0 +1,90 @@
+// What an app does at its start, alone in a process, for whole-process measurements: makes a service, gets records
+// twice, and attachments. It links what an app links, no more.
+//
+//     rsbench-app SOURCE DUMPS STORAGE ROOT COLLECTION
+//
+// SOURCE is `nothing` (an empty process), `embedded` (the bundle as memory of the program), `directory` or `cache`; or
+// `sync`, an app's first sync of all collections of DUMPS, of which it has none yet, into STORAGE; or `unchanged`, a
+// sync after that one, which finds all of them up to date. The server is the one that the lock names. Prints one line
+// of JSON, times in milliseconds.
+
+#if Lab
+import RemoteSettings
+import SnapshotBundle
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+func fail(_ reason: String) -> Never {
+    print(reason)
+    exit(1)
+}
+
+let arguments = CommandLine.arguments
+let sources = ["nothing", "embedded", "directory", "cache", "sync", "unchanged"]
+guard arguments.count == 6, sources.contains(arguments[1]) else {
+    fail("usage: rsbench-app \(sources.joined(separator: "|")) DUMPS STORAGE ROOT COLLECTION")
+}
+let (source, dumps, id) = (arguments[1], arguments[2], try CollectionID(arguments[5]))
+
+if source == "nothing" {
+    print("{}")
+} else {
+    // The pages of a mapped file come from the page cache, as those of the program's own file do.
+    let lock = try MappedFile(path: "\(dumps)/dumps.lock.json").bytes
+    let entries = try LockFile(parsing: lock, path: dumps).collections
+    guard let entry = entries[id] else { fail("\(dumps) has no \(id)") }
+    let packaged: [PackagedSource] =
+        switch source {
+        case "embedded":
+            [.embedded(lock: lock, bundles: [id: try MappedFile(path: "\(dumps)/\(entry.bundle.path)").bytes])]
+        case "directory": [.directory(dumps)]
+        default: []
+        }
+    let config = RemoteSettingsConfig(
+        server: .custom(url: entry.server), packaged: packaged,
+        trustRoots: try TrustAnchors(parsing: [arguments[4]]), allowsPlainHTTP: ["sync", "unchanged"].contains(source))
+
+    let clock = ContinuousClock()
+    func milliseconds(_ duration: Duration) -> Double { duration / .milliseconds(1) }
+
+    let start = clock.now
+    let service = RemoteSettingsService(storageDir: arguments[3], config: config)
+    if ["sync", "unchanged"].contains(source) {
+        let clients = entries.keys.map { service.makeClient(collectionName: "\($0)") }
+        let updated = try syncedNow(service)
+        guard updated.count == (source == "sync" ? clients.count : 0) else {
+            fail("\(updated.count) of \(clients.count) collections were updated")
+        }
+        print("{\"first\": \(milliseconds(clock.now - start))}")
+        exit(0)
+    }
+    let client = service.makeClient(collectionName: "\(id)")
+    let records = client.getRecords()
+    let first = clock.now - start
+    guard let records else { fail("\(client.snapshot)") }
+    let again = clock.now
+    let count = client.getRecords()?.count ?? 0
+    let second = clock.now - again
+    var (attachment, another) = (Duration.zero, Duration.zero)
+    if source != "cache", let last = records.last(where: { $0.attachment != nil }) {
+        let before = clock.now
+        guard client.localAttachment(for: last) != nil else { fail("no attachment of \(last.id)") }
+        attachment = clock.now - before
+        if let other = records.first(where: { $0.attachment != nil }) {
+            let before = clock.now
+            guard client.localAttachment(for: other) != nil else { fail("no attachment of \(other.id)") }
+            another = clock.now - before
+        }
+    }
+    print(
+        "{\"first\": \(milliseconds(first)), \"second\": \(milliseconds(second)), "
+            + "\"attachment\": \(milliseconds(attachment)), \"another\": \(milliseconds(another)), "
+            + "\"records\": \(count)}")
+}
+#else
+print("rsbench-app was built without its trait; try: swift build --traits Lab --product rsbench-app")
+#endif

@@ -1,0 +1,62 @@
+// A process of the tests that share a storage directory: syncs and reads a collection again and again, each time as a
+// process that has just started does, and says what it saw.
+//
+//     storage-process STORAGE SERVER ROOT COLLECTION ROUNDS
+//
+// It prints a line for each round, `<timestamp> <records>`, and ends with 1 if anything failed.
+
+#if Lab
+import RemoteSettings
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+let arguments = CommandLine.arguments
+guard arguments.count == 6, let rounds = Int(arguments[5]) else {
+    print("usage: storage-process STORAGE SERVER ROOT COLLECTION ROUNDS")
+    exit(2)
+}
+var config = RemoteSettingsConfig(
+    server: .custom(url: arguments[2]), trustRoots: try TrustAnchors(parsing: [arguments[3]]))
+config.log = { _ in }
+
+/// The test server writes a record first and signs then: an answer in between has no valid signature, and is refused as
+/// it must be; and under many writes it answers 409 at times. Then it is asked again.
+func sync(_ client: RemoteSettingsClient) async throws(RemoteSettingsError) {
+    for attempt in 1...50 {
+        do throws(RemoteSettingsError) {
+            return try await client.sync()
+        } catch {
+            let isServersOwn = "\(error)".contains("signature") || "\(error)".contains("answered 409")
+            guard isServersOwn, attempt < 50 else { throw error }
+        }
+    }
+}
+
+var last: UInt64 = 0
+for _ in 0..<rounds {
+    let client = RemoteSettingsService(storageDir: arguments[1], config: config)
+        .makeClient(collectionName: arguments[4])
+    do {
+        try await sync(client)
+    } catch {
+        print("sync failed: \(error)")
+        exit(1)
+    }
+    guard let records = client.getRecords(), let timestamp = client.getLastModifiedTimestamp() else {
+        print("nothing is held: \(client.snapshot)")
+        exit(1)
+    }
+    guard timestamp >= last else {
+        print("went back from \(last) to \(timestamp)")
+        exit(1)
+    }
+    last = timestamp
+    print(timestamp, records.count)
+}
+#else
+print("storage-process was built without its trait; try: swift build --traits Lab --product storage-process")
+#endif

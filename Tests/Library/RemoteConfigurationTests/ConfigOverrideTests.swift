@@ -1,0 +1,112 @@
+import Foundation
+import Observation
+import RemoteConfiguration
+import RemoteSettingsTesting
+import Testing
+
+/// What the app's own code puts before all other values while it is developed, and values that no server has sent.
+struct ConfigOverrideTests {
+    let place: ConfigPlace
+
+    init() throws { place = try ConfigPlace() }
+
+    @Test func overridesComeBeforeEverything() async throws {
+        try place.put(all: ["a": "remote a", "b": 2])
+        let config = place.start()
+        config.setDefaults(["a": "default a", "c": "default c"])
+        try await config.fetchAndActivate()
+        config.setOverrides(["a": "mine", "new": true])
+        #expect(config["a"].source == .override && config.text("a") == "mine")
+        #expect(config["new"].boolValue && config["b"].source == .remote && config["c"].source == .default)
+        #expect(config.configValue(forKey: "a", source: .remote).stringValue == "remote a")
+        #expect(config.configValue(forKey: "a", source: .override).stringValue == "mine")
+        #expect(config.configValue(forKey: "b", source: .override).source == .static)
+        #expect(config.allKeys(from: .override) == ["a", "new"] && config.allKeys(from: .remote) == ["a", "b"])
+        #expect(config.keys(withPrefix: "n") == ["new"])
+        struct All: Decodable, Equatable { var a: String, b: Int, c: String, new: Bool }
+        #expect(try config.decoded() == All(a: "mine", b: 2, c: "default c", new: true))
+        #expect(config.status.overrides.count == 2)
+        #expect(config.status.description.hasPrefix(#"OVERRIDDEN for development: a is "mine""#))
+        // An activation and other defaults leave them.
+        try place.put("a", "remote later")
+        try await config.fetchAndActivate()
+        config.setDefaults(nil)
+        #expect(config.text("a") == "mine")
+        config.setOverrides(nil)
+        #expect(config.text("a") == "remote later" && config.status.overrides.isEmpty)
+        // In memory only.
+        #expect(place.start().text("new") == "")
+    }
+
+    @Test func observersHearOfOverrides() throws {
+        let config = place.start()
+        let changed = Flag()
+        withObservationTracking {
+            _ = config["a"]
+        } onChange: {
+            changed.set()
+        }
+        config.setOverrides(["a": 1])
+        #expect(changed.isSet)
+    }
+
+    @Test func theLaunchIsLookedAtOnlyIfTheAppSaysSo() {
+        let config = place.start()
+        #expect(config["a"].source == .static)
+        config.setOverridesFromLaunch(
+            arguments: [
+                "app", "-RemoteConfigOverride", "a=1.10", "-RemoteConfigOverride", "b=x=y", "-RemoteConfigOverride",
+                "nothing", "-RemoteConfigOverride", "=z", "-RemoteConfigOverride",
+            ],
+            environment: [
+                "REMOTE_CONFIG_OVERRIDE_a": "lower", "REMOTE_CONFIG_OVERRIDE_c.d": "", "REMOTE_CONFIG_OVERRIDE_": "x",
+                "HOME": "/",
+            ])
+        #expect(config.allKeys(from: .override) == ["a", "b", "c.d"])
+        #expect(config.text("a") == "1.10" && config.text("b") == "x=y" && config["c.d"].source == .override)
+        config.setOverridesFromLaunch(arguments: [], environment: [:])
+        #expect(config.allKeys(from: .override) == [])
+    }
+
+    /// A file in the collection's place: nothing of it stays where the collection's state is kept.
+    @Test func aFileInTheCollectionsPlace() async throws {
+        try place.put("a", "remote a")
+        let config = place.start()
+        try await config.fetchAndActivate()
+        let kept = try Data(contentsOf: URL(filePath: place.stateFile))
+        let file = place.directory.appending(path: "mine.json")
+        func write(_ value: String) throws {
+            try Data(#"[{"id":"a","key":"a","value":"\#(value)"}]"#.utf8).write(to: file)
+        }
+        try write("mine")
+        let asked = place.requests
+        let local = place.start { $0.overrides = [.file(file.path, of: place.collection.id)] }
+        #expect(local.text("a") == "mine" && local["a"].source == .override)
+        #expect(local.status.overrides.first?.contains(file.path) == true)
+        #expect(local.status.active?.trust == .unsigned)
+        // An edited file is activated as what was fetched is.
+        try write("mine, edited")
+        #expect(try await local.fetchAndActivate() == .successFetchedFromRemote)
+        #expect(local.text("a") == "mine, edited" && place.requests == asked)
+        #expect(try Data(contentsOf: URL(filePath: place.stateFile)) == kept)
+        // Without the app's word, everything is as it was.
+        let later = place.start { $0.acceptsUnsigned = true }
+        #expect(later.text("a") == "remote a" && later["a"].source == .remote && later.status.overrides.isEmpty)
+        let again = place.start { $0.overrides = [.file(file.path + ".none", of: place.collection.name)] }
+        #expect(again["a"].source == .static && again.status.problems.first?.contains("mine.json.none") == true)
+    }
+
+    @Test func valuesWithoutAServer() throws {
+        func total(_ config: some RemoteConfigReading) -> String {
+            "\(config["title"].stringValue) \(config["count"].numberValue) \(config["on"].boolValue)"
+        }
+        let values = RemoteConfigSnapshot(values: ["title": "Hi", "count": 3], defaults: ["on": true, "count": 1])
+        #expect(total(values) == "Hi 3 true")
+        #expect(values["title"].source == .remote && values["on"].source == .default && values["x"].source == .static)
+        #expect(values.allKeys(from: .remote) == ["count", "title"] && values.keys(withPrefix: "t") == ["title"])
+        #expect(RemoteConfigValue("7").numberValue == 7 && RemoteConfigValue("7").source == .remote)
+        let data = RemoteConfigValue(Data([0xFF]), source: .default)
+        #expect(data.dataValue == Data([0xFF]) && data.source == .default)
+        #expect(RemoteConfigUpdate(updatedKeys: ["a"]).updatedKeys == ["a"])
+    }
+}

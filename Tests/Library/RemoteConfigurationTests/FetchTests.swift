@@ -1,0 +1,471 @@
+import Foundation
+import RemoteConfiguration
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import RemoteSettingsTesting
+import Testing
+
+/// When the server is asked, and when not.
+struct FetchTests {
+    let place: ConfigPlace
+
+    init() throws {
+        place = try ConfigPlace()
+        place.freeze()
+        try place.put("a", 1)
+    }
+
+    private func throttledUntil(_ config: RemoteConfig) async throws -> Double {
+        let error = await #expect(throws: RemoteConfigError.self) { try await config.fetch(withExpirationDuration: 0) }
+        guard case .throttled(let until, _)? = error else { throw try #require(error) }
+        #expect(error?.errorCode == 8002 && error?.throttledUntil == until)
+        return until.timeIntervalSince1970 - Double(place.now.milliseconds) / 1000
+    }
+
+    @Test func defaultsAreFirebases() {
+        let settings = RemoteConfigSettings()
+        #expect(settings.minimumFetchInterval == 43_200 && settings.fetchTimeout == 60)
+        #expect(settings.fetchesPerHour == 60)
+        settings.minimumFetchInterval = -1
+        settings.fetchTimeout = .nan
+        settings.fetchesPerHour = -5
+        #expect(settings.minimumFetchInterval == 0 && settings.fetchTimeout == 60 && settings.fetchesPerHour == 1)
+    }
+
+    @Test func interval() async throws {
+        let config = place.start(interval: 43_200)
+        try await config.fetchAndActivate()
+        let first = place.requests
+        #expect(try await config.fetch() == .success)
+        #expect(try await config.fetchAndActivate() == .successUsingPreFetchedData)
+        #expect(place.requests == first, "the last success is younger than the interval")
+        // Across a restart too.
+        let later = place.start(interval: 43_200)
+        try await later.fetch()
+        #expect(place.requests == first)
+        place.pass(hours: 11.9)
+        try await later.fetch()
+        #expect(place.requests == first)
+        place.pass(hours: 0.2)
+        #expect(try await later.fetchAndActivate() == .successFetchedFromRemote)
+        #expect(place.requests > first)
+        let second = place.requests
+        try await later.fetch(withExpirationDuration: 0)
+        #expect(place.requests > second, "0 forces")
+        // Reading the settings has no effect; setting them has.
+        let third = place.requests
+        #expect(later.configSettings.minimumFetchInterval == 43_200)
+        try await later.fetch()
+        #expect(place.requests == third)
+        later.configSettings = RemoteConfigSettings(minimumFetchInterval: 0, fetchesPerHour: .max)
+        try await later.fetch()
+        #expect(place.requests > third)
+    }
+
+    /// A changed context fetches past the interval: another app version, another locale, other signals.
+    @Test func changedContextFetches() async throws {
+        func start(_ version: String, _ locale: String) -> RemoteConfig {
+            place.start(interval: 43_200) {
+                $0.appContext = RemoteSettingsContext(appVersion: version, locale: locale)
+            }
+        }
+        func asks(_ config: RemoteConfig) async throws -> Bool {
+            let before = place.requests
+            try await config.fetch()
+            return place.requests > before
+        }
+        let config = start("1", "en")
+        #expect(try await asks(config))
+        #expect(try await asks(config) == false)
+        #expect(try await asks(start("2", "en")))
+        #expect(try await asks(start("2", "de")))
+        let last = start("2", "de")
+        #expect(try await asks(last) == false)
+        try await last.setCustomSignals(["plan": "pro"])
+        #expect(try await asks(last))
+        try await last.setCustomSignals(["plan": "pro"])
+        #expect(try await asks(last) == false)
+    }
+
+    @Test func callsShareOneFetch() async throws {
+        let config = place.start()
+        place.server.inject([Fault("changeset", delay: .milliseconds(50))])
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<20 { group.addTask { try await config.fetch(withExpirationDuration: 3600) } }
+            try await group.waitForAll()
+        }
+        #expect(place.fetches == 1)
+    }
+
+    /// 120 s, doubling to 4 h, each by half more or less; in force after a restart; a success resets it.
+    @Test(arguments: [0.0, 0.5, 0.999])
+    func failuresDouble(_ chance: Double) async throws {
+        place.chance(chance)
+        place.server.inject([Fault("changeset", effect: .status(500))])
+        var expected = 120.0
+        for round in 0..<10 {
+            let config = place.start()
+            let first = try await throttledUntil(config)
+            #expect(config.lastFetchStatus == .throttled)
+            let asked = place.requests
+            let wait = try await throttledUntil(round.isMultiple(of: 2) ? config : place.start())
+            #expect(wait == first && abs(wait - expected * (0.5 + chance)) < 0.01)
+            #expect(place.requests == asked, "nothing is asked while it lasts")
+            #expect(config.status.nextFetch != nil && config.status.holdReason?.contains("failed") == true)
+            place.pass(seconds: wait - 0.5)
+            _ = try await throttledUntil(place.start())
+            #expect(place.requests == asked)
+            place.pass(seconds: 1)
+            expected = min(expected * 2, 14_400)
+        }
+        place.server.inject([])
+        let config = place.start()
+        #expect(try await config.fetch() == .success)
+        place.server.inject([Fault("changeset", effect: .status(500))])
+        #expect(abs(try await throttledUntil(config) - 120 * (0.5 + chance)) < 0.01, "a success resets it")
+    }
+
+    /// Each of Firebase's statuses holds the next request back, and the first failure says so, as its client does.
+    @Test(arguments: [429, 500, 503, 504])
+    func statusesThatHoldBack(_ status: Int) async throws {
+        place.server.inject([Fault("/\(place.collection.name)/", effect: .status(status))])
+        let config = place.start()
+        #expect(try await throttledUntil(config) >= 59)
+        #expect(config.lastFetchStatus == .throttled)
+        #expect(config.status.lastFetchError?.contains("answered \(status)") == true)
+    }
+
+    /// Other answers that cannot be used fail with the code that Firebase's header has for HTTP errors; only the call
+    /// after that is throttled.
+    @Test(arguments: [400, 401, 403, 501, 502])
+    func statusesThatFail(_ status: Int) async throws {
+        place.server.inject([Fault("changeset", effect: .status(status))])
+        let config = place.start()
+        let error = await #expect(throws: RemoteConfigError.self) { try await config.fetch() }
+        guard case .fetchFailed(let reason)? = error else { throw try #require(error) }
+        #expect(reason.contains("answered \(status)") && error?.errorCode == 8003)
+        #expect(config.lastFetchStatus == .failure)
+        #expect(try await throttledUntil(config) >= 59)
+    }
+
+    /// Before the first publication there is nothing to fetch, and the next fetch asks again.
+    @Test(arguments: ["changeset", "app"]) func notPublishedYet(_ missing: String) async throws {
+        let text = missing == "app" ? "/\(place.collection.name)/" : missing
+        place.server.inject([Fault(text, effect: .status(404))])
+        let config = place.start()
+        for _ in 0..<3 {
+            let asked = place.requests
+            let error = await #expect(throws: RemoteConfigError.self) { try await config.fetch() }
+            guard case .fetchFailed? = error else { throw try #require(error) }
+            #expect(error?.errorCode == 8003 && place.requests > asked)
+            #expect(config.lastFetchStatus == .failure && config.status.nextFetch == nil)
+        }
+        place.server.inject([])
+        #expect(try await config.fetch() == .success)
+    }
+
+    /// A portal answers every request with a page.
+    @Test func aPageIsNoAnswer() async throws {
+        place.server.inject([Fault("changeset", effect: .body("<html><body>Sign in</body></html>"))])
+        let error = await #expect(throws: RemoteConfigError.self) { try await place.start().fetch() }
+        #expect(error?.description.contains("an HTML page where an object is expected") == true)
+        #expect(error?.description.contains("https://settings.test/") == true)
+    }
+
+    /// An app that fetches in a loop is stopped, whatever the interval says, across restarts, until the hour has
+    /// passed.
+    @Test func limitOfAnHour() async throws {
+        let asked = place.server.polls.count
+        let config = RemoteConfig(
+            collection: place.collection.name,
+            service: RemoteSettingsService(storageDir: place.storage, config: place.config()),
+            settings: RemoteConfigSettings(minimumFetchInterval: 0))
+        var succeeded = 0
+        for _ in 0..<200 where (try? await config.fetch(withExpirationDuration: 0)) != nil { succeeded += 1 }
+        #expect(succeeded == 60 && place.server.polls.count - asked == 60)
+        #expect(config.lastFetchStatus == .throttled)
+        for config in [config, place.start(perHour: 60), place.start(perHour: 7)] {
+            let wait = try await throttledUntil(config)
+            #expect(wait > 3599 && wait <= 3660)
+            #expect(config.status.holdReason?.contains("fetchesPerHour") == true)
+            let next = try #require(config.status.nextFetch)
+            #expect(next == place.now.advanced(by: .milliseconds(Int64((wait * 1000).rounded()))))
+        }
+        #expect(place.server.polls.count - asked == 60)
+        place.pass(seconds: 3598)
+        _ = try await throttledUntil(place.start(perHour: 60))
+        place.pass(seconds: 62)
+        #expect(try await place.start(perHour: 60).fetch() == .success)
+        #expect(place.start().status.holdReason == nil)
+    }
+
+    /// It is a sliding hour: as many again are possible only when as many have left it.
+    @Test func limitSlides() async throws {
+        let config = place.start(perHour: 3)
+        var times: [UInt64] = []
+        for _ in 0..<60 {
+            if (try? await config.fetch()) != nil { times.append(place.now.milliseconds) }
+            place.pass(seconds: 200)
+        }
+        #expect(times.count >= 9)
+        for (time, fourth) in zip(times, times.dropFirst(3)) { #expect(fourth - time >= 3_600_000) }
+    }
+
+    /// What a message has announced is fetched though the hour's requests are used up; as often again, and no more.
+    @Test func limitOfMessages() async throws {
+        let config = place.start(perHour: 2)
+        for _ in 0..<2 { try await config.fetch() }
+        _ = try await throttledUntil(config)
+        for _ in 0..<2 {
+            try config.markStale()
+            #expect(config.status.holdReason == nil)
+            #expect(try await config.fetch() == .success)
+        }
+        try config.markStale()
+        #expect(try await throttledUntil(config) <= 3660)
+        #expect(config.status.isStale)
+        place.pass(hours: 1.1)
+        #expect(try await config.fetch() == .success)
+    }
+
+    /// What did not reach the server does not count; what it refused does.
+    @Test func limitCountsWhatReachesTheServer() async throws {
+        for _ in 0..<10 { _ = try? await place.start(perHour: 2) { $0.transport = NoNetwork() }.fetch() }
+        let config = place.start(perHour: 2)
+        try await config.fetch()
+        place.server.inject([Fault("changeset", effect: .status(404), times: 1)])
+        _ = try? await config.fetch()
+        place.server.inject([])
+        #expect(try await throttledUntil(config) > 3599)
+        // A clock that was set back: what lies in the future counts for nothing.
+        place.pass(hours: -3)
+        #expect(try await config.fetch() == .success)
+    }
+
+    /// Any sync of the collection counts as a fetch, kept across starts.
+    @Test func otherSyncsCount() async throws {
+        let service = RemoteSettingsService(storageDir: place.storage, config: place.config())
+        let config = RemoteConfig(collection: place.collection.name, service: service)
+        try await config.fetch()
+        try config.markStale()
+        place.pass(hours: 11)
+        try place.put("a", 2)
+        try await service.sync()
+        let now = Double(place.now.milliseconds) / 1000
+        #expect(config.lastFetchTime?.timeIntervalSince1970 == now && config.lastFetchStatus == .success)
+        #expect(!config.status.isStale, "what was announced before has come")
+        place.pass(hours: 11)
+        let asked = place.requests
+        for config in [config, place.start(interval: 43_200)] {
+            #expect(config.lastFetchTime?.timeIntervalSince1970 == now)
+            try await config.fetchAndActivate()
+            #expect(config.text("a") == "2")
+        }
+        #expect(place.requests == asked, "the last success is younger than the interval")
+        // A sync that finds nothing new has asked the server as well.
+        try await service.sync()
+        place.pass(hours: 11.9)
+        try await config.fetch()
+        #expect(place.fetches == 2)
+        // One that fails does not count.
+        place.server.inject([Fault("changeset", effect: .status(500))])
+        place.pass(hours: 1)
+        _ = try? await service.sync()
+        #expect(config.lastFetchTime?.timeIntervalSince1970 == now + 11 * 3600)
+    }
+
+    /// The server's own wait is kept as it is, in force after a restart, and nothing gets past it.
+    @Test func serversBackoff() async throws {
+        let config = place.start(interval: 43_200)
+        try await config.fetch()
+        place.server.inject([Fault("changeset", effect: .status(503), headers: [.init("Retry-After", "1800")])])
+        #expect(abs(try await throttledUntil(config) - 1800) < 2)
+        let asked = place.requests
+        place.server.inject([])
+        #expect(config.lastFetchStatus == .throttled)
+        for later in [config, place.start()] {
+            try later.markStale()
+            #expect(abs(try await throttledUntil(later) - 1800) < 2)
+            let status = later.status
+            #expect(status.holdReason?.contains("server asked") == true && status.isStale)
+        }
+        #expect(place.requests == asked)
+        place.pass(seconds: 1805)
+        #expect(try await place.start(interval: 43_200).fetch() == .success)
+        #expect(place.requests > asked)
+    }
+
+    /// A device without a network is not held back: as soon as there is one, it may fetch.
+    @Test func offlineDoesNotThrottle() async throws {
+        let offline = place.start { $0.transport = NoNetwork() }
+        for _ in 0..<5 {
+            let error = await #expect(throws: RemoteConfigError.self) { try await offline.fetch() }
+            guard case .fetchFailed(let reason)? = error else { throw try #require(error) }
+            #expect(reason.contains("offline"), "an error is never without a reason")
+        }
+        #expect(offline.lastFetchStatus == .failure && offline.lastFetchTime == nil)
+        #expect(try await place.start().fetch() == .success)
+    }
+
+    /// A fetch ends after its time-out even if the transport hangs for ever, and other calls are not held up by it.
+    @Test func fetchAlwaysEnds() async throws {
+        let hanging = HangingTransport()
+        defer { hanging.letGo() }
+        let config = place.start {
+            $0.transport = hanging
+            $0.environment.sleep = { try await Task.sleep(for: $0) }
+        }
+        config.configSettings.fetchTimeout = 0.2
+        config.setDefaults(["a": "default"])
+        let began = ContinuousClock.now
+        for _ in 0..<2 {
+            await #expect(throws: RemoteConfigError.timeout(seconds: 0.2)) { try await config.fetch() }
+        }
+        #expect(ContinuousClock.now - began < .seconds(10))
+        #expect(config.text("a") == "default" && config.lastFetchStatus == .failure)
+    }
+
+    /// A message marks it stale across restarts; the next fetch asks past the interval; its success clears the mark.
+    @Test func stale() async throws {
+        let config = place.start(interval: 43_200)
+        try await config.fetch()
+        try config.markStale()
+        let asked = place.requests
+        place.server.inject([Fault("changeset", effect: .status(500), times: 4)])
+        let later = place.start(interval: 43_200)
+        #expect(later.status.isStale)
+        await #expect(throws: RemoteConfigError.self) { try await later.fetch() }
+        #expect(place.requests > asked && later.status.isStale, "a failure keeps it")
+        place.pass(seconds: 200)
+        #expect(try await later.fetch() == .success)
+        #expect(!later.status.isStale)
+        let done = place.requests
+        try await place.start(interval: 43_200).fetch()
+        #expect(place.requests == done)
+    }
+
+    @Test func pushMessages() async throws {
+        let config = place.start(interval: 43_200)
+        try await config.fetch()
+        let held = try place.collection.timestamp()
+        #expect(try config.handlePushMessage([:]) == false)
+        #expect(try config.handlePushMessage(["aps": ["content-available": 1]]) == false)
+        #expect(try config.handlePushMessage(["CONFIG_STATE": "FRESH"]) == false)
+        #expect(try config.handlePushMessage(["CONFIG_STATE": "STALE", "collection": "main/other"]) == false)
+        #expect(try config.handlePushMessage(["timestamp": "\"\(held)\""]))
+        #expect(!config.status.isStale, "what is held already needs no fetch")
+        #expect(try config.handlePushMessage(["timestamp": "\"\(held + 1)\"", "collection": place.collection.id]))
+        #expect(config.status.isStale)
+        try await config.fetch()
+        #expect(!config.status.isStale)
+        #expect(place.server.requests.contains { $0.path.contains("_expected=") && $0.path.contains("\(held + 1)") })
+        for message: [AnyHashable: Any] in [
+            ["CONFIG_STATE": "STALE"], ["timestamp": held + 5], ["timestamp": Double(held + 5)],
+            ["CONFIG_STATE": "STALE", "collection": place.collection.name],
+        ] {
+            #expect(try config.handlePushMessage(message))
+            #expect(place.start().status.isStale)
+            try await config.fetch()
+            #expect(!config.status.isStale)
+        }
+        for nonsense: [AnyHashable: Any] in [["timestamp": -1], ["timestamp": 1e300], ["timestamp": "x"]] {
+            #expect(try config.handlePushMessage(nonsense) == false)
+        }
+    }
+
+    /// A message that comes while a fetch is under way is about something newer: the fetch's success does not clear it.
+    @Test func messageDuringFetch() async throws {
+        let config = place.start(interval: 43_200)
+        place.server.inject([Fault("changeset", delay: .milliseconds(200))])
+        async let fetched = config.fetch()
+        while place.server.requests.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
+        try config.markStale()
+        _ = try await fetched
+        #expect(config.status.isStale)
+    }
+
+    /// A clock that jumps blocks no fetch for longer than the interval, and no failure's pause either.
+    @Test(arguments: [-40.0, -1, -0.001, 0.01, 40])
+    func clockJumps(_ years: Double) async throws {
+        let config = place.start(interval: 43_200)
+        try await config.fetch()
+        place.pass(years: years)
+        // Certificates are not valid decades away: then the fetch fails, but it is made.
+        let asked = place.requests
+        _ = try? await config.fetch()
+        if years > -0.0005 || years < 0 { #expect(place.requests > asked) }
+        place.server.inject([Fault("changeset", effect: .status(500))])
+        place.pass(hours: 13)
+        _ = try? await config.fetch()
+        place.server.inject([])
+        // Back to the right time: a success or a failure of another age holds nothing back for longer than the
+        // interval.
+        place.pass(years: -years)
+        if years <= 0 { place.pass(hours: 12) }
+        let before = place.requests
+        let later = place.start(interval: 43_200)
+        #expect(try await later.fetch() == .success)
+        #expect(place.requests > before)
+    }
+
+    /// The interval counts only while what was fetched is still there: a device that was restored without its cache, or
+    /// with the half of it, recovers by itself.
+    @Test(arguments: [["cache"], ["state"], ["cache", "state"]])
+    func restoredDevice(_ lost: [String]) async throws {
+        let packaged = try await place.package()
+        try place.put("a", 2)
+        func start() -> RemoteConfig { place.start(interval: 43_200) { $0.packaged = [packaged] } }
+        try await start().fetch()
+        if lost.contains("cache") { try FileManager.default.removeItem(atPath: place.cacheFile) }
+        if lost.contains("state") { try FileManager.default.removeItem(atPath: place.stateFile) }
+        let restored = start()
+        #expect(restored.text("a") == "1", "packaged")
+        try await restored.fetchAndActivate()
+        #expect(restored.text("a") == "2")
+    }
+
+    @Test func cancellationLeavesNothing() async throws {
+        let config = place.start()
+        try await config.fetch()
+        let before = config.status
+        try place.put("a", 2)
+        place.server.inject([Fault("changeset", delay: .seconds(30))])
+        let task = Task { try await config.fetch() }
+        while place.requests < 3 { try await Task.sleep(for: .milliseconds(2)) }
+        task.cancel()
+        await #expect(throws: RemoteConfigError.cancelled) { try await task.value }
+        #expect(config.status == before)
+        place.server.inject([])
+        let cancelled = Task {
+            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+            try await config.activate()
+        }
+        await #expect(throws: RemoteConfigError.cancelled) { try await cancelled.value }
+        try await config.fetchAndActivate()
+        #expect(config.text("a") == "2")
+    }
+
+    /// One caller's cancellation does not end the fetch of another.
+    @Test func cancellationIsOnesOwn() async throws {
+        let config = place.start()
+        place.server.inject([Fault("changeset", delay: .milliseconds(300))])
+        let one = Task { try await config.fetch() }
+        let other = Task { try await config.fetch() }
+        while place.server.requests.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
+        one.cancel()
+        await #expect(throws: RemoteConfigError.cancelled) { try await one.value }
+        #expect(try await other.value == .success)
+    }
+
+    /// A storage directory that cannot be written: reading goes on, and a call that has to store something says so.
+    @Test func unwritableStorage() async throws {
+        try Data().write(to: URL(fileURLWithPath: place.storage))
+        let config = place.start()
+        config.setDefaults(["a": "default"])
+        await #expect(throws: RemoteConfigError.self) { try await config.fetch() }
+        await #expect(throws: RemoteConfigCustomSignalsError.self) { try await config.setCustomSignals(["x": "y"]) }
+        #expect(throws: RemoteConfigError.self) { try config.markStale() }
+        await #expect(throws: RemoteConfigError.self) { try await config.activate() }
+        #expect(config.text("a") == "default" && config.status.isStale && config.lastFetchStatus == .failure)
+    }
+}

@@ -1,0 +1,329 @@
+import Dispatch
+import Foundation
+import Observation
+import RemoteConfiguration
+import RemoteSettingsModel
+import RemoteSettingsTesting
+import Testing
+
+/// Who is told of what, where and when.
+struct ObserverTests {
+    let place: ConfigPlace
+
+    init() throws {
+        place = try ConfigPlace()
+        try place.put(all: ["a": 1, "b": 1, "c": 1])
+    }
+
+    private func told(_ event: RemoteConfigEvent) -> String {
+        switch event {
+        case .fetched(let keys): "fetched \(keys.sorted())"
+        case .fetchedWithoutChange: "no change"
+        case .fetchFailed(let error): "failed \(error.errorCode)"
+        case .activated(let keys): "activated \(keys.sorted())"
+        }
+    }
+
+    /// Listeners are told of any sync that changes a value, with the keys compared to what is active; nothing is
+    /// activated.
+    @Test func listeners() async throws {
+        let service = RemoteSettingsService(storageDir: place.storage, config: place.config())
+        let config = RemoteConfig(collection: place.collection.name, service: service)
+        try await config.fetchAndActivate()
+        let updates = Collector<Set<String>>()
+        let registration = config.addOnConfigUpdateListener { update, error in
+            #expect(error == nil)
+            MainActor.assertIsolated()
+            if let update { updates.add(update.updatedKeys) }
+        }
+        var stream = config.configUpdates.makeAsyncIterator()
+        try place.put("a", 2)
+        place.collection.delete("b")
+        try place.put("d", 1)
+        try await service.sync()
+        try await updates.has(1)
+        #expect(updates.all == [["a", "b", "d"]])
+        #expect(try await stream.next()?.updatedKeys == ["a", "b", "d"])
+        #expect(config.text("a") == "1")
+        // Compared with what is active, not with what was fetched before.
+        try place.put("a", 1)
+        try await service.sync()
+        try await updates.has(2)
+        #expect(updates.all.last == ["b", "d"])
+        // No call if nothing changes for this app.
+        try await config.activate()
+        try place.put("c", 9, id: "c1", filter: "env.locale == 'xx'")
+        try await service.sync()
+        try place.put("c", 3)
+        try await service.sync()
+        try await updates.has(3)
+        #expect(updates.all.count == 3 && updates.all.last == ["c"])
+        registration.remove()
+        registration.remove()
+        try place.put("c", 4)
+        try await service.sync()
+        #expect(try await stream.next()?.updatedKeys == ["b", "d"])
+        #expect(try await stream.next()?.updatedKeys == ["c"])
+        #expect(try await stream.next()?.updatedKeys == ["c"])
+        #expect(updates.all.count == 3)
+        service.shutdown()
+        #expect(try await stream.next() == nil)
+    }
+
+    @Test func listenersHearOfForeignRecords() async throws {
+        let config = place.start()
+        try await config.fetchAndActivate()
+        let errors = Collector<String>()
+        config.addOnConfigUpdateListener { update, error in
+            #expect(update == nil)
+            errors.add("\(String(describing: error))")
+        }
+        try place.collection.put("stranger", ["x": 1])
+        _ = try? await config.fetch()
+        try await errors.has(1)
+        #expect(errors.all.first?.contains("stranger") == true)
+    }
+
+    /// Each observer is told of every fetch and every activation, in order, on its own queue or executor.
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test func observers() async throws {
+        let config = place.start()
+        let queue = DispatchQueue(label: "observers")
+        let events = Collector<String>()
+        let others = Collector<String>()
+        config.addObserver(on: queue) { event in
+            dispatchPrecondition(condition: .onQueue(queue))
+            events.add(self.told(event))
+        }
+        config.addObserver(on: globalConcurrentExecutor) { others.add(self.told($0)) }
+        try await config.fetch()
+        try await config.fetch()
+        try await config.activate()
+        try await config.activate()
+        try await config.fetch()
+        try place.put("a", 2)
+        try await config.fetchAndActivate()
+        place.server.inject([Fault("changeset", effect: .status(500))])
+        _ = try? await config.fetch()
+        _ = try? await config.fetch()
+        let all = [
+            #"fetched ["a", "b", "c"]"#, #"fetched ["a", "b", "c"]"#, #"activated ["a", "b", "c"]"#, "no change",
+            #"fetched ["a"]"#, #"activated ["a"]"#, "failed 8002", "failed 8002",
+        ]
+        try await events.has(all.count)
+        try await others.has(all.count)
+        #expect(events.all == all)
+        #expect(others.all == all)
+    }
+
+    /// If `remove()` is called on the listener's own queue, no call begins after it, however busy it is.
+    @Test func noCallAfterRemove() async throws {
+        let config = place.start()
+        try await config.fetchAndActivate()
+        let isDone = Flag()
+        let wrong = Collector<Int>()
+        let calls = Collector<Int>()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for round in 2..<60 {
+                    try place.put("a", round)
+                    try await config.fetchAndActivate()
+                }
+                isDone.set()
+            }
+            for number in 0..<4 {
+                group.addTask {
+                    let queue = DispatchQueue(label: "q\(number)")
+                    while !isDone.isSet {
+                        let removed = Flag()
+                        let registration = config.addObserver(on: queue) { _ in
+                            if removed.isSet { wrong.add(number) }
+                            calls.add(number)
+                            usleep(300)
+                            if removed.isSet { wrong.add(number) }
+                        }
+                        try await Task.sleep(for: .microseconds(Int.random(in: 0..<3000)))
+                        queue.sync {
+                            registration.remove()
+                            removed.set()
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(wrong.all.isEmpty)
+        #expect(!calls.all.isEmpty)
+    }
+
+    /// An observer that waits for the main thread does not keep a `remove()` on the main thread waiting.
+    @Test(.timeLimit(.minutes(1))) @MainActor func removeOnMainWaitsForNobody() async throws {
+        let config = place.start()
+        let (entered, left) = (Flag(), Flag())
+        let registration = config.addObserver(on: DispatchQueue(label: "q")) { _ in
+            entered.set()
+            DispatchQueue.main.sync {}
+            left.set()
+        }
+        Task.detached { _ = try? await config.fetch() }
+        // Nothing else runs on the main thread until this has returned.
+        while !entered.isSet { usleep(100) }
+        registration.remove()
+        #expect(!left.isSet)
+        while !left.isSet { try await Task.sleep(for: .milliseconds(2)) }
+    }
+
+    /// Runs nothing until it is told to.
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    private final class StalledExecutor: TaskExecutor {
+        private let jobs = Mutex<[UnownedJob]>([])
+
+        var count: Int { jobs.withLock { $0.count } }
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            jobs.withLock { $0.append(job) }
+        }
+
+        func run() {
+            let all = jobs.withLock { jobs in
+                defer { jobs = [] }
+                return jobs
+            }
+            for job in all { unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
+        }
+    }
+
+    /// An observer that does not get its turn costs one scheduled call and sixteen events, and loses no changed key.
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test func whatWaitsIsBounded() async throws {
+        let config = place.start()
+        let executor = StalledExecutor()
+        let events = Collector<RemoteConfigEvent>()
+        config.addObserver(on: executor) { events.add($0) }
+        try await config.fetchAndActivate()
+        for round in 0..<30 {
+            try place.put("k\(round)", 1)
+            try await config.fetchAndActivate()
+            try await config.fetch()
+        }
+        #expect(executor.count == 1 && events.all.isEmpty)
+        executor.run()
+        #expect(events.all.count == 16)
+        #expect(events.all.last.map(told) == "no change", "the newest fetch is told")
+        let activated = events.all.reduce(into: Set<String>()) { keys, event in
+            if case .activated(let activated) = event { keys.formUnion(activated) }
+        }
+        #expect(activated == Set(["a", "b", "c"] + (0..<30).map { "k\($0)" }))
+        try await config.fetch()
+        #expect(executor.count == 1)
+        executor.run()
+        #expect(events.all.count == 17)
+    }
+
+    @Test func removeFromWithin() async throws {
+        let config = place.start()
+        let calls = Collector<Int>()
+        let held = Mutex<ConfigUpdateListenerRegistration?>(nil)
+        let registration = config.addObserver(on: DispatchQueue(label: "q")) { _ in
+            calls.add(1)
+            held.withLock { $0 }?.remove()
+        }
+        held.withLock { $0 = registration }
+        try await config.fetch()
+        try await calls.has(1)
+        try await config.fetchAndActivate()
+        try await Task.sleep(for: .milliseconds(50))
+        #expect(calls.all.count == 1)
+    }
+
+    /// A view, or anything else that observes, is told when values change.
+    @Test func observation() async throws {
+        let config = place.start()
+        try await config.fetchAndActivate()
+        let changes = Collector<Int>()
+        func watch() -> String {
+            withObservationTracking {
+                config.text("a")
+            } onChange: {
+                changes.add(1)
+            }
+        }
+        #expect(watch() == "1")
+        try place.put("a", 2)
+        try await config.fetch()
+        #expect(changes.all.isEmpty)
+        try await config.activate()
+        #expect(changes.all.count == 1 && watch() == "2")
+        config.setDefaults(["x": 1])
+        #expect(changes.all.count == 2)
+    }
+
+    /// `@RemoteConfigProperty`, on any system.
+    @Test func property() async throws {
+        struct View {
+            @RemoteConfigProperty var a: Int
+            @RemoteConfigProperty var title: String
+            @RemoteConfigProperty var wrong: Bool
+        }
+        let config = place.start()
+        config.setDefaults(["title": "default", "wrong": "text"])
+        try await config.ensureInitialized()
+        let view = View(
+            a: .init(key: "a", fallback: 7, config: config), title: .init(key: "title", fallback: "", config: config),
+            wrong: .init(key: "wrong", fallback: true, config: config))
+        #expect(view.a == 7 && view.title == "default" && view.wrong)
+        let changes = Collector<Int>()
+        _ = withObservationTracking {
+            view.a
+        } onChange: {
+            changes.add(1)
+        }
+        try await config.fetchAndActivate()
+        #expect(view.a == 1 && changes.all.count == 1)
+    }
+
+    /// The forms with completion handlers: on the main actor, with an error that is never nil if it failed.
+    @Test @MainActor func completionHandlers() async throws {
+        let config = place.start(interval: 3600)
+        #expect(
+            await withCheckedContinuation { done in config.ensureInitialized { done.resume(returning: $0 == nil) } })
+        #expect(
+            await withCheckedContinuation { done in
+                config.setCustomSignals(["a": "b"]) { done.resume(returning: $0 == nil) }
+            })
+        #expect(
+            await withCheckedContinuation { done in
+                config.setCustomSignals(["a": .double(.infinity)]) { done.resume(returning: $0 != nil) }
+            })
+        let first = await withCheckedContinuation { done in
+            config.fetch { status, error in
+                MainActor.assertIsolated()
+                done.resume(returning: (status, error == nil))
+            }
+        }
+        #expect(first == (.success, true))
+        let changed = await withCheckedContinuation { done in
+            config.activate { changed, error in done.resume(returning: (changed, error == nil)) }
+        }
+        #expect(changed == (true, true))
+        let both = await withCheckedContinuation { done in
+            config.fetchAndActivate { status, error in done.resume(returning: (status, error == nil)) }
+        }
+        #expect(both == (.successUsingPreFetchedData, true))
+        place.server.inject([Fault("changeset", effect: .status(500))])
+        let failed = await withCheckedContinuation { done in
+            config.fetch(withExpirationDuration: 0) { done.resume(returning: ($0, $1 == nil)) }
+        }
+        #expect(failed == (.throttled, false))
+        let throttled = await withCheckedContinuation { done in
+            config.fetch(withExpirationDuration: 0) { done.resume(returning: ($0, $1 as? RemoteConfigError)) }
+        }
+        #expect(throttled.0 == .throttled && throttled.1?.errorCode == 8002)
+        config.configSettings.minimumFetchInterval = 0
+        let error = await withCheckedContinuation { done in
+            config.fetchAndActivate { done.resume(returning: ($0, $1 == nil)) }
+        }
+        #expect(error == (.error, false))
+    }
+}

@@ -1,0 +1,185 @@
+import Foundation
+import RemoteConfiguration
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import RemoteSettingsTesting
+import Testing
+
+/// What a listener hears of what is published, without a call by the app.
+@Suite(.timeLimit(.minutes(10)))
+struct RealTimeTests {
+    let place: ConfigPlace
+    let time = SteppedTime(chance: 0.5)
+    let source = ScriptedUpdates()
+
+    init() throws {
+        place = try ConfigPlace()
+        try place.put(all: ["a": 1, "b": 1, "c": 1])
+    }
+
+    private func start() -> RemoteConfig {
+        place.start(interval: 43_200) { config in
+            config.environment = time.environment
+            config.updates = UpdatePolicy(channel: .source(source))
+        }
+    }
+
+    @Test func listenersHearOfWhatIsPublished() async throws {
+        let config = start()
+        try await config.fetchAndActivate()
+        #expect(source.connects == 0)
+        let updates = Collector<Set<String>>()
+        let registration = config.addOnConfigUpdateListener { update, error in
+            #expect(error == nil)
+            if let update { updates.add(update.updatedKeys) }
+        }
+        let second = config.addOnConfigUpdateListener { _, _ in }
+        await time.settle()
+        #expect(source.open == 1)
+        source.announce(try place.server.monitorTimestamp())
+        try place.put("a", 2)
+        place.collection.delete("b")
+        try place.put("d", 1)
+        source.announce(try place.server.monitorTimestamp(), [place.collection.collection])
+        await time.pass(.seconds(4))
+        try await updates.has(1)
+        #expect(updates.all == [["a", "b", "d"]])
+        // Nothing activates itself.
+        #expect(config["a"].stringValue == "1")
+        try await config.activate()
+        #expect(config["a"].stringValue == "2" && config["b"].source != .remote)
+        registration.remove()
+        await time.settle()
+        #expect(source.open == 1)
+        second.remove()
+        await time.settle()
+        #expect(source.open == 0)
+        // The stream of updates is a listener too.
+        let task = Task { for try await _ in config.configUpdates {} }
+        await time.settle()
+        #expect(source.open == 1 && source.most == 1)
+        task.cancel()
+        await time.settle()
+        #expect(source.open == 0)
+    }
+
+    /// What the channel has brought moves the interval: a fetch after it asks nobody.
+    @Test func aSyncOfTheChannelIsAFetch() async throws {
+        let config = start()
+        try await config.fetchAndActivate()
+        let before = try #require(config.lastFetchTime)
+        await time.pass(.seconds(3600 * 11))
+        let updates = Collector<Set<String>>()
+        let registration = config.addOnConfigUpdateListener { update, _ in
+            if let update { updates.add(update.updatedKeys) }
+        }
+        await time.settle()
+        try place.put("a", 2)
+        source.announce(try place.server.monitorTimestamp(), [place.collection.collection])
+        await time.pass(.seconds(4))
+        try await updates.has(1)
+        registration.remove()
+        // Listeners hear of the new state before the sync has come to its end.
+        let later = before.addingTimeInterval(3600 * 11)
+        for _ in 0..<5000 where try #require(config.lastFetchTime) < later {
+            try await Task.sleep(for: .milliseconds(1))
+        }
+        #expect(try #require(config.lastFetchTime) >= later)
+        await time.pass(.seconds(3600 * 11))
+        let asked = place.requests
+        try await config.fetch()
+        #expect(place.requests == asked)
+        #expect(start().lastFetchTime == config.lastFetchTime)
+    }
+
+    /// Collects what a listener and a stream of updates are told.
+    private func listen(
+        _ config: RemoteConfig
+    ) -> (listener: Collector<RemoteConfigUpdateError>, stream: Task<RemoteConfigUpdateError?, any Error>) {
+        let errors = Collector<RemoteConfigUpdateError>()
+        config.addOnConfigUpdateListener { update, error in
+            guard let error = error as? RemoteConfigUpdateError else {
+                if let error { Issue.record(error) }
+                return
+            }
+            #expect(update == nil)
+            errors.add(error)
+        }
+        let updates = config.configUpdates
+        let stream = Task<RemoteConfigUpdateError?, any Error> {
+            do {
+                for try await _ in updates {}
+                return nil
+            } catch let error as RemoteConfigUpdateError {
+                return error
+            }
+        }
+        return (errors, stream)
+    }
+
+    @Test func oneErrorForOneCause() async throws {
+        let config = start()
+        source.refuse(UpdateSourceError(.failed, "the server is down"))
+        let told = listen(config)
+        for _ in 0..<48 { await time.pass(.seconds(1800)) }
+        try await told.listener.has(1)
+        await time.settle()
+        #expect(told.listener.all == [.streamError(reason: "the server is down")])
+        #expect(told.listener.all.first?.errorCode == 8001)
+        #expect(source.connects == 8)
+        #expect(try await told.stream.value == told.listener.all.first, "an error ends the stream")
+    }
+
+    @Test func aServerWithoutAChannelIsUnavailable() async throws {
+        let config = start()
+        source.refuse(UpdateSourceError(.unsupported, "there is none"))
+        let told = listen(config)
+        await time.pass(.seconds(4))
+        try await told.listener.has(1)
+        #expect(told.listener.all == [.unavailable(reason: "there is none")])
+        #expect(try await told.stream.value?.errorCode == 8004)
+    }
+
+    /// A channel that announces what the server does not have, and messages that cannot be read.
+    @Test func announcementsThatAreWorthNothing() async throws {
+        let config = start()
+        try await config.fetchAndActivate()
+        let told = listen(config)
+        await time.settle()
+        for text in ["{}", "<html>", "[]", "1", ""] {
+            let error = #expect(throws: UpdateEventError.self) { try UpdateEvent(updateJSON: Bytes(utf8: text)) }
+            if let error { source.send(.refused(error)) }
+        }
+        await time.settle()
+        try await told.listener.has(1)
+        #expect(told.listener.all.map(\.errorCode) == [8003])
+        #expect(try await told.stream.value == told.listener.all.first)
+        // Another connection and another text are the same again.
+        source.end()
+        await time.pass(.seconds(10))
+        let another = #expect(throws: UpdateEventError.self) { try UpdateEvent(updateJSON: Bytes(utf8: "null")) }
+        if let another { source.send(.refused(another)) }
+        await time.settle()
+        #expect(source.connects == 2 && told.listener.all.count == 1)
+        source.announce(try place.server.monitorTimestamp() + 1000, [place.collection.collection])
+        for _ in 0..<5 { await time.pass(.seconds(61)) }
+        try await told.listener.has(2)
+        await time.settle()
+        #expect(told.listener.all.map(\.errorCode) == [8003, 8002])
+        // What is announced truly arrives all the same.
+        let updates = config.configUpdates
+        try place.put("a", 2)
+        source.announce(try place.server.monitorTimestamp(), [place.collection.collection])
+        for _ in 0..<2 { await time.pass(.seconds(61)) }
+        var iterator = updates.makeAsyncIterator()
+        #expect(try await iterator.next()?.updatedKeys == ["a"])
+    }
+
+    @Test func anObserverOpensNoConnection() async throws {
+        let config = start()
+        let registration = config.addObserver { _ in }
+        await time.settle()
+        #expect(source.connects == 0)
+        registration.remove()
+    }
+}

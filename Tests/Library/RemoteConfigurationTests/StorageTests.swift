@@ -1,0 +1,353 @@
+import Foundation
+import RemoteConfiguration
+import RemoteSettingsModel
+import RemoteSettingsTesting
+import Testing
+
+/// The state file: what damage, strangers and other processes do to it.
+struct StorageTests {
+    let place: ConfigPlace
+
+    init() throws { place = try ConfigPlace() }
+
+    private var file: URL { URL(fileURLWithPath: place.stateFile) }
+
+    /// Whatever byte of the state file is damaged or missing, values are of a published state, and the next fetch and
+    /// activation repair it.
+    @Test func damagedFile() async throws {
+        try place.put("a", 1)
+        let packaged = try await place.package()
+        func start() -> RemoteConfig { place.start { $0.packaged = [packaged] } }
+        try place.put("a", 2)
+        try await start().fetchAndActivate()
+        let whole = try Data(contentsOf: file)
+        #expect(start().text("a") == "2")
+        var outcomes: [String: Int] = [:]
+        for position in stride(from: 0, to: whole.count, by: max(1, whole.count / 150)) {
+            var damaged = whole
+            damaged[position] ^= 0x15
+            try damaged.write(to: file)
+            let value = start().text("a")
+            outcomes[value, default: 0] += 1
+            try whole.prefix(position).write(to: file)
+            outcomes[start().text("a"), default: 0] += 1
+        }
+        #expect(Set(outcomes.keys).isSubset(of: ["1", "2"]))
+        #expect(outcomes["1", default: 0] > 100, "\(outcomes)")
+        let config = start()
+        try await config.fetchAndActivate()
+        #expect(config.text("a") == "2" && start().text("a") == "2")
+    }
+
+    /// A later version of the library has written the file: the installation keeps its name, and the file stays as it
+    /// is.
+    @Test func fileOfALaterFormat() async throws {
+        try place.put("a", 1)
+        try place.put("a", 2, id: "a1", filter: "env.plan == 'pro'")
+        try await place.start().fetchAndActivate()
+        let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
+        let name = try #require(text.firstMatch(of: #/"installation":"([0-9a-f]+)"/#)?.output.1)
+        let later = Data(#"{"format":2,"installation":"\#(name)","new":{}}\#n"#.utf8)
+        try later.write(to: file)
+        let config = place.start()
+        try await config.setCustomSignals(["plan": "pro"])
+        try await config.fetchAndActivate()
+        #expect(config.text("a") == "2")
+        #expect(try Data(contentsOf: file) == later)
+    }
+
+    /// A state file that cannot be read for a while is not written anew: what is in it counts again afterwards.
+    @Test func unreadableFile() async throws {
+        try place.put("a", 1)
+        try place.put("a", "pro", id: "a1", filter: "env.plan == 'pro'")
+        let first = place.start()
+        try await first.setCustomSignals(["plan": "pro"])
+        try await first.fetchAndActivate()
+        #expect(first.text("a") == "pro")
+        let whole = try Data(contentsOf: file)
+        // The system refuses to open a link to itself.
+        try FileManager.default.removeItem(at: file)
+        try FileManager.default.createSymbolicLink(atPath: file.path, withDestinationPath: file.path)
+        let config = place.start()
+        #expect(config["a"].source == .static && "\(config.status.problems)".contains(file.path))
+        await #expect(throws: RemoteConfigCustomSignalsError.self) { try await config.setCustomSignals(["b": "c"]) }
+        await #expect(throws: RemoteConfigError.self) { try await config.activate() }
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: file.path) == file.path)
+        try FileManager.default.removeItem(at: file)
+        try whole.write(to: file)
+        try await config.activate()
+        #expect(config.text("a") == "pro" && place.start().text("a") == "pro")
+    }
+
+    /// A reset of everything forgets what remote config keeps also if nothing was ever synced: signals are about the
+    /// user.
+    @Test func resetOfEverything() async throws {
+        try place.put("a", 1)
+        let packaged = try await place.package()
+        let config = place.start { $0.packaged = [packaged] }
+        try await config.setCustomSignals(["plan": "pro"])
+        #expect(FileManager.default.fileExists(atPath: file.path))
+        try await RemoteSettingsService(storageDir: place.storage, config: place.config()).resetStorage()
+        #expect(!FileManager.default.fileExists(atPath: file.path))
+    }
+
+    /// Signals that no state file could hold are refused: a character may have any number of bytes.
+    @Test func signalsWithoutABound() async throws {
+        try place.put("a", 1)
+        let config = place.start()
+        try await config.setCustomSignals(["plan": "pro"])
+        try await config.fetchAndActivate()
+        let long = String(repeating: "e" + String(repeating: "\u{301}", count: 30_000), count: 100)
+        #expect(long.count == 100)
+        await #expect(throws: RemoteConfigCustomSignalsError.self) {
+            try await config.setCustomSignals(["name": .string(long)])
+        }
+        try await config.setCustomSignals(["other": 1])
+        #expect(place.start { $0.transport = NoNetwork() }.text("a") == "1")
+        #expect(try String(decoding: Data(contentsOf: file), as: UTF8.self).contains("\"pro\""))
+    }
+
+    /// A wait that is longer than any that the library or a server asks for is forged, and is not waited for.
+    @Test func forgedWait() async throws {
+        try place.put("a", 1)
+        place.server.inject([Fault("/changeset", effect: .status(500))])
+        await #expect(throws: RemoteConfigError.self) { try await place.start { $0.limits.tries = 1 }.fetch() }
+        place.server.inject([])
+        let lines = try String(decoding: Data(contentsOf: file), as: UTF8.self).split(separator: "\n")
+        var head = try #require(JSONSerialization.jsonObject(with: Data(lines[0].utf8)) as? [String: Any])
+        #expect(head["heldUntil"] != nil)
+        head["heldSince"] = 0
+        head["heldUntil"] = UInt64.max
+        try (JSONSerialization.data(withJSONObject: head) + Data("\n".utf8)).write(to: file)
+        let config = place.start()
+        #expect(config.status.holdReason == nil)
+        try await config.fetchAndActivate()
+        #expect(config.text("a") == "1")
+    }
+
+    /// A file whose snapshot nobody signed, of another collection, or of another server never wins.
+    @Test func foreignFile() async throws {
+        try place.put("a", "good")
+        try await place.start().fetchAndActivate()
+        let whole = try Data(contentsOf: file)
+        let text = String(decoding: whole, as: UTF8.self)
+        #expect(text.contains("\"good\""))
+        // The hash in the first line is put right, as somebody with write access would.
+        let lines = text.split(separator: "\n", maxSplits: 1)
+        func content(_ snapshot: String) throws -> Data {
+            var head = try #require(
+                JSONSerialization.jsonObject(with: Data(lines[0].utf8)) as? [String: Any])
+            head["snapshot"] = SHA256Digest(hashing: Bytes(utf8: snapshot)).hex
+            return try JSONSerialization.data(withJSONObject: head) + Data("\n\(snapshot)".utf8)
+        }
+        try content(String(lines[1])).write(to: self.file)
+        #expect(place.start().text("a") == "good")
+        for (old, new) in [
+            ("\"good\"", "\"evil\""), (place.collection.id, "main/other00"),
+            ("settings.test", "evil.test"),
+        ] {
+            try content(String(lines[1]).replacing(old, with: new)).write(to: self.file)
+            let config = place.start()
+            #expect(config["a"].source == .static, "\(new)")
+            #expect(!config.status.problems.isEmpty)
+            try await config.fetchAndActivate()
+            #expect(config.text("a") == "good")
+        }
+        // A directory or a link in its place is not followed, and is no reason to fail.
+        try FileManager.default.removeItem(at: self.file)
+        try FileManager.default.createDirectory(at: self.file, withIntermediateDirectories: true)
+        #expect(place.start()["a"].source == .static)
+    }
+
+    /// The first line of the state file, and what follows it.
+    private func parts() throws -> (head: [String: Any], snapshot: String) {
+        let lines = try String(decoding: Data(contentsOf: file), as: UTF8.self).split(separator: "\n", maxSplits: 1)
+        let head = try #require(JSONSerialization.jsonObject(with: Data(lines[0].utf8)) as? [String: Any])
+        return (head, lines.count > 1 ? String(lines[1]) : "")
+    }
+
+    /// Writes the state file as somebody with write access would, with a hash that is right.
+    private func write(_ head: [String: Any], _ snapshot: String) throws {
+        var head = head
+        head["snapshot"] = SHA256Digest(hashing: Bytes(utf8: snapshot)).hex
+        try (JSONSerialization.data(withJSONObject: head) + Data("\n\(snapshot)".utf8)).write(to: file)
+    }
+
+    /// A snapshot that nobody has verified keeps no other one from being stored, whatever time it states: after one
+    /// activation the file is whole again. So it is when another process has replaced it while this one runs.
+    @Test func forgedTimestampIsNoFloor() async throws {
+        try place.put("a", "good")
+        let config = place.start()
+        try await config.fetchAndActivate()
+        let (head, snapshot) = try parts()
+        let timestamp = try "\(place.collection.timestamp())"
+        for forged in ["9007199254740991", "18446744073709551615", "\(UInt64(timestamp).map { $0 + 1 } ?? 0)"] {
+            for config in [config, place.start()] {
+                try write(head, snapshot.replacing(timestamp, with: forged))
+                #expect(place.start { $0.transport = NoNetwork() }["a"].source == .static)
+                _ = config.text("a")
+                try await config.activate()
+                #expect(config.text("a") == "good")
+                #expect(try parts().snapshot == snapshot)
+                #expect(place.start { $0.transport = NoNetwork() }.text("a") == "good")
+            }
+        }
+        // The same if the forged one is said to be of what is published next.
+        try write(head, snapshot.replacing(timestamp, with: "9007199254740991"))
+        try place.put("a", "better")
+        try await config.fetchAndActivate()
+        #expect(place.start { $0.transport = NoNetwork() }.text("a") == "better")
+    }
+
+    /// What another process has activated is neither lost nor taken back by one that knows an older state.
+    @Test func newerOfAnotherProcessStays() async throws {
+        try place.put("a", 1)
+        let (config, other) = (place.start(), place.start())
+        try await config.fetchAndActivate()
+        try place.put("a", 2)
+        try await other.fetchAndActivate()
+        // The cache is gone: nothing but the state file has the newer one.
+        try FileManager.default.removeItem(atPath: place.cacheFile)
+        let whole = try Data(contentsOf: file)
+        #expect(try await config.activate())
+        #expect(config.text("a") == "2")
+        #expect(try Data(contentsOf: file) == whole)
+    }
+
+    /// Counts that the library does not make, and that would keep a device from fetching for ever.
+    @Test func forgedCounts() async throws {
+        try place.put("a", 1)
+        try await place.start(perHour: 3).fetchAndActivate()
+        let (head, snapshot) = try parts()
+        let minute = place.now.milliseconds / 60_000
+        for forged: [Any] in [
+            [minute, UInt64.max], [minute - 3, UInt64.max, minute, UInt64.max], [minute + 5, 1000], [UInt64.max, 1000],
+            [minute, -1], [minute, 0.5], ["x", "y"], [minute], [minute, 5, minute - 1, 5],
+            Array(repeating: minute, count: 200),
+        ] {
+            var head = head
+            (head["fetches"], head["announcedFetches"], head["failures"]) = (forged, forged, UInt64.max)
+            try write(head, snapshot)
+            let config = place.start(perHour: 3)
+            #expect(config.text("a") == "1")
+            if (try? await config.fetch()) == nil {
+                place.pass(seconds: 3661)
+                #expect(try await place.start(perHour: 3).fetch() == .success)
+                place.pass(seconds: -3661)
+            }
+        }
+    }
+
+    /// Signals that could not be stored are not in force, in this process either.
+    @Test func signalsThatCannotBeStored() async throws {
+        try place.put("a", "no")
+        try place.put("a", "yes", id: "a1", filter: "env.plan == 'pro'")
+        let config = place.start()
+        try await config.fetchAndActivate()
+        // Its temporary file cannot be made where a directory is.
+        let temporary = "\(place.stateFile).tmp"
+        try FileManager.default.createDirectory(atPath: temporary, withIntermediateDirectories: true)
+        await #expect(throws: RemoteConfigCustomSignalsError.self) {
+            try await config.setCustomSignals(["plan": "pro"])
+        }
+        // What a fetch finds out holds for this process all the same.
+        place.server.inject([Fault("changeset", effect: .status(500))])
+        await #expect(throws: RemoteConfigError.self) { try await config.fetch(withExpirationDuration: 0) }
+        #expect(config.status.holdReason != nil)
+        try FileManager.default.removeItem(atPath: temporary)
+        try await config.activate()
+        #expect(config.text("a") == "no")
+        // The next change that can be written takes it along.
+        try config.markStale()
+        #expect(place.start().status.holdReason != nil && place.start().status.isStale)
+    }
+
+    /// App and extension share a directory: signals, marks and activations of one are seen by the other.
+    @Test func twoProcesses() async throws {
+        try place.put("a", 1)
+        try place.put("s", "no")
+        try place.put("s", "yes", id: "s1", filter: "env.plan == 'pro'")
+        let (app, other) = (place.start(interval: 3600), place.start(interval: 3600))
+        try await app.fetchAndActivate()
+        try await other.ensureInitialized()
+        #expect(other.text("a") == "1")
+        try place.put("a", 2)
+        try await app.setCustomSignals(["plan": "pro"])
+        try await app.fetchAndActivate()
+        #expect(app.text("a") == "2" && app.text("s") == "yes" && other.text("a") == "1")
+        let asked = place.requests
+        try await other.fetch()
+        #expect(place.requests == asked, "the interval is of both")
+        #expect(try await other.activate())
+        #expect(other.text("a") == "2" && other.text("s") == "yes")
+        try other.markStale()
+        #expect(app.status.isStale)
+        try await app.fetch()
+        #expect(!other.status.isStale)
+        place.server.inject([Fault("changeset", effect: .status(500))])
+        _ = try? await app.fetch(withExpirationDuration: 0)
+        let held = place.requests
+        await #expect(throws: RemoteConfigError.self) { try await other.fetch(withExpirationDuration: 0) }
+        #expect(place.requests == held)
+    }
+
+    /// Both at once: nothing is lost, nothing goes back.
+    @Test func twoProcessesAtOnce() async throws {
+        try place.put("a", 0)
+        let (app, other) = (place.start(), place.start())
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (name, config) in [("app", app), ("other", other)] {
+                group.addTask {
+                    var last = -1
+                    for round in 1...25 {
+                        if name == "app" { try place.put("a", round) }
+                        try await config.setCustomSignals(["\(name)\(round)": .integer(round)])
+                        try await config.fetchAndActivate()
+                        let value = config["a"].numberValue.intValue
+                        #expect(value >= last)
+                        last = value
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        try place.put("n", "lost")
+        let all = (1...25).map { "env.app\($0) == \($0) && env.other\($0) == \($0)" }.joined(separator: " && ")
+        try place.put("n", "kept", id: "n1", filter: all)
+        try await app.fetchAndActivate()
+        #expect(app.text("n") == "kept" && app.text("a") == "25")
+    }
+
+    /// A reset of the collection's storage takes the state with it.
+    @Test func reset() async throws {
+        try place.put("a", 1)
+        let service = RemoteSettingsService(storageDir: place.storage, config: place.config())
+        let config = RemoteConfig(collection: place.collection.name, service: service)
+        try await config.fetchAndActivate()
+        try service.makeClient(collectionName: place.collection.name).resetStorage()
+        #expect(!FileManager.default.fileExists(atPath: place.stateFile))
+        #expect(place.start()["a"].source == .static)
+    }
+
+    /// A service that is given another server drops what was active at the next activation.
+    @Test func anotherServer() async throws {
+        try place.put("a", "first")
+        let second = try OriginTransport(address: "https://second.test")
+        let there = try second.makeCollection(id: place.collection.id)
+        try there.put("a", ["key": "a", "value": "second"])
+        let service = RemoteSettingsService(storageDir: place.storage, config: place.config())
+        let config = RemoteConfig(
+            collection: place.collection.name, service: service,
+            settings: RemoteConfigSettings(minimumFetchInterval: 0, fetchesPerHour: .max))
+        try await config.fetchAndActivate()
+        #expect(config.text("a") == "first")
+        try service.updateConfig(
+            config: place.config {
+                $0.server = .custom(url: second.url)
+                $0.transport = second
+            })
+        #expect(config.text("a") == "first")
+        try await config.fetchAndActivate()
+        #expect(config.text("a") == "second")
+    }
+}

@@ -1,0 +1,227 @@
+import Dispatch
+import FaultyServer
+import Foundation
+import RemoteConfiguration
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import RemoteSettingsTesting
+import Testing
+
+/// Everything at once, and ends at any moment. `RC_SECONDS` and `RC_KILLS` make the tests longer; the first is meant
+/// for the thread sanitizer.
+struct StressTests {
+    private static let keys = (0..<10).map { "key\($0)" }
+
+    private static func setting(_ name: String, else value: Int) -> Int {
+        ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? value
+    }
+
+    /// All keys get the same number at once, so that no published state has two.
+    private static func write(_ number: Int, _ place: ConfigPlace) throws {
+        try place.put(all: Dictionary(uniqueKeysWithValues: keys.map { ($0, number) }))
+    }
+
+    /// Readers, fetches, activations, signals, listeners that come and go, other configurations and settings, marks,
+    /// and a shutdown at last: each read is of one published state, and nothing goes back.
+    @Test(.timeLimit(.minutes(10))) func everythingAtOnce() async throws {
+        let place = try ConfigPlace()
+        try Self.write(0, place)
+        let packaged = try await place.package()
+        @Sendable func configuration(_ channel: String) -> RemoteSettingsConfig {
+            place.config {
+                $0.packaged = [packaged]
+                $0.appContext = RemoteSettingsContext(channel: channel)
+            }
+        }
+        let service = RemoteSettingsService(storageDir: place.storage, config: configuration("a"))
+        let config = RemoteConfig(
+            collection: place.collection.name, service: service,
+            settings: RemoteConfigSettings(minimumFetchInterval: 0, fetchesPerHour: .max))
+        let other = place.start { $0.packaged = [packaged] }
+        let (isDone, published) = (Flag(), Collector<Int>())
+        let wrong = Collector<String>()
+        let reads = Collector<Int>()
+        published.add(0)
+        /// - Returns: the number of the state.
+        @Sendable func check(_ values: RemoteConfigSnapshot, atLeast last: Int) -> Int {
+            let texts = Set(Self.keys.map { values[$0].stringValue })
+            guard texts.count == 1, let number = texts.first.flatMap({ Int($0) }), number >= last,
+                values["default"].numberValue == 7
+            else {
+                wrong.add("\(texts) after \(last)")
+                return last
+            }
+            return number
+        }
+        config.setDefaults(["default": 7])
+        other.setDefaults(["default": 7])
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            @Sendable func untilDone(_ work: () async throws -> Void) async {
+                while !isDone.isSet {
+                    // A shutdown or another configuration ends calls that are under way.
+                    try? await work()
+                    await Task.yield()
+                }
+            }
+            for config in [config, config, other] {
+                group.addTask {
+                    var last = 0
+                    while !isDone.isSet {
+                        last = check(config.snapshot(), atLeast: last)
+                        _ = config["key1"].stringValue
+                        reads.add(last)
+                        try? await Task.sleep(for: .microseconds(100))
+                    }
+                }
+            }
+            for config in [config, other] {
+                group.addTask { await untilDone { try await config.fetch() } }
+                group.addTask { await untilDone { try await config.fetchAndActivate() } }
+                group.addTask { await untilDone { try await config.activate() } }
+                group.addTask {
+                    var number = 0
+                    await untilDone {
+                        number += 1
+                        try await config.setCustomSignals(["s\(number % 7)": number % 3 == 0 ? nil : .integer(number)])
+                        if number % 5 == 0 { try config.markStale() }
+                        _ = config.status.description
+                        config.setDefaults(["default": 7])
+                    }
+                }
+                group.addTask {
+                    await untilDone {
+                        let removed = Flag()
+                        let registration = config.addObserver(on: DispatchQueue(label: "q")) { _ in
+                            if removed.isSet { wrong.add("a call after remove()") }
+                        }
+                        let listener = config.addOnConfigUpdateListener { _, _ in
+                            if removed.isSet { wrong.add("a call after remove()") }
+                        }
+                        try await Task.sleep(for: .milliseconds(Int.random(in: 0..<5)))
+                        registration.remove()
+                        listener.remove()
+                        removed.set()
+                    }
+                }
+            }
+            group.addTask {
+                var number = 0
+                await untilDone {
+                    number += 1
+                    try service.updateConfig(config: configuration(number.isMultiple(of: 2) ? "a" : "b"))
+                    config.configSettings = RemoteConfigSettings(minimumFetchInterval: 0, fetchesPerHour: .max)
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+            }
+            group.addTask {
+                let end = ContinuousClock.now + .seconds(Self.setting("RC_SECONDS", else: 3))
+                var number = 0
+                while ContinuousClock.now < end {
+                    number += 1
+                    published.add(number)
+                    try Self.write(number, place)
+                    try await Task.sleep(for: .milliseconds(10))
+                }
+                service.shutdown()
+                try await Task.sleep(for: .milliseconds(50))
+                isDone.set()
+            }
+            try await group.waitForAll()
+        }
+        #expect(wrong.all.isEmpty, "\(wrong.all.prefix(5))")
+        #expect(Set(reads.all).isSubset(of: published.all))
+        #expect(Set(reads.all).count > 3, "values did change while they were read")
+        await #expect(throws: RemoteConfigError.self) { try await config.fetch() }
+        // Another process can go on where this one ended.
+        let later = place.start { $0.packaged = [packaged] }
+        later.setDefaults(["default": 7])
+        _ = check(later.snapshot(), atLeast: 0)
+        try later.markStale()
+        place.pass(hours: 5)
+        try await later.fetchAndActivate()
+        #expect(check(later.snapshot(), atLeast: 0) == published.all.last)
+        #expect(wrong.all.isEmpty)
+    }
+
+    #if Lab
+    /// Beside the tests' own program.
+    private static var program: URL {
+        #if os(macOS)
+        let tests =
+            Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL ?? Bundle.main.bundleURL
+        return tests.deletingLastPathComponent().appending(path: "config-process")
+        #else
+        return Bundle.main.bundleURL.appending(path: "config-process")
+        #endif
+    }
+    #endif
+
+    #if Lab
+    /// A process that fetches and activates is killed at random moments: the next one reads a state that was published,
+    /// whole, and no older than what was read before.
+    @Test(.timeLimit(.minutes(10))) func killedAtAnyMoment() async throws {
+        let listener = try LoopbackListener()
+        let place = try ConfigPlace(address: "http://127.0.0.1:\(listener.port)")
+        listener.serve { [server = place.server] connection in
+            while let request = try connection.nextRequest() {
+                let reply = try server.reply(to: request.target, headers: HTTPHeaders())
+                let fields = reply.headers.fields.filter { $0.name != "Content-Length" }
+                try connection.answer("\(reply.status) Answer", reply.body, fields.map { ($0.name, $0.value) })
+            }
+        }
+        func start(rounds: Int, storage: String? = nil) throws -> (Process, Pipe) {
+            let (process, pipe) = (Process(), Pipe())
+            process.executableURL = Self.program
+            process.arguments = [
+                storage ?? place.storage, place.server.url, place.server.root.roots[0].hex, place.collection.name,
+                "\(rounds)",
+            ]
+            process.standardOutput = pipe
+            process.standardError = FileHandle.nullDevice
+            try process.run()
+            return (process, pipe)
+        }
+        try Self.write(0, place)
+        // A busy machine takes longer to get anywhere: the moments are parts of a round's time.
+        let began = ContinuousClock.now
+        try start(rounds: 1, storage: "\(place.storage)-timed").0.waitUntilExit()
+        let roundTime = ContinuousClock.now - began
+        var number = 0
+        var last = -1
+        var seen: Set<Int> = []
+        for round in 0..<Self.setting("RC_KILLS", else: 12) {
+            let (process, _) = try start(rounds: 1_000_000)
+            let end = ContinuousClock.now + roundTime * Double.random(in: 0.1..<2.5)
+            while ContinuousClock.now < end {
+                number += 1
+                try Self.write(number, place)
+                try await Task.sleep(for: .milliseconds(Int.random(in: 1..<6)))
+            }
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+            let (reader, pipe) = try start(rounds: 0)
+            let words = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self).split {
+                $0.isWhitespace
+            }
+            reader.waitUntilExit()
+            #expect(reader.terminationStatus == 0)
+            if words == ["0"], last < 0 { continue }
+            guard words.count == 2, let state = Int(words[0]), words[1] == "\(Self.keys.count)" else {
+                Issue.record("round \(round): \(words)")
+                continue
+            }
+            #expect(state >= last && state <= number)
+            last = state
+            seen.insert(state)
+        }
+        #expect(!seen.isEmpty)
+        // What was left behind does no harm.
+        let (process, pipe) = try start(rounds: 1)
+        let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        #expect(text == "\(number) \(Self.keys.count)\n")
+        let left = try FileManager.default.contentsOfDirectory(atPath: "\(place.storage)/\(place.collection.bucket)")
+        #expect(left.sorted() == ["\(place.collection.name).config", "\(place.collection.name).snapshot"])
+    }
+    #endif
+}

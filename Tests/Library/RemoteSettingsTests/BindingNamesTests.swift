@@ -1,0 +1,164 @@
+import Foundation
+import RemoteSettings
+import RemoteSettingsTesting
+import Testing
+
+/// Every public name of Mozilla's Swift binding, used as its consumers use it, and the "after" of each call site in
+/// `MovingOver.md`. That this compiles is half of the test.
+@Suite struct BindingNamesTests {
+    let place: Workplace
+
+    init() throws { place = try Workplace() }
+
+    private final class GleanTelemetry: RemoteSettingsTelemetry {
+        func reportUptake(extras: UptakeEventExtras) {
+            let texts: [String?] = [
+                extras.value, extras.source, extras.age, extras.trigger, extras.timestamp, extras.duration,
+                extras.errorName,
+            ]
+            #expect(texts[0] != nil && texts[1] != nil)
+        }
+    }
+
+    private var context: RemoteSettingsContext {
+        RemoteSettingsContext(
+            channel: "release", appVersion: "150.0", appId: "org.mozilla.ios.Firefox", locale: "de-DE", os: "iOS",
+            osVersion: "26.1", formFactor: "phone", country: "DE", distribution: nil,
+            customTargettingAttributes: ["cohort": "a"])
+    }
+
+    /// A service for `main/search-config-icons`, with one icon.
+    private func service() throws -> RemoteSettingsService {
+        let collection = try place.server.makeCollection(id: "main/search-config-icons")
+        try collection.put("a", ["fromLang": "de", "file_type": "lex"])
+        try collection.attach(Data("icon".utf8), to: "a")
+        return place.service { $0.appContext = context }
+    }
+
+    @Test func valuesAndErrors() {
+        let config = RemoteSettingsConfig(server: .prod, bucketName: "main", appContext: context)
+        let older: RemoteSettingsConfig2 = RemoteSettingsConfig2()
+        #expect(config.server == .prod && config.bucketName == "main" && config.appContext == context)
+        #expect(older.server == nil && older.bucketName == nil && older.appContext == nil)
+        let servers: [RemoteSettingsServer] = [.prod, .stage, .dev, .custom(url: "https://settings.example.org/v1")]
+        #expect(Set(servers).count == 4)
+        let context = context
+        #expect(
+            [
+                context.channel, context.appVersion, context.appId, context.locale, context.os, context.osVersion,
+                context.formFactor, context.country, context.distribution,
+            ].compactMap { $0 }.count == 8 && context.customTargettingAttributes?.count == 1)
+        let attachment = RemoteSettings.Attachment(
+            filename: "a", mimetype: "b", location: "c", hash: "d", size: 5)
+        #expect(
+            [attachment.filename, attachment.mimetype, attachment.location, attachment.hash] == ["a", "b", "c", "d"])
+        let fields: RsJsonObject = #"{"a":1}"#
+        let record = RemoteSettingsRecord(
+            id: "a", lastModified: 1, deleted: false, attachment: nil, fields: fields)
+        #expect(record.id == "a" && record.lastModified == 1 && !record.deleted && record.attachment == nil)
+        #expect(record.fields == fields && attachment.size == 5)
+        for error in [RemoteSettingsError.Network(reason: "a"), .Backoff(seconds: 1), .Other(reason: "b")] {
+            switch error {
+            case .Network(let reason), .Other(let reason): #expect(!reason.isEmpty)
+            case .Backoff(let seconds): #expect(seconds == 1)
+            }
+        }
+        // The place of `SyncStatus`.
+        #expect(UptakeEvent.Status(rawValue: "up_to_date") == .upToDate)
+    }
+
+    @Test func makingTheService() throws {
+        let packaged = PackagedSource.bundleResource(Bundle.main.resourcePath, trusted: true)
+        let config = RemoteSettingsConfig(server: .prod, appContext: context, packaged: [packaged])
+        let service = RemoteSettingsService(storageDir: place.storage, config: config)
+        service.setTelemetry(telemetry: GleanTelemetry())
+        #expect(service.clientUrl().hasSuffix("/v2"))
+        try service.updateConfig(config: RemoteSettingsConfig(server: .stage))
+        let known: any AsyncRemoteSettingsService = service
+        #expect(known.clientUrl().contains("allizom"))
+    }
+
+    private enum Collection: String {
+        case icons = "search-config-icons"
+
+        func makeClient(_ service: RemoteSettingsService) -> RemoteSettingsClient {
+            service.makeClient(collectionName: rawValue)
+        }
+    }
+
+    @Test func theDailySync() async throws {
+        let service = try service()
+        let client = Collection.icons.makeClient(service)
+        let changes = client.changes
+        let changed = try await service.sync(trigger: .timer)
+        #expect(changed.contains("search-config-icons"))
+        for await change in changes {
+            #expect(change.current.map(\.id) == ["a"])
+            break
+        }
+        try await client.sync()
+        #expect(client.collectionName() == "search-config-icons")
+        #expect(client.getLastModifiedTimestamp() == (try #require(client.getRecords()?.first)).lastModified)
+        client.shutdown()
+        try client.resetStorage()
+    }
+
+    @Test func icons() async throws {
+        let client = Collection.icons.makeClient(try service())
+        try await client.sync()
+        var images: [String: Data] = [:]
+        try await client.cacheAttachments()
+        for record in client.getRecords() ?? [] { images[record.id] = try await client.getAttachment(record: record) }
+        #expect(images == ["a": Data("icon".utf8)])
+        #expect(client.getRecordsMap()?.count == 1)
+    }
+
+    private struct Model: Decodable {
+        let id: String
+        let fileType: String
+    }
+
+    @Test func models() async throws {
+        let client = Collection.icons.makeClient(try service())
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        let records = try await client.records(RecordQuery(where: ["fromLang": .string("de")], sync: .ifEmpty))
+        let models = try records.map { try $0.decode(as: Model.self, decoder: decoder) }
+        #expect(models.map(\.fileType) == ["lex"])
+        let file = try await client.attachmentURL(for: records[0]) { progress in #expect(progress.received > 0) }
+        #expect(try Data(contentsOf: file.url) == Data("icon".utf8))
+        try client.deleteDownloaded(records[0])
+    }
+
+    /// Names of the older interface, which have another name here; see the table.
+    private static let renamed: Set = [
+        "RemoteSettings", "init", "RemoteSettingsResponse", "getRecordsSince", "downloadAttachmentToPath", "SyncStatus",
+    ]
+
+    /// Each name in the article's table is used in this file or in that of the blocking forms.
+    @Test func theTableIsCovered() throws {
+        let own = URL(fileURLWithPath: #filePath)
+        let root = own.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let article = try String(
+            contentsOf: root.appending(path: "Sources/Library/RemoteSettings/Documentation.docc/MovingOver.md"),
+            encoding: .utf8
+        )
+        let source =
+            try String(contentsOf: own, encoding: .utf8)
+            + String(
+                contentsOf: own.deletingLastPathComponent().appending(path: "BlockingTests.swift"), encoding: .utf8)
+        let rows = article.split(separator: "\n").filter { $0.hasPrefix("| `") }
+        #expect(rows.count == 33)
+        for row in rows {
+            let cells = row.split(separator: "|")
+            // The names of members are in the second column if the first one names their type.
+            let column = cells[1].contains("the same: ") ? cells[0] + cells[1] : cells[0]
+            let quoted = column.split(separator: "`", omittingEmptySubsequences: false).enumerated()
+                .filter { $0.offset % 2 == 1 }.map(\.element)
+            for name in quoted.flatMap({ $0.split(separator: ".") }).map({ String($0.prefix { $0 != "(" }) }) {
+                #expect(Self.renamed.contains(name) || source.contains(name), "\(name)")
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import Dispatch
+import Foundation
+import RemoteSettingsBlocking
+import class RemoteSettingsBlocking.RemoteSettingsClient
+import class RemoteSettingsBlocking.RemoteSettingsService
+import RemoteSettingsTesting
+import Testing
+
+/// Code in the shape of Mozilla's binding: calls that block, and stand-ins for a client or service.
+@Suite struct BlockingTests {
+    let place: Workplace
+
+    init() throws { place = try Workplace() }
+
+    private enum OwnError: Error { case broken }
+
+    /// A stand-in as an app's tests for Mozilla's binding have it: exactly the binding's requirements, and errors of
+    /// its own.
+    private final class StandIn: RemoteSettingsClientProtocol {
+        func collectionName() -> String { "stand-in" }
+        func getRecords(syncIfEmpty: Bool) -> [RemoteSettingsRecord]? {
+            syncIfEmpty ? [RemoteSettingsRecord(id: "a", lastModified: 1)] : nil
+        }
+        func getRecordsMap(syncIfEmpty: Bool) -> [String: RemoteSettingsRecord]? { [:] }
+        func getLastModifiedTimestamp() -> UInt64? { nil }
+        func getAttachment(record: RemoteSettingsRecord) throws -> Data {
+            if record.id == "broken" { throw OwnError.broken }
+            return Data("icon".utf8)
+        }
+        func sync() throws {}
+        func resetStorage() throws {}
+        func shutdown() {}
+    }
+
+    private final class SubclassedClient: RemoteSettingsClient, @unchecked Sendable {
+        init() { super.init(noHandle: NoHandle()) }
+
+        required init(unsafeFromHandle handle: UInt64) { super.init(unsafeFromHandle: handle) }
+
+        override func getRecords(syncIfEmpty: Bool) -> [RemoteSettingsRecord]? {
+            [RemoteSettingsRecord(id: syncIfEmpty ? "synced" : "held", lastModified: 1)]
+        }
+        override func getAttachment(record: RemoteSettingsRecord) throws -> Data { throw OwnError.broken }
+    }
+
+    private final class SubclassedService: RemoteSettingsService, @unchecked Sendable {
+        var telemetry: (any RemoteSettingsTelemetry)?
+
+        init() { super.init(noHandle: NoHandle()) }
+
+        required init(unsafeFromHandle handle: UInt64) { super.init(unsafeFromHandle: handle) }
+
+        override func setTelemetry(telemetry: any RemoteSettingsTelemetry) { self.telemetry = telemetry }
+        override func makeClient(collectionName: String) -> RemoteSettingsClient { SubclassedClient() }
+    }
+
+    /// What an app does whose client is known by its protocol only.
+    private func list(_ client: RemoteSettingsClientProtocol) -> Data? {
+        guard let records = client.getRecords(syncIfEmpty: true),
+            let list = records.first(where: { $0.id == "a" }), (try? client.sync()) != nil,
+            client.getRecordsMap(syncIfEmpty: true) != nil
+        else { return nil }
+        return try? client.getAttachment(record: list)
+    }
+
+    @Test func aClientKnownByItsProtocol() throws {
+        let collection = try place.server.makeCollection()
+        try collection.attach(Data("icon".utf8), to: "a")
+        let service: RemoteSettingsServiceProtocol = RemoteSettingsService(place.service())
+        let client = service.makeClient(collectionName: collection.name)
+        #expect(list(client) == Data("icon".utf8))
+        #expect(try service.sync() == [])
+        #expect(list(StandIn()) == Data("icon".utf8))
+    }
+
+    @Test func aStandInAnswersForItself() {
+        let client: RemoteSettingsClientProtocol = StandIn()
+        #expect(client.getRecords() == nil)
+        #expect(client.getRecords(syncIfEmpty: true)?.map(\.id) == ["a"])
+        #expect(throws: OwnError.broken) {
+            try client.getAttachment(record: RemoteSettingsRecord(id: "broken", lastModified: 1))
+        }
+    }
+
+    @Test func subclassesStandIn() throws {
+        let service = SubclassedService()
+        let client: RemoteSettingsClientProtocol = (service as RemoteSettingsServiceProtocol).makeClient(
+            collectionName: "regions")
+        #expect(client.getRecords()?.map(\.id) == ["held"])
+        #expect(client.getRecords(syncIfEmpty: true)?.map(\.id) == ["synced"])
+        #expect(throws: OwnError.broken) {
+            try client.getAttachment(record: RemoteSettingsRecord(id: "a", lastModified: 1))
+        }
+        service.setTelemetry(telemetry: Received())
+        #expect(service.telemetry is Received)
+    }
+
+    #if os(Linux) && Lab
+    /// Callers that block every thread of Swift's pool, in a process that may use so many cores only.
+    @Test(arguments: ["0", "0,1"]) func callsAtOnceEnd(cores: String) async throws {
+        let output = place.path("output")
+        _ = FileManager.default.createFile(atPath: output, contents: nil)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/taskset")
+        process.arguments = [
+            "-c", cores, Bundle.main.bundleURL.appending(path: "blocking-process").path, "2", "6", "12", "100",
+        ]
+        process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
+        try process.run()
+        let end = ContinuousClock.now + .seconds(120)
+        while process.isRunning, .now < end { try await Task.sleep(for: .milliseconds(20)) }
+        let text = try String(contentsOfFile: output, encoding: .utf8)
+        // It never ends when the calls wait for each other.
+        #expect(!process.isRunning, "\(text)")
+        if process.isRunning { process.terminate() }
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0 && text.split(separator: "\n").count == 16, "\(text)")
+    }
+    #endif
+
+    @Test func anInertServiceHasNothing() {
+        let service = RemoteSettingsService(noHandle: RemoteSettingsService.NoHandle())
+        let client = service.makeClient(collectionName: "regions")
+        #expect(client.getRecords(syncIfEmpty: true) == nil && client.getLastModifiedTimestamp() == nil)
+        #expect(throws: RemoteSettingsError.self) { try client.sync() }
+        #expect(throws: RemoteSettingsError.self) { try service.sync() }
+        let alone = RemoteSettingsClient(noHandle: RemoteSettingsClient.NoHandle())
+        #expect(alone.getRecordsMap(syncIfEmpty: true) == nil)
+        #expect(throws: RemoteSettingsError.self) { try alone.sync() }
+    }
+}

@@ -1,0 +1,125 @@
+import FaultyServer
+import Foundation
+import RemoteSettings
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import RemoteSettingsTesting
+import Testing
+
+extension ServerTests {
+    @Suite struct ConcurrencyTests {
+        let place: Workplace
+
+        init() throws { place = try Workplace() }
+
+        #if Lab
+        /// Two processes sync and read one directory, while the server changes. They reach it on loopback. `RS_ROUNDS`
+        /// makes the test longer.
+        @Test func twoProcesses() async throws {
+            let listener = try LoopbackListener()
+            let place = try Workplace(address: "http://127.0.0.1:\(listener.port)")
+            listener.serve { [server = place.server] connection in
+                while let request = try connection.nextRequest() {
+                    let reply = try server.reply(to: request.target, headers: HTTPHeaders())
+                    let fields = reply.headers.fields.filter { $0.name != "Content-Length" }
+                    try connection.answer("\(reply.status) Answer", reply.body, fields.map { ($0.name, $0.value) })
+                }
+            }
+            let collection = try place.server.makeCollection()
+            try collection.put("r0")
+            let rounds = ProcessInfo.processInfo.environment["RS_ROUNDS"].flatMap { Int($0) } ?? 25
+            let outputs = (0..<2).map { place.path("output\($0)") }
+            var processes: [Process] = []
+            let storage = place.storage
+            for output in outputs {
+                let process = Process()
+                process.executableURL = Self.storageProcess
+                process.arguments = [
+                    storage, place.server.url, place.server.root.roots[0].hex, collection.name, "\(rounds)",
+                ]
+                try Data().write(to: URL(fileURLWithPath: output))
+                process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
+                try process.run()
+                processes.append(process)
+            }
+            var number = 0
+            while processes.contains(where: \.isRunning) {
+                number += 1
+                try collection.put("r\(number)", ["number": number])
+                if number % 5 == 0 { collection.delete("r\(number - 2)") }
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            for (process, output) in zip(processes, outputs) {
+                process.waitUntilExit()
+                let text = try String(contentsOfFile: output, encoding: .utf8)
+                #expect(process.terminationStatus == 0, "\(text)")
+                #expect(text.split(separator: "\n").count == rounds)
+            }
+            let client = place.service().makeClient(collectionName: collection.name)
+            try await client.sync()
+            #expect(try state(of: client) == collection.state())
+            let left = try FileManager.default.contentsOfDirectory(atPath: "\(storage)/main")
+            #expect(left == ["\(collection.name).snapshot"])
+        }
+        #endif
+
+        #if Lab
+        /// Beside the tests' own program.
+        private static var storageProcess: URL {
+            #if os(macOS)
+            let tests =
+                Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL ?? Bundle.main.bundleURL
+            return tests.deletingLastPathComponent().appending(path: "storage-process")
+            #else
+            return Bundle.main.bundleURL.appending(path: "storage-process")
+            #endif
+        }
+        #endif
+
+        /// On a link each answer takes a round trip: as many collections are asked for at once as there are
+        /// connections.
+        @Test func asManyRequestsAtOnceAsConnections() async throws {
+            let collections = try (0..<9).map { _ in try place.server.makeCollection() }
+            for collection in collections { try collection.put("a") }
+            let gate = GatedTransport(place.server, holding: "/buckets/main/")
+            let service = place.service { $0.transport = gate }
+            let clients = collections.map { service.makeClient(collectionName: $0.name) }
+            async let updated = service.sync()
+            let end = ContinuousClock.now + .seconds(60)
+            while gate.requests < 8, .now < end { await Task.yield() }
+            for _ in 0..<100 { await Task.yield() }
+            #expect(gate.requests == 8)
+            gate.open()
+            #expect(try await updated.count == clients.count)
+        }
+
+        private final class Waits: Sendable {
+            let count = Atomic(0)
+        }
+
+        /// Another process that holds the directory is waited for, and reported if it does not end.
+        @Test func lockedDirectoryIsWaitedForThenReported() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let waits = Waits()
+            let client = place.service {
+                $0.limits.storageLockSeconds = 1
+                let sleep = $0.environment.sleep
+                $0.environment.sleep = { duration in
+                    waits.count.add(1, ordering: .relaxed)
+                    try await sleep(min(duration, .milliseconds(1)))
+                }
+            }.makeClient(collectionName: collection.name)
+            try FileManager.default.createDirectory(atPath: place.storage, withIntermediateDirectories: true)
+            let descriptor = unsafe open(place.storage, O_RDONLY)
+            #expect(flock(descriptor, LOCK_EX) == 0)
+            let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
+            #expect(error.map { "\($0)" }?.contains(place.storage) == true)
+            #expect(waits.count.load(ordering: .relaxed) > 10)
+            #expect(throws: RemoteSettingsError.self) { try client.resetStorage() }
+            close(descriptor)
+            try await client.sync()
+            #expect(client.getRecords()?.count == 1)
+        }
+    }
+}

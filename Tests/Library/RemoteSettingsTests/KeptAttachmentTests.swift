@@ -1,0 +1,145 @@
+import Foundation
+import RemoteSettings
+import RemoteSettingsTesting
+import Testing
+
+/// Attachments that are kept, deleted and pruned, and those that stand in for others.
+@Suite struct KeptAttachmentTests {
+    let place: Workplace
+
+    init() throws { place = try Workplace() }
+
+    private func files(_ collection: ServerCollection) -> Set<String> {
+        Set(
+            (try? FileManager.default.contentsOfDirectory(
+                atPath: "\(place.storage)/main/\(collection.name).attachments")) ?? [])
+    }
+
+    private func synced(_ ids: [String]) async throws -> (ServerCollection, RemoteSettingsClient) {
+        let collection = try place.server.makeCollection()
+        for id in ids { try collection.attach(Data("file \(id)".utf8), to: id) }
+        let client = place.service().makeClient(collectionName: collection.name)
+        try await client.sync()
+        return (collection, client)
+    }
+
+    private func record(_ id: String, of client: RemoteSettingsClient) throws -> RemoteSettingsRecord {
+        try #require(client.getRecordsMap()?[id])
+    }
+
+    @Test func downloadedAndDeleted() async throws {
+        let (collection, client) = try await synced(["a", "b"])
+        let record = try record("a", of: client)
+        #expect(!client.isDownloaded(record))
+        try client.deleteDownloaded(record)
+        _ = try await client.getAttachment(record: record)
+        #expect(client.isDownloaded(record))
+        let file = "\(place.storage)/main/\(collection.name).attachments/\(try #require(record.attachment?.hash))"
+        try Data("FILE A".utf8).write(to: URL(fileURLWithPath: file))
+        #expect(!client.isDownloaded(record))
+        _ = try await client.getAttachment(record: record)
+        try client.deleteDownloaded(record)
+        #expect(!client.isDownloaded(record) && client.localAttachment(for: record) == nil)
+        let without = RemoteSettingsRecord(id: "x", lastModified: 1)
+        #expect(!client.isDownloaded(without))
+        #expect(throws: RemoteSettingsError.self) { try client.deleteDownloaded(without) }
+        #expect(throws: RemoteSettingsError.self) { try client.keepAttachment(of: without) }
+    }
+
+    @Test func packagedIsNotDownloaded() async throws {
+        let collection = try place.server.makeCollection()
+        try collection.attach(Data("file".utf8), to: "a")
+        let dumps = try await place.package([collection])
+        let client = place.service { $0.packaged = [.directory(dumps)] }.makeClient(collectionName: collection.name)
+        let record = try record("a", of: client)
+        #expect(client.localAttachment(for: record) != nil)
+        #expect(!client.isDownloaded(record))
+    }
+
+    @Test func keptOnesOutliveTheirRecord() async throws {
+        let (collection, client) = try await synced(["a", "b", "c"])
+        try await client.cacheAttachments()
+        let (kept, other) = (try record("a", of: client), try record("b", of: client))
+        try client.keepAttachment(of: kept)
+        try client.keepAttachment(of: kept)
+        collection.delete("a")
+        collection.delete("b")
+        // Another process syncs, and later this one does again.
+        let later = place.service().makeClient(collectionName: collection.name)
+        try await later.sync()
+        #expect(later.isDownloaded(kept) && !later.isDownloaded(other))
+        try collection.put("d")
+        try await client.sync()
+        #expect(try client.pruneAttachments() == 0)
+        #expect(try await client.getAttachment(record: kept) == Data("file a".utf8))
+        try client.deleteDownloaded(kept)
+        #expect(!client.isDownloaded(kept))
+        #expect(files(collection) == [try #require(record("c", of: client).attachment?.hash)])
+        try client.keepAttachment(of: record("c", of: client))
+        try client.resetStorage()
+        #expect(files(collection).isEmpty)
+    }
+
+    /// Somebody has put a link in the place of the directory.
+    @Test func nothingBehindALinkIsTouched() async throws {
+        let (collection, client) = try await synced(["a"])
+        let record = try record("a", of: client)
+        let hash = try #require(record.attachment?.hash)
+        let outside = place.path("outside")
+        try FileManager.default.createDirectory(atPath: outside, withIntermediateDirectories: true)
+        for name in [hash, String(repeating: "0", count: 64)] {
+            try Data("x".utf8).write(to: URL(fileURLWithPath: "\(outside)/\(name)"))
+        }
+        try FileManager.default.createSymbolicLink(
+            atPath: "\(place.storage)/main/\(collection.name).attachments", withDestinationPath: outside)
+        #expect(throws: RemoteSettingsError.self) { try client.keepAttachment(of: record) }
+        #expect(throws: RemoteSettingsError.self) { try client.deleteDownloaded(record) }
+        #expect(try client.pruneAttachments() == 0)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: outside).count == 2)
+    }
+
+    @Test func pruningRemovesWhatNoRecordHas() async throws {
+        let (collection, client) = try await synced(["a", "b"])
+        try await client.cacheAttachments()
+        #expect(try client.pruneAttachments() == 0)
+        let foreign = String(repeating: "0", count: 64)
+        let directory = URL(fileURLWithPath: "\(place.storage)/main/\(collection.name).attachments")
+        try Data("x".utf8).write(to: directory.appending(path: foreign))
+        // The earlier version of "a" waits to stand in for the new one; after pruning it does so no more.
+        let old = try record("a", of: client)
+        try collection.attach(Data("new".utf8), to: "a")
+        try await client.sync()
+        #expect(client.isDownloaded(old))
+        #expect(!files(collection).contains(foreign))
+        try Data("x".utf8).write(to: directory.appending(path: foreign))
+        #expect(try client.pruneAttachments() == 2)
+        #expect(!client.isDownloaded(old))
+        #expect(files(collection) == [try #require(record("b", of: client).attachment?.hash)])
+        let empty = place.service().makeClient(collectionName: "nothing")
+        #expect(try empty.pruneAttachments() == 0)
+    }
+
+    @Test func whatStandsInComesWithItsRecord() async throws {
+        let (collection, client) = try await synced(["a"])
+        try collection.put("a", ["version": 1])
+        try collection.attach(Data("old".utf8), to: "a")
+        let dumps = try await place.package([collection])
+        try await client.sync()
+        let old = try record("a", of: client)
+        #expect(try await client.attachment(for: old).earlierRecord == nil)
+        try collection.attach(Data("new".utf8), to: "a")
+        try await client.sync()
+        let new = try record("a", of: client)
+        place.server.inject([Fault("/attachments/", effect: .status(404))])
+        let cached = try await client.attachment(for: new, staleFallback: true)
+        #expect(cached.source == .staleCached && cached.earlierRecord == old)
+        #expect(try await client.attachmentURL(for: new, staleFallback: true).earlierRecord == old)
+        let packaged = RemoteSettingsService(
+            storageDir: place.path("other"), config: place.config { $0.packaged = [.directory(dumps)] }
+        ).makeClient(collectionName: collection.name)
+        try await packaged.sync()
+        let fallback = try await packaged.attachment(for: new, staleFallback: true)
+        #expect(fallback.source == .stalePackaged(dumps) && fallback.earlierRecord == old)
+        #expect(fallback.earlierRecord?.attachment?.size == UInt64(fallback.bytes.count))
+    }
+}

@@ -1,0 +1,224 @@
+import Foundation
+import RemoteSettings
+import RemoteSettingsTesting
+import Testing
+
+extension ServerTests {
+    /// What the unit tests of Mozilla's Rust client check, under their names, if no other test here did. The article
+    /// MozillaTests lists all of them.
+    @Suite struct MozillaClientTests {
+        let place: Workplace
+
+        init() throws { place = try Workplace() }
+
+        private func client(
+            of collection: ServerCollection, _ change: (inout RemoteSettingsConfig) -> Void = { _ in }
+        ) -> RemoteSettingsClient {
+            place.service(change).makeClient(collectionName: collection.name)
+        }
+
+        @Test func test_endpoints() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            try await client(of: collection).sync()
+            let timestamp = try collection.timestamp()
+            let paths = place.server.requests.map(\.path)
+            #expect(
+                Array(paths.prefix(2)) == [
+                    "/v1/buckets/monitor/collections/changes/changeset?_expected=0",
+                    "/v1/buckets/main/collections/\(collection.name)/changeset?_expected=\(timestamp)",
+                ])
+        }
+
+        @Test func test_get_records_none_cached() throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            #expect(client(of: collection).getRecords() == nil)
+            #expect(place.server.requests.isEmpty)
+        }
+
+        @Test func test_get_records_none_cached_sync_with_empty() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let client = client(of: collection)
+            #expect(await client.getRecords(syncIfEmpty: true)?.map(\.id) == ["a"])
+            #expect(client.getRecords()?.map(\.id) == ["a"])
+        }
+
+        /// Records that are held, an empty list too, are returned, and no request is made.
+        @Test(arguments: ["test_cached_data_exists_and_not_empty", "test_cached_data_empty_sync_if_empty_false"])
+        func cachedData(_ name: String) async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            if name.contains("data_empty") { collection.deleteAll() }
+            let client = client(of: collection)
+            try await client.sync()
+            let held = try #require(client.getRecords())
+            #expect(held.map(\.id) == (name.contains("data_empty") ? [] : ["a"]))
+            let asked = place.server.requests.count
+            #expect(await client.getRecords(syncIfEmpty: true) == held)
+            #expect(place.server.requests.count == asked)
+        }
+
+        @Test func test_record_fields() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("plain", ["title": "no-attachment", "content": "content", "schema": 1_677_694_447_771])
+            let file = Data("I'm a JPG, I swear".utf8)
+            try collection.attach(file, to: "file", of: ["title": "jpg-attachment"])
+            try collection.put("gone")
+            let client = client(of: collection)
+            try await client.sync()
+            collection.delete("gone")
+            try await client.sync()
+            let records = try #require(client.getRecordsMap())
+            #expect(records.keys.sorted() == ["file", "plain"])
+            let plain = try #require(records["plain"])
+            #expect(plain.attachment == nil && !plain.deleted && plain.lastModified > 0)
+            #expect(plain.fields == #"{"content":"content","schema":1677694447771,"title":"no-attachment"}"#)
+            let described = try #require(records["file"]?.attachment)
+            #expect(described.size == UInt64(file.count) && described.hash.count == 64)
+            #expect(!described.filename.isEmpty && !described.mimetype.isEmpty && !described.location.isEmpty)
+            #expect(records["file"]?.fields == #"{"title":"jpg-attachment"}"#)
+        }
+
+        @Test(arguments: [
+            ("test_get_records_filtered_app_version_pass", "129.0.0", 1),
+            ("test_get_records_filtered_app_version_too_low", "127.0.0.", 0),
+        ])
+        func filteredByVersion(_ name: String, _ version: String, _ count: Int) async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a", ["filter_expression": #"env.version|versionCompare("128.0a1") > 0"#])
+            let client = client(of: collection) { $0.appContext = RemoteSettingsContext(appVersion: version) }
+            try await client.sync()
+            #expect(client.getRecords()?.count == count)
+        }
+
+        @Test func test_update_jexl_context() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a", ["filter_expression": #"env.country == "US""#])
+            let service = place.service { $0.appContext = RemoteSettingsContext(country: "US") }
+            let client = service.makeClient(collectionName: collection.name)
+            try await client.sync()
+            #expect(client.getRecords()?.count == 1)
+            try service.updateConfig(
+                config: place.config { $0.appContext = RemoteSettingsContext(country: "UK") })
+            #expect(client.getRecords() == [])
+        }
+
+        /// In Mozilla's client an update of the configuration once waited for a reader that waited for it.
+        @Test(.timeLimit(.minutes(1))) func test_update_config_deadlock() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let service = place.service()
+            let client = service.makeClient(collectionName: collection.name)
+            try await client.sync()
+            let config = place.config { $0.appContext = RemoteSettingsContext(country: "UK") }
+            try await withThrowingTaskGroup { group in
+                for number in 0..<40 {
+                    group.addTask {
+                        switch number % 4 {
+                        case 0: try service.updateConfig(config: config)
+                        case 1: try? await client.sync()
+                        default: _ = client.getRecords()
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            try await client.sync()
+            #expect(client.getRecords()?.map(\.id) == ["a"])
+        }
+
+        @Test func test_attachment_errors_if_server_not_configured_for_attachments() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.attach(Data("file".utf8), to: "a")
+            let client = client(of: collection)
+            try await client.sync()
+            let record = try #require(client.getRecords()?.first)
+            place.server.inject([Fault("/v1/", effect: .body(#"{"capabilities":{"admin":{"version":"2.0.0"}}}"#))])
+            let asked = place.server.requests.count
+            let error = await #expect(throws: RemoteSettingsError.self) {
+                try await client.getAttachment(record: record)
+            }
+            #expect(error.map { "\($0)" }?.contains("attachments") == true)
+            let location = try #require(record.attachment?.location)
+            #expect(!place.server.requests.dropFirst(asked).contains { $0.path.contains(location) })
+        }
+
+        @Test func test_packaged_attachment_outdated_fetch_from_api() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.attach(Data("packaged".utf8), to: "a")
+            let dumps = try await place.package([collection])
+            try collection.attach(Data("newer".utf8), to: "a")
+            let client = client(of: collection) { $0.packaged = [.directory(dumps)] }
+            let packaged = try #require(client.getRecords()?.first)
+            #expect(try await client.attachment(for: packaged).data == Data("packaged".utf8))
+            try await client.sync()
+            let newer = try #require(client.getRecords()?.first)
+            let found = try await client.attachment(for: newer)
+            #expect(found.source == .network && found.data == Data("newer".utf8))
+        }
+
+        @Test func test_reset_storage_deletes_records_and_attachments() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.attach(Data("data".utf8), to: "a")
+            let client = client(of: collection)
+            try await client.sync()
+            let record = try #require(client.getRecords()?.first)
+            _ = try await client.getAttachment(record: record)
+            #expect(client.localAttachment(for: record) != nil)
+            try client.resetStorage()
+            #expect(client.getRecords() == nil && client.localAttachment(for: record) == nil)
+        }
+
+        /// A signature that does not hold, each in the way of one of Mozilla's tests; what was held stays.
+        @Test(arguments: [
+            ("test_invalid_signature_value", "signature"), ("test_invalid_certificate_value", "certificate"),
+            ("test_invalid_signature_expired_cert", "expired"), ("test_invalid_signature_invalid_data", "signature"),
+        ])
+        func invalidSignatures(_ name: String, _ word: String) async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let client = client(of: collection)
+            try await client.sync()
+            try collection.put("b")
+            switch name {
+            case "test_invalid_certificate_value":
+                // Another key's chain, which this client has not read before.
+                collection.sign([SignatureForm(.next)])
+                place.server.inject([Fault("/chains/", effect: .body("some bad PEM content"))])
+            case "test_invalid_signature_expired_cert": collection.sign([SignatureForm(.expired)])
+            case "test_invalid_signature_invalid_data": collection.sign([SignatureForm(isTampered: true)])
+            default:
+                var changeset = try collection.changeset()
+                var metadata = try #require(changeset["metadata"] as? [String: Any])
+                var signatures = try #require(metadata["signatures"] as? [[String: Any]])
+                for index in signatures.indices { signatures[index]["signature"] = "invalid signature" }
+                metadata["signatures"] = signatures
+                metadata["signature"] = nil
+                changeset["metadata"] = metadata
+                let body = String(decoding: try JSONSerialization.data(withJSONObject: changeset), as: UTF8.self)
+                place.server.inject([Fault("/\(collection.name)/changeset", effect: .body(body))])
+            }
+            let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
+            #expect(error.map { "\($0)".lowercased() }?.contains(word) == true, "\(String(describing: error))")
+            #expect(client.getRecords()?.map(\.id) == ["a"])
+        }
+
+        /// The delta holds a record too many; the full list is as it was signed.
+        @Test func test_valid_signature_after_retry() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let client = client(of: collection)
+            try await client.sync()
+            try collection.put("b")
+            var delta = try collection.changeset()
+            let records = try #require(delta["changes"] as? [[String: Any]])
+            delta["changes"] = records + [["id": "bad-record", "last_modified": 9999]]
+            let body = String(decoding: try JSONSerialization.data(withJSONObject: delta), as: UTF8.self)
+            place.server.inject([Fault("/\(collection.name)/changeset", "_since", effect: .body(body))])
+            try await client.sync()
+            #expect(try state(of: client) == collection.state())
+        }
+    }
+}

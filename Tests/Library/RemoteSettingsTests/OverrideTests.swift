@@ -1,0 +1,162 @@
+import Foundation
+import RemoteSettings
+import RemoteSettingsModel
+import RemoteSettingsTesting
+import Testing
+
+extension ServerTests {
+    /// Files that take the place of collections while an app is developed.
+    @Suite struct OverrideTests {
+        let place: Workplace
+        let collection: ServerCollection
+
+        init() throws {
+            place = try Workplace()
+            collection = try place.server.makeCollection(id: "main/regions")
+            try collection.put("served", ["n": 1])
+        }
+
+        private func write(_ text: String, to name: String = "regions.json") throws -> String {
+            let url = place.directory.appending(path: name)
+            try FileManager.default.createDirectory(
+                at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(text.utf8).write(to: url)
+            return url.path
+        }
+
+        private func client(_ overrides: CollectionOverride...) -> RemoteSettingsClient {
+            place.service { $0.overrides = overrides }.makeClient(collectionName: "regions")
+        }
+
+        @Test(arguments: [
+            #"[{"id":"b","n":2},{"id":"a","deleted":false}]"#, #"{"data":[{"id":"a"},{"id":"b"}],"timestamp":5}"#,
+            "\u{20}\n" + #"{"timestamp":"x","changes":[{"id":"b"},{"id":"a"},{"id":"c","deleted":true}]}"#,
+        ])
+        func aFileHasTheCollectionsPlace(_ text: String) async throws {
+            let path = try write(text)
+            let service = place.service { $0.overrides = [.file(path, of: "regions")] }
+            let client = service.makeClient(collectionName: "regions")
+            #expect(client.getRecords()?.map(\.id) == ["a", "b"])
+            #expect(client.snapshot.source == .override(path) && client.snapshot.trust == .unsigned)
+            #expect(!client.snapshot.isVerifiedHere)
+            #expect(service.inspect().description.contains("OVERRIDDEN for development by \(path)"))
+            // Nothing is asked for, and nothing is stored.
+            try await client.sync()
+            #expect(await client.getRecords(syncIfEmpty: true)?.count == 2)
+            #expect(try await client.records(RecordQuery(sync: .always, usesPackaged: false)).count == 2)
+            #expect(place.server.requests.isEmpty)
+            #expect(!FileManager.default.fileExists(atPath: place.storage))
+        }
+
+        /// Others are synced beside it, and without the override everything is as it was.
+        @Test func onlyThatCollectionAndOnlyWithTheAppsWord() async throws {
+            let other = try place.server.makeCollection(id: "main/other")
+            try other.put("a")
+            try await place.service().makeClient(collectionName: "regions").sync()
+            let cached = try Data(contentsOf: URL(filePath: "\(place.storage)/main/regions.snapshot"))
+            let path = try write(#"[{"id":"mine"}]"#)
+            let service = place.service { $0.overrides = [.file(path, of: "main/regions")] }
+            let (regions, others) = (
+                service.makeClient(collectionName: "regions"), service.makeClient(collectionName: "other")
+            )
+            try collection.put("later")
+            #expect(try await service.sync() == ["other"])
+            #expect(regions.getRecords()?.map(\.id) == ["mine"] && others.getRecords()?.map(\.id) == ["a"])
+            #expect(try regions.pruneAttachments() == 0)
+            #expect(try Data(contentsOf: URL(filePath: "\(place.storage)/main/regions.snapshot")) == cached)
+            #expect(place.server.requests.count { $0.path.contains("regions/changeset") } == 1)
+            try service.updateConfig(config: place.config())
+            #expect(regions.getRecords()?.map(\.id) == ["served"])
+            try await regions.sync()
+            #expect(regions.getRecords()?.map(\.id) == ["later", "served"])
+        }
+
+        @Test func anEditedFileIsReadAgain() async throws {
+            let path = try write(#"[{"id":"a"}]"#)
+            let client = client(.file(path, of: "regions"))
+            var changes = client.changes.makeAsyncIterator()
+            #expect(client.getRecords()?.count == 1)
+            let before = try #require(client.getLastModifiedTimestamp())
+            // An editor's half of a file leaves what was there.
+            _ = try write(#"[{"id":"a"},{"i"#)
+            #expect(client.getRecords()?.map(\.id) == ["a"])
+            let unused = try #require(client.snapshot.unused.first)
+            #expect("\(unused)".contains(path) && unused.source == .override(path))
+            _ = try write(#"[{"id":"a"},{"id":"new"}]"#)
+            #expect(client.getRecords()?.map(\.id) == ["a", "new"])
+            #expect(client.snapshot.unused.isEmpty)
+            #expect(await changes.next()?.created.map(\.id) == ["new"])
+            #expect(try #require(client.getLastModifiedTimestamp()) >= before)
+        }
+
+        @Test func aFileThatCannotBeReadSaysSo() async throws {
+            for (text, said) in [
+                ("{", "expected"), (#"[{"n":1}]"#, "id"), (#"{"data":3}"#, "array of records"), ("\"x\"", "array"),
+            ] {
+                let path = try write(text)
+                let client = client(.file(path, of: "regions"))
+                #expect(client.getRecords() == nil, "\(text)")
+                #expect(client.snapshot.unused.contains { "\($0)".contains(path) && "\($0)".contains(said) })
+                let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
+                #expect("\(try #require(error))".contains("RemoteSettingsConfig.overrides"))
+            }
+            let missing = client(.file(place.path("none.json"), of: "regions"))
+            #expect(missing.getRecords() == nil)
+            #expect("\(try #require(missing.snapshot.unused.first))".contains("none.json"))
+        }
+
+        @Test func aDirectoryHasTheCollectionsThatAreInIt() async throws {
+            let root = place.path("mine")
+            _ = try write(#"[{"id":"mine"}]"#, to: "mine/main/regions.json")
+            let dumps = try await place.package([try filled("main/icons")])
+            try FileManager.default.copyItem(atPath: "\(dumps)/main/icons.zip", toPath: "\(root)/main/icons.zip")
+            let service = place.service { $0.overrides = [.directory(root)] }
+            #expect(service.makeClient(collectionName: "regions").getRecords()?.map(\.id) == ["mine"])
+            let icons = service.makeClient(collectionName: "icons")
+            let record = try #require(icons.getRecords()?.first)
+            let asked = place.server.requests.count
+            #expect(try await icons.getAttachment(record: record) == Data("globe".utf8))
+            #expect(place.server.requests.count == asked)
+            // The rest is as it would be.
+            _ = try filled("main/others")
+            let others = service.makeClient(collectionName: "others")
+            #expect(others.getRecords() == nil)
+            try await others.sync()
+            #expect(others.getRecords()?.count == 1 && others.snapshot.source == .cached)
+        }
+
+        private func filled(_ id: String) throws -> ServerCollection {
+            let collection = try place.server.makeCollection(id: id)
+            try collection.attach(Data("globe".utf8), to: "globe", of: ["name": "globe"])
+            return collection
+        }
+
+        /// Firefox's layout: files under the ids of their records, beside the list. Nothing with another hash is taken.
+        @Test func attachmentsBesideAFile() async throws {
+            let served = try filled("main/icons")
+            let hash = SHA256Digest(hashing: Bytes(utf8: "globe"))
+            let record = try #require((try served.changeset()["changes"] as? [[String: Any]])?.first)
+            let list = String(
+                decoding: try JSONSerialization.data(withJSONObject: ["data": [record]]), as: UTF8.self)
+            let path = try write(list, to: "icons.json")
+            let service = place.service { $0.overrides = [.file(path, of: "icons")] }
+            let client = service.makeClient(collectionName: "icons")
+            let icon = try #require(client.getRecords()?.first)
+            _ = try write("other", to: "icons/globe")
+            #expect(client.localAttachment(for: icon) == nil)
+            _ = try write("globe", to: "icons/globe")
+            #expect(client.localAttachment(for: icon)?.source == .packaged(path))
+            let file = try await client.attachmentURL(for: icon)
+            #expect(try Data(contentsOf: URL(filePath: file.path)) == Data("globe".utf8))
+            #expect(file.path.hasSuffix(hash.hex))
+            #expect(place.server.requests.isEmpty)
+        }
+
+        /// No path is followed through a link.
+        @Test func aLinkIsNotFollowed() throws {
+            let path = try write(#"[{"id":"a"}]"#, to: "real.json")
+            try FileManager.default.createSymbolicLink(atPath: place.path("link.json"), withDestinationPath: path)
+            #expect(client(.file(place.path("link.json"), of: "regions")).getRecords() == nil)
+        }
+    }
+}

@@ -1,0 +1,497 @@
+import Foundation
+import RemoteSettings
+import RemoteSettingsModel
+import RemoteSettingsTesting
+import Testing
+
+extension ServerTests {
+    /// What was packaged with the app serves without any network.
+    @Suite struct PackagedTests {
+        let place: Workplace
+
+        init() throws { place = try Workplace() }
+
+        private func embedded(_ dumps: String, _ collections: [ServerCollection]) throws -> PackagedSource {
+            func bytes(_ path: String) throws -> Bytes {
+                Bytes(Array(try Data(contentsOf: URL(fileURLWithPath: "\(dumps)/\(path)"))))
+            }
+            var bundles: [CollectionID: Bytes] = [:]
+            for collection in collections {
+                bundles[try CollectionID(collection.id)] = try bytes("\(collection.bucket)/\(collection.name).zip")
+            }
+            return .embedded(lock: try bytes("dumps.lock.json"), bundles: bundles)
+        }
+
+        @Test func offlineWithAnEmptyStorageDirectory() async throws {
+            let collections = [
+                try place.server.makeCollection(), try place.server.makeCollection("security-state"),
+            ]
+            for collection in collections {
+                try collection.put("a", ["n": 1.5, "text": "äöü 🦊"])
+                try collection.attach(Data("attached to \(collection.id)".utf8), to: "b")
+            }
+            let dumps = try await place.package(collections)
+            for source in [
+                .directory(dumps), .directory(dumps, trusted: true), try embedded(dumps, collections),
+                .bundleResource(place.directory.path),
+            ] as [PackagedSource] {
+                let service = try RemoteSettingsService(
+                    storageDir: place.path("nothing"),
+                    validating: place.config {
+                        $0.packaged = [source]
+                        $0.transport = NoTransport()
+                        $0.limits.tries = 1
+                    })
+                for collection in collections {
+                    let client = service.makeClient(collectionName: collection.id)
+                    #expect(try state(of: client) == collection.state())
+                    #expect(client.snapshot.source == .packaged(source.name))
+                    let record = try #require(client.getRecordsMap()?["b"])
+                    #expect(try await client.getAttachment(record: record) == Data("attached to \(collection.id)".utf8))
+                    #expect(try await client.attachment(for: record).source == .packaged(source.name))
+                }
+                let absent = service.makeClient(collectionName: "absent")
+                #expect(absent.getRecords() == nil)
+                #expect(await absent.getRecords(syncIfEmpty: true) == nil)
+            }
+            // Reading writes nothing.
+            #expect(!FileManager.default.fileExists(atPath: place.path("nothing")))
+        }
+
+        /// As many collections as Mozilla has.
+        @Test func manyCollectionsOffline() async throws {
+            try await offline(place.server.makeManyCollections())
+        }
+
+        /// The collections of Debian's firefox-esr, as `scripts/setup` fetches them, with their attachments made up.
+        @Test(
+            .enabled(
+                if: ProcessInfo.processInfo.environment["RS_EXTERNAL"] == "1",
+                "needs .cache/real-collections; scripts/test external runs it"))
+        func everyRealCollectionOffline() async throws {
+            let real = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+                .deletingLastPathComponent()
+                .deletingLastPathComponent().appending(path: ".cache/real-collections").path
+            try await offline(place.server.loadCollections(from: real, attachmentBytes: 2000))
+        }
+
+        private func offline(_ collections: [ServerCollection]) async throws {
+            #expect(collections.count == 31)
+            let dumps = try await place.package(collections)
+            for source in [.directory(dumps), try embedded(dumps, collections)] as [PackagedSource] {
+                let service = try RemoteSettingsService(
+                    storageDir: place.path("nothing"),
+                    validating: place.config {
+                        $0.packaged = [source]
+                        $0.transport = NoTransport()
+                        $0.limits.tries = 1
+                    })
+                var attachments = 0
+                for collection in collections {
+                    let client = service.makeClient(collectionName: collection.id)
+                    let server = try collection.state()
+                    let records = try #require(client.getRecords(), "\(client.snapshot)")
+                    #expect(client.snapshot.records == server.count)
+                    #expect(try #require(client.getRecordsMap()).count == records.count)
+                    for record in records {
+                        #expect(server[record.id] == record.lastModified)
+                        guard let attachment = record.attachment else { continue }
+                        let content = try #require(client.localAttachment(for: record))
+                        #expect(content.bytes.count == Int(attachment.size))
+                        attachments += 1
+                    }
+                }
+                #expect(attachments > 2000)
+            }
+        }
+
+        @Test func unusedPackagesSayWhy() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let dumps = try await place.package([collection])
+            func reason(_ change: (inout RemoteSettingsConfig) -> Void = { _ in }) -> SnapshotStatus.Unused.Reason? {
+                let service = place.service {
+                    $0.packaged = [.directory(dumps)]
+                    change(&$0)
+                }
+                let client = service.makeClient(collectionName: collection.name)
+                #expect(client.getRecords() == nil)
+                return client.snapshot.unused.first?.reason
+            }
+            #expect(
+                reason { $0.server = .stage }
+                    == .otherServer(
+                        found: place.server.url, expected: "https://firefox.settings.services.allizom.org"))
+            #expect(reason { $0.bucketName = "other" } == .otherBucket(found: "main"))
+            guard case .notTrusted(let why)? = reason({ $0.trustRoots = place.server.otherRoot }) else {
+                Issue.record("a package of another root")
+                return
+            }
+            #expect(why.contains("root"))
+            guard case .unreadableSource? = reason({ $0.packaged = [.directory(place.path("missing"))] }) else {
+                Issue.record("a directory that is not there")
+                return
+            }
+            guard case .unreadableSource? = reason({ $0.packaged = [.bundleResource(nil)] }) else {
+                Issue.record("resources that are not there")
+                return
+            }
+            try FileManager.default.removeItem(atPath: "\(dumps)/main/\(collection.name).zip")
+            guard case .damaged? = reason() else {
+                Issue.record("a bundle that is not there")
+                return
+            }
+        }
+
+        /// What the directory looks like at each step of a refresh, and to a reader that has read the lock at any of
+        /// them.
+        @Test(arguments: [false, true])
+        func aRefreshUnderWayTakesNothingAway(trusted: Bool) async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let dumps = try await place.package([collection])
+            let old = try await place.package([collection], as: "old")
+            let before = try collection.state()
+            try collection.put("b")
+            let new = try await place.package([collection], as: "new")
+            let after = try collection.state()
+            let lock = "dumps.lock.json"
+            let bundle = "main/\(collection.name).zip"
+            let note = ".rsdump/pending/main.\(collection.name).json"
+
+            func copy(_ file: String, from source: String, to name: String) throws {
+                let target = URL(fileURLWithPath: "\(dumps)/\(name)")
+                try FileManager.default.createDirectory(
+                    at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
+                try Data(contentsOf: URL(fileURLWithPath: "\(source)/\(file)")).write(to: target, options: .atomic)
+            }
+            func client() -> RemoteSettingsClient {
+                place.service {
+                    $0.packaged = [.directory(dumps, trusted: trusted)]
+                    $0.transport = NoTransport()
+                }.makeClient(collectionName: collection.id)
+            }
+            // Each has read the lock when it was made, and looks for the bundle when it is asked.
+            let early = client()
+            try copy(lock, from: new, to: note)
+            #expect(state(of: client()) == before)
+            let noted = client()
+            try copy(bundle, from: new, to: bundle)
+            #expect(state(of: client()) == after)
+            #expect(state(of: noted) == after)
+            let named = client()
+            // A killed run ends here: the lock is the old one, and stays so.
+            try copy(lock, from: new, to: lock)
+            try FileManager.default.removeItem(atPath: "\(dumps)/.rsdump")
+            #expect(state(of: client()) == after)
+            #expect(state(of: early) == after)
+            #expect(state(of: named) == after)
+
+            // A checkout of half a state has no note, and no lock to wait for. A signature vouches for what is there.
+            try copy(lock, from: old, to: lock)
+            let half = client()
+            #expect(state(of: half) == (trusted ? nil : after))
+            guard trusted else { return }
+            guard case .damaged(let why)? = half.snapshot.unused.first?.reason else {
+                Issue.record("a bundle of another state than the lock's: \(half.snapshot)")
+                return
+            }
+            #expect(why.contains("as the lock says"))
+        }
+
+        /// A checkout of half a state: the lock without its bundle, or the bundle without its lock. What verifies by
+        /// its own signature serves, and the status says what is wrong.
+        @Test(arguments: [false, true])
+        func halfACheckoutServesWhatVerifies(newerBundle: Bool) async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            try collection.attach(Data("attached".utf8), to: "b")
+            let old = try await place.package([collection], as: "old")
+            let before = try collection.state()
+            let oldTime = Timestamp(milliseconds: try collection.timestamp())
+            try collection.put("c")
+            let new = try await place.package([collection], as: "new")
+            let newTime = Timestamp(milliseconds: try collection.timestamp())
+            let bundle = "main/\(collection.name).zip"
+            let (dumps, other) = newerBundle ? (old, new) : (new, old)
+            try Data(contentsOf: URL(fileURLWithPath: "\(other)/\(bundle)"))
+                .write(to: URL(fileURLWithPath: "\(dumps)/\(bundle)"), options: .atomic)
+            func service(
+                _ change: (inout RemoteSettingsConfig) -> Void = { _ in }
+            ) -> RemoteSettingsService {
+                place.service {
+                    $0.packaged = [.directory(dumps)]
+                    $0.transport = NoTransport()
+                    change(&$0)
+                }
+            }
+            let client = service().makeClient(collectionName: collection.id)
+            let found = newerBundle ? newTime : oldTime
+            #expect(try state(of: client) == (newerBundle ? collection.state() : before))
+            #expect(client.snapshot.timestamp == found)
+            #expect(client.snapshot.isVerifiedHere)
+            let missing = try #require(client.snapshot.unused.first)
+            #expect(client.snapshot.unused.count == 1)
+            #expect(missing.reason == .missing(found: found))
+            #expect(missing.timestamp == (newerBundle ? oldTime : newTime))
+            #expect("\(missing)".contains("restore both files from one state"))
+            let record = try #require(client.getRecordsMap()?["b"])
+            #expect(client.localAttachment(for: record)?.bytes == Bytes(utf8: "attached"))
+
+            // Nothing is believed that the roots do not vouch for, or the lock alone would.
+            let others = [
+                service { $0.trustRoots = place.server.otherRoot },
+                service { $0.packaged = [.directory(dumps, trusted: true)] },
+            ]
+            for other in others { #expect(other.makeClient(collectionName: collection.id).getRecords() == nil) }
+            // An app that validates what it packages hears of it at once.
+            let error = #expect(throws: RemoteSettingsError.self) {
+                try RemoteSettingsService(
+                    storageDir: place.storage, validating: place.config { $0.packaged = [.directory(dumps)] })
+            }
+            #expect(error.map { "\($0)" }?.contains("only a part of the directory") == true)
+            // Data that is newer than its verification is verified as of now, when the chain may have ended.
+            let years = service { $0.environment.now = { newTime.advanced(by: .seconds(20 * 365 * 86_400)) } }
+            #expect(years.makeClient(collectionName: collection.id).getRecords() != nil)
+        }
+
+        /// Validation, and the listing of other buckets, see the states that readers see while a refresh is under way.
+        @Test func validationKnowsOfARefreshUnderWay() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let dumps = try await place.package([collection])
+            try collection.put("b")
+            let new = try await place.package([collection], as: "new")
+            let note = URL(fileURLWithPath: "\(dumps)/.rsdump/pending/main.\(collection.name).json")
+            try FileManager.default.createDirectory(
+                at: note.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(contentsOf: URL(fileURLWithPath: "\(new)/dumps.lock.json")).write(to: note)
+            let bundle = "main/\(collection.name).zip"
+            try Data(contentsOf: URL(fileURLWithPath: "\(new)/\(bundle)"))
+                .write(to: URL(fileURLWithPath: "\(dumps)/\(bundle)"), options: .atomic)
+            for trusted in [false, true] {
+                let service = try RemoteSettingsService(
+                    storageDir: place.storage,
+                    validating: place.config { $0.packaged = [.directory(dumps, trusted: trusted)] })
+                let other = service.makeClient(collectionName: "other/\(collection.name)")
+                #expect(other.getRecords() == nil)
+                #expect(other.snapshot.unused.map(\.reason) == [.otherBucket(found: "main")])
+                #expect(try other.snapshot.unused.first?.timestamp?.milliseconds == collection.timestamp())
+            }
+        }
+
+        /// Whoever can write to a directory that is not trusted can shorten a bundle while it is read. A mapped file
+        /// would end the process (SIGBUS).
+        @Test(arguments: [16 << 20, 0])
+        func aBundleThatIsShortenedWhileItIsRead(copiedInMemory: Int) async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let content = Data((0..<100_000).map { (number: Int) in UInt8(truncatingIfNeeded: number &* number >> 7) })
+            try collection.attach(content, to: "b")
+            let dumps = try await place.package([collection])
+            let bundle = "\(dumps)/main/\(collection.name).zip"
+            let whole = try Data(contentsOf: URL(fileURLWithPath: bundle))
+            func client() -> RemoteSettingsClient {
+                place.service {
+                    $0.packaged = [.directory(dumps)]
+                    $0.transport = NoTransport()
+                    $0.limits.copiedBundleBytes = copiedInMemory
+                }.makeClient(collectionName: collection.id)
+            }
+            func write(_ count: Int) throws {
+                let file = try FileHandle(forWritingTo: URL(fileURLWithPath: bundle))
+                try file.truncate(atOffset: UInt64(count))
+                if count > 0 {
+                    try file.seek(toOffset: 0)
+                    try file.write(contentsOf: whole.prefix(count))
+                }
+                try file.close()
+            }
+            let early = client()
+            let record = try #require(early.getRecordsMap()?["b"])
+            try write(0)
+            // What was verified is what is used, whatever becomes of the file.
+            #expect(early.localAttachment(for: record)?.bytes == Bytes(Array(content)))
+            #expect(client().getRecords() == nil)
+            // Cut short and written again without an end, while others begin to read.
+            let writer = Task.detached {
+                for round in 0..<200 { try write(round % 2 == 0 ? whole.count : round * 37 % whole.count) }
+                try write(whole.count)
+            }
+            let expected = try collection.state()
+            for _ in 0..<100 {
+                let late = client()
+                if let found = state(of: late) { #expect(found == expected) }
+                if let found = late.localAttachment(for: record) { #expect(found.bytes == Bytes(Array(content))) }
+            }
+            try await writer.value
+            #expect(state(of: client()) == expected)
+        }
+
+        /// A note is taken as little on trust as the lock.
+        @Test func aNoteIsNoWayAroundVerification() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let dumps = try await place.package([collection])
+            let note = URL(fileURLWithPath: "\(dumps)/.rsdump/pending/main.\(collection.name).json")
+            try FileManager.default.createDirectory(
+                at: note.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try collection.put("b")
+            let new = try await place.package([collection], as: "new")
+            let lock = try String(contentsOf: URL(fileURLWithPath: "\(new)/dumps.lock.json"), encoding: .utf8)
+            try Data(lock.utf8).write(to: note)
+            var bundle = try Data(contentsOf: URL(fileURLWithPath: "\(new)/main/\(collection.name).zip"))
+            bundle[bundle.count / 2] ^= 1
+            try bundle.write(to: URL(fileURLWithPath: "\(dumps)/main/\(collection.name).zip"))
+            let client = place.service {
+                $0.packaged = [.directory(dumps)]
+                $0.transport = NoTransport()
+            }.makeClient(collectionName: collection.id)
+            #expect(client.getRecords() == nil)
+        }
+
+        @Test func validationReportsEveryProblem() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let dumps = try await place.package([collection])
+            func problem(_ change: (inout RemoteSettingsConfig) -> Void = { _ in }) -> String? {
+                do throws(RemoteSettingsError) {
+                    _ = try RemoteSettingsService(
+                        storageDir: place.storage,
+                        validating: place.config {
+                            $0.packaged = [.directory(dumps)]
+                            change(&$0)
+                        })
+                    return nil
+                } catch {
+                    return "\(error)"
+                }
+            }
+            #expect(problem() == nil)
+            #expect(problem { $0.server = .prod }?.contains("https://firefox.settings.services.mozilla.com") == true)
+            #expect(problem { $0.server = .custom(url: "nonsense") }?.contains("nonsense") == true)
+            #expect(problem { $0.trustRoots = place.server.otherRoot }?.contains("not pinned") == true)
+            #expect(
+                problem { $0.packaged.append(.directory("/nowhere")) }?.contains("/nowhere/dumps.lock.json") == true)
+            let bundle = "\(dumps)/main/\(collection.name).zip"
+            try Data("no bundle".utf8).write(to: URL(fileURLWithPath: bundle))
+            #expect(problem()?.contains(bundle) == true)
+        }
+
+        @Test func unsignedNeedsExplicitPermission() async throws {
+            // The test server signs in `main` and `security-state` only.
+            let collection = try place.server.makeCollection("unsigned")
+            try collection.put("a")
+            let dumps = try await place.package([collection], acceptsUnsigned: true)
+            let strict = place.service { $0.packaged = [.directory(dumps, trusted: true)] }
+                .makeClient(collectionName: collection.id)
+            #expect(strict.getRecords() == nil)
+            #expect(strict.snapshot.unused.map(\.reason) == [.unsigned])
+            await #expect(throws: RemoteSettingsError.self) { try await strict.sync() }
+            let lax = place.service {
+                $0.packaged = [.directory(dumps)]
+                $0.acceptsUnsigned = true
+            }.makeClient(collectionName: collection.id)
+            #expect(lax.getRecords()?.count == 1)
+            #expect(lax.snapshot.trust == .unsigned)
+            try collection.put("b")
+            try await lax.sync()
+            #expect(lax.getRecords()?.count == 2)
+            #expect(lax.snapshot.trust == .unsigned)
+            #expect(strict.getRecords() == nil)
+        }
+
+        @Test func theNewestOfSeveralSources() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let old = try await place.package([collection], as: "old")
+            try collection.put("b")
+            let new = try await place.package([collection], as: "new")
+            for sources in [[old, new], [new, old]] {
+                let client = place.service { $0.packaged = sources.map { .directory($0) } }
+                    .makeClient(collectionName: collection.name)
+                #expect(client.getRecords()?.count == 2)
+                #expect(client.snapshot.source == .packaged(new))
+                #expect(client.snapshot.unused.map(\.source) == [.packaged(old)])
+            }
+        }
+
+        @Test func snapshotStatusDescribesThePackage() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let dumps = try await place.package([collection])
+            let timestamp = Timestamp(milliseconds: try collection.timestamp())
+            let client = place.service {
+                $0.packaged = [.directory(dumps)]
+                $0.environment.now = { timestamp.advanced(by: .seconds(90)) }
+            }.makeClient(collectionName: collection.name)
+            let snapshot = client.snapshot
+            #expect(snapshot.timestamp == timestamp)
+            #expect(snapshot.age == .seconds(90))
+            #expect(snapshot.records == 1)
+            let verdict = try #require(snapshot.trust?.verdict, "\(snapshot)")
+            #expect(verdict.signer == "remote-settings.content-signature.mozilla.org")
+            #expect(place.server.root.roots == [verdict.root])
+            #expect(snapshot.isVerifiedHere)
+        }
+
+        @Test func resetFallsBackToThePackage() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let dumps = try await place.package([collection])
+            try collection.put("b")
+            let client = place.service { $0.packaged = [.directory(dumps)] }.makeClient(collectionName: collection.name)
+            try await client.sync()
+            #expect(client.getRecords()?.count == 2)
+            try client.resetStorage()
+            #expect(client.getRecords()?.count == 1)
+            #expect(client.snapshot.source == .packaged(dumps))
+        }
+
+        @Test func aSyncWithoutNewsLeavesTheStorageDirectoryWithoutACache() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let dumps = try await place.package([collection])
+            let client = place.service { $0.packaged = [.directory(dumps, trusted: true)] }
+                .makeClient(collectionName: collection.name)
+            try await client.sync()
+            #expect(client.snapshot.source == .packaged(dumps))
+            #expect(!FileManager.default.fileExists(atPath: "\(place.storage)/\(collection.id).snapshot"))
+        }
+
+        @Test func whatNeedNotBeVerifiedServesInPlaceOfACacheOfTheSameState() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            try await place.service().makeClient(collectionName: collection.name).sync()
+            let dumps = try await place.package([collection])
+            func client(trusted: Bool) -> RemoteSettingsClient {
+                place.service { $0.packaged = [.directory(dumps, trusted: trusted)] }
+                    .makeClient(collectionName: collection.name)
+            }
+            // Of two that have to be verified, the cache is the one that serves.
+            #expect(client(trusted: false).snapshot.source == .cached)
+            let packaged = client(trusted: true)
+            #expect(packaged.snapshot.source == .packaged(dumps))
+            #expect(packaged.snapshot.unused.isEmpty)
+            #expect(packaged.getRecords()?.map(\.id) == ["a"])
+            let asked = place.server.requests.count
+            try await packaged.sync()
+            #expect(place.server.requests.count == asked + 1)
+            #expect(packaged.snapshot.source == .packaged(dumps))
+
+            try collection.put("b")
+            try await packaged.sync()
+            #expect(packaged.snapshot.source == .cached)
+            #expect(client(trusted: true).getRecords()?.map(\.id) == ["a", "b"])
+
+            // If the package cannot serve, the cache does.
+            let again = try await place.package([collection])
+            let bundle = "\(again)/\(collection.id).zip"
+            try FileManager.default.removeItem(atPath: bundle)
+            let fallback = place.service { $0.packaged = [.directory(again, trusted: true)] }
+                .makeClient(collectionName: collection.name)
+            #expect(fallback.getRecords()?.map(\.id) == ["a", "b"])
+            #expect(fallback.snapshot.source == .cached)
+        }
+    }
+}

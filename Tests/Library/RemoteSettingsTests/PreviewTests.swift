@@ -1,0 +1,105 @@
+import Foundation
+import RemoteSettingsModel
+import RemoteSettingsTesting
+import Testing
+@testable import RemoteSettings
+
+/// Preview buckets, and what apps tell filters about themselves.
+@Suite struct PreviewTests {
+    let place: Workplace
+
+    init() throws { place = try Workplace() }
+
+    @Test(arguments: [
+        ("regions", "main-preview/regions"), ("main/regions", "main-preview/regions"),
+        ("main-preview/regions", "main-preview/regions"), ("security-state/x", "security-state-preview/x"),
+    ])
+    func namesInPreview(_ name: String, _ id: String) throws {
+        let service = place.service { $0.isPreview = true }
+        #expect("\(try service.session.collectionID(name))" == id)
+        #expect(throws: RemoteSettingsError.self) { try service.session.collectionID("../x") }
+    }
+
+    @Test func previewsAreReadInTheirPlace() async throws {
+        let published = try place.server.makeCollection(id: "main/regions")
+        let preview = try place.server.makeCollection(id: "main-preview/regions")
+        try published.put("a")
+        try preview.put("draft")
+        let dumps = try await place.package([published])
+        let service = place.service {
+            $0.isPreview = true
+            $0.packaged = [.directory(dumps)]
+        }
+        let client = service.makeClient(collectionName: "regions")
+        // What is packaged is published, and so is no preview.
+        #expect(client.getRecords() == nil)
+        #expect(client.snapshot.unused.map(\.reason) == [.otherBucket(found: "main")])
+        #expect(try await service.sync() == ["regions"])
+        #expect(client.getRecords()?.map(\.id) == ["draft"])
+        #expect(client.collectionName() == "regions" && client.snapshot.collection == "main-preview/regions")
+        #expect(service.inspect().isPreview)
+        // Back to what is published, with the same client.
+        try service.updateConfig(config: place.config { $0.packaged = [.directory(dumps)] })
+        #expect(client.getRecords()?.map(\.id) == ["a"])
+    }
+
+    @Test func aPreviewHasToBeSignedToo() async throws {
+        let unsigned = try place.server.makeCollection(id: "blocklists-preview/x")
+        let forged = try place.server.makeCollection(id: "main-preview/x")
+        let list = try place.server.makeCollection(id: "security-state-preview/x")
+        for collection in [unsigned, forged, list] { try collection.put("a") }
+        forged.sign([SignatureForm(.ofOtherRoot)])
+        let service = place.service { $0.isPreview = true }
+        for (name, isSigned) in [("blocklists/x", false), ("main/x", false), ("security-state/x", true)] {
+            let client = service.makeClient(collectionName: name)
+            if isSigned {
+                try await client.sync()
+                #expect(client.snapshot.trust?.verdict?.signer == "onecrl.content-signature.mozilla.org")
+            } else {
+                await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
+                #expect(client.getRecords() == nil)
+            }
+        }
+    }
+
+    /// The ids of the records whose filters are true for a context.
+    private func ids(_ filters: [String: String], _ context: RemoteSettingsContext) async throws -> [String] {
+        let collection = try place.server.makeCollection()
+        for (id, filter) in filters { try collection.put(id, ["filter_expression": filter]) }
+        let client = place.service { $0.appContext = context }.makeClient(collectionName: collection.name)
+        try await client.sync()
+        return client.getRecords()?.map(\.id) ?? []
+    }
+
+    @Test func contextOfAnyType() async throws {
+        let context = RemoteSettingsContext(
+            channel: "release", os: "Darwin", distribution: "partner",
+            attributes: [
+                "memoryMB": .number(JSONNumber(8192)), "isDefaultBrowser": .bool(true),
+                "addons": .object([.init(key: "a", value: .null)]),
+            ],
+            preferences: .init(
+                values: ["a.b": .bool(true), "n": .number(JSONNumber(3))], userSet: ["a.b"]))
+        let filters = [
+            "a": "env.memoryMB >= 4096 && env.isDefaultBrowser", "b": "env.distribution == 'partner'",
+            "c": "'a.b'|preferenceValue == true", "d": "'n'|preferenceValue > 2", "e": "'a.b'|preferenceIsUserSet",
+            "f": "'n'|preferenceIsUserSet", "g": "'n'|preferenceExists", "h": "'none'|preferenceExists",
+            "i": "'none'|preferenceValue('x') == 'x'", "j": "env.os.isMac && !env.os.isWindows",
+            "k": "'a' in env.addons", "l": "env.memoryMB == '8192'",
+        ]
+        #expect(try await ids(filters, context) == ["a", "b", "c", "d", "e", "g", "i", "j", "k"])
+    }
+
+    /// As in Mozilla's mobile client, which puts the custom attributes in last.
+    @Test func customAttributesWin() async throws {
+        let context = RemoteSettingsContext(
+            channel: "release", locale: "de", os: "iOS",
+            customTargettingAttributes: ["channel": "beta", "os": "other"],
+            attributes: ["channel": .string("nightly"), "locale": .string("fr")])
+        let filters = [
+            "a": "env.channel == 'beta'", "b": "env.locale == 'fr'", "c": "env.os == 'other'",
+            "d": "env.appinfo.OS == 'iOS'", "e": "env.channel == 'release'",
+        ]
+        #expect(try await ids(filters, context) == ["a", "b", "c", "d"])
+    }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import RemoteSettingsModel
+import RemoteSettingsTesting
+import Testing
+@testable import RemoteSettings
+
+/// Reading with filters, an order, a sync first and fallbacks.
+@Suite struct RecordQueryTests {
+    let place: Workplace
+
+    init() throws { place = try Workplace() }
+
+    private func records() -> [RemoteSettingsRecord] {
+        [
+            ("a", #"{"n": 2, "os": "ios", "tags": {"x": 1, "y": true}}"#), ("b", #"{"n": 10, "os": "android"}"#),
+            ("c", #"{"n": 2.0, "os": "ios", "tags": {"x": 2}}"#), ("d", #"{"n": null, "os": "Zeta"}"#),
+            ("e", #"{"os": "é"}"#), ("f", #"{"n": "2", "os": false}"#), ("g", #"{"n": 9007199254740993}"#),
+        ].map { RemoteSettingsRecord(id: $0, lastModified: 1, fields: $1) }
+    }
+
+    private static func number(_ number: Int) -> JSONValue { .number(JSONNumber(number)) }
+
+    @Test(arguments: [
+        (RecordQuery(), "abcdefg"), (RecordQuery(where: ["os": .string("ios")]), "ac"),
+        (RecordQuery(where: ["n": number(2)]), "ac"), (RecordQuery(where: ["n": .string("2")]), "f"),
+        (RecordQuery(where: ["n": .null]), "d"), (RecordQuery(where: ["none": .null]), ""),
+        (RecordQuery(where: ["os": .array([.string("ios"), .bool(false)])]), "acf"),
+        (RecordQuery(where: ["os": .array([])]), ""),
+        (RecordQuery(where: ["os": .string("ios"), "n": number(10)]), ""),
+        (RecordQuery(where: ["tags": .object([.init(key: "x", value: number(1))])]), "a"),
+        (RecordQuery(where: ["tags": .object([])]), "ac"), (RecordQuery(where: ["id": .string("e")]), "e"),
+        (RecordQuery(where: ["n": number(9_007_199_254_740_992)]), ""),
+        // Missing, null, numbers, texts; equal ones by id.
+        (RecordQuery(order: .ascending("n")), "edacbgf"), (RecordQuery(order: .descending("n")), "fgbacde"),
+        (RecordQuery(order: .ascending("os")), "gfdbace"),
+        (RecordQuery(where: ["os": .string("ios")], order: .descending("id")), "ca"),
+    ])
+    func filtersAndOrders(_ query: RecordQuery, _ ids: String) {
+        #expect(query.selection(of: records()).map(\.id).joined() == ids)
+    }
+
+    @Test func localReadsAskNoServer() async throws {
+        let collection = try place.server.makeCollection()
+        try collection.put("a", ["n": 1])
+        try collection.put("b", ["n": 2])
+        let client = place.service().makeClient(collectionName: collection.name)
+        #expect(client.localRecords(RecordQuery(sync: .always)) == nil)
+        #expect(place.server.requests.isEmpty)
+        await #expect(throws: RemoteSettingsError.self) { try await client.records(RecordQuery()) }
+        #expect(try await client.records(RecordQuery(fallback: .emptyList)) == [])
+        #expect(place.server.requests.isEmpty)
+        let query = RecordQuery(order: .descending("n"), sync: .ifEmpty)
+        #expect(try await client.records(query).map(\.id) == ["b", "a"])
+        let asked = place.server.requests.count
+        #expect(try await client.records(query).count == 2)
+        #expect(client.localRecords(RecordQuery(where: ["n": Self.number(1)]))?.map(\.id) == ["a"])
+        #expect(place.server.requests.count == asked)
+    }
+
+    @Test func aForcedSyncComesFirst() async throws {
+        let collection = try place.server.makeCollection()
+        try collection.put("a")
+        let received = Received()
+        let service = place.service { $0.limits.tries = 1 }
+        service.setTelemetry(telemetry: received)
+        let client = service.makeClient(collectionName: collection.name)
+        try await client.sync()
+        try collection.put("b")
+        #expect(client.getRecords()?.count == 1)
+        _ = received.take()
+        #expect(try await client.records(RecordQuery(sync: .always)).map(\.id) == ["a", "b"])
+        #expect(received.take().map(\.trigger) == [.forced, .forced])
+        // If it fails, what is held answers; or nothing, if the caller says so.
+        try collection.put("c")
+        place.server.inject([Fault("monitor", effect: .status(500))])
+        #expect(try await client.records(RecordQuery(sync: .always)).count == 2)
+        await #expect(throws: RemoteSettingsError.self) {
+            try await client.records(RecordQuery(sync: .always, fallback: .none))
+        }
+        let empty = service.makeClient(collectionName: try place.server.makeCollection().name)
+        await #expect(throws: RemoteSettingsError.self) { try await empty.records(RecordQuery(sync: .ifEmpty)) }
+        #expect(try await empty.records(RecordQuery(sync: .always, fallback: .emptyList)) == [])
+    }
+
+    @Test func packagedRecordsCanBeLeftOut() async throws {
+        let collection = try place.server.makeCollection()
+        try collection.put("a")
+        try await place.service().makeClient(collectionName: collection.name).sync()
+        try collection.put("b")
+        let dumps = try await place.package([collection])
+        let client = place.service { $0.packaged = [.directory(dumps)] }.makeClient(collectionName: collection.name)
+        let stored = RecordQuery(usesPackaged: false)
+        #expect(client.getRecords()?.count == 2)
+        #expect(client.localRecords(RecordQuery())?.count == 2)
+        // The older one, which a sync has stored.
+        #expect(client.localRecords(stored)?.map(\.id) == ["a"])
+        #expect(try await client.records(stored).map(\.id) == ["a"])
+        // A sync confirms what is packaged as the server's present state.
+        #expect(try await client.records(RecordQuery(sync: .always, usesPackaged: false)).count == 2)
+        #expect(client.snapshot.source == .packaged(dumps))
+        // If it does not, what is packaged does not count.
+        try client.resetStorage()
+        #expect(client.localRecords(stored) == nil)
+        place.server.inject([Fault("monitor", effect: .status(404))])
+        let query = RecordQuery(sync: .always, usesPackaged: false)
+        await #expect(throws: RemoteSettingsError.self) { try await client.records(query) }
+        #expect(try await client.records(RecordQuery(sync: .always)).count == 2)
+    }
+
+    /// A signed package protects from a cache without signature, whether or not its records are wanted.
+    @Test func leavingPackagedRecordsOutWeakensNothing() async throws {
+        let collection = try place.server.makeCollection()
+        try collection.put("a")
+        let dumps = try await place.package([collection])
+        collection.sign([])
+        try collection.put("b")
+        let lenient = place.service { $0.acceptsUnsigned = true }.makeClient(collectionName: collection.name)
+        try await lenient.sync()
+        let client = place.service {
+            $0.acceptsUnsigned = true
+            $0.packaged = [.directory(dumps)]
+        }.makeClient(collectionName: collection.name)
+        #expect(client.localRecords(RecordQuery(usesPackaged: false)) == nil)
+        #expect(client.getRecords()?.map(\.id) == ["a"])
+    }
+}

@@ -1,0 +1,322 @@
+import Foundation
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import RemoteSettingsTesting
+import Testing
+@testable import RemoteSettings
+
+/// What a service remembers and tells of its syncs: failures, the clock, everything at once; and how it forgets.
+@Suite struct ServiceStateTests {
+    let place: Workplace
+
+    init() throws { place = try Workplace() }
+
+    @Test func tenFailuresMakeACollectionBroken() async throws {
+        let (broken, fine) = (try place.server.makeCollection(), try place.server.makeCollection())
+        for collection in [broken, fine] { try collection.put("a") }
+        let received = Received()
+        func service() -> RemoteSettingsService {
+            place.service {
+                $0.telemetry = received
+                $0.limits.tries = 1
+            }
+        }
+        let first = service()
+        let clients = [broken, fine].map { first.makeClient(collectionName: $0.name) }
+        try await first.sync()
+        #expect(clients[0].syncFailures == nil)
+        try broken.put("b")
+        broken.sign([SignatureForm(isTampered: true)])
+        _ = received.take()
+        for _ in 0..<9 { try await first.sync(trigger: .timer) }
+        #expect(clients[0].syncFailures?.count == 9 && clients[0].syncFailures?.isBroken == false)
+        #expect(!received.take().contains { $0.status == .syncBrokenError })
+        // The count goes on in the next process, and what is held is served all the time.
+        let second = service()
+        let later = [broken, fine].map { second.makeClient(collectionName: $0.name) }
+        await #expect(throws: RemoteSettingsError.self) { try await later[0].sync() }
+        let failures = try #require(later[0].syncFailures)
+        #expect(failures.count == 10 && failures.isBroken && failures.attempts.count == 10)
+        #expect(failures.attempts.map(\.trigger) == Array(repeating: .timer, count: 9) + [.manual])
+        #expect(failures.attempts.allSatisfy { $0.status == .signRetryError && $0.error.contains("signature") })
+        #expect("\(failures)".contains("10 syncs failed since"))
+        #expect(later[0].getRecords()?.map(\.id) == ["a"])
+        #expect(later[1].syncFailures == nil)
+        let events = received.take().filter { $0.source == broken.id }
+        #expect(events.map(\.status) == [.signRetryError, .syncBrokenError])
+        // Ten are kept; a success forgets them all.
+        await #expect(throws: RemoteSettingsError.self) { try await later[0].sync() }
+        #expect(later[0].syncFailures?.count == 11 && later[0].syncFailures?.attempts.count == 10)
+        broken.sign([SignatureForm()])
+        try await later[0].sync()
+        #expect(later[0].syncFailures == nil)
+    }
+
+    /// A device without network, and a server that asks to wait, say nothing about a collection.
+    @Test func whatIsNotTheCollectionsDoesNotCount() async throws {
+        let collection = try place.server.makeCollection()
+        try collection.put("a")
+        let client = place.service { $0.limits.tries = 1 }.makeClient(collectionName: collection.name)
+        place.server.inject([Fault("monitor", effect: .status(500))])
+        await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
+        place.server.inject([
+            Fault("/\(collection.name)/", effect: .status(503), headers: [.init("Retry-After", "3600")])
+        ])
+        await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
+        #expect(client.syncFailures == nil)
+    }
+
+    /// A writer that was killed leaves a temporary file with a name of its own; the next day's sync removes it, and
+    /// nothing else.
+    @Test func whatKilledWritersLeaveIsRemoved() async throws {
+        let collection = try place.server.makeCollection()
+        try collection.put("a")
+        let files = FileManager.default
+        let dayAgo = Date(timeIntervalSinceNow: -90_000)
+        func make(_ name: String, _ date: Date?) throws {
+            let path = "\(place.storage)/\(name)"
+            try Data("x".utf8).write(to: URL(fileURLWithPath: path))
+            if let date { try files.setAttributes([.modificationDate: date], ofItemAtPath: path) }
+        }
+        try files.createDirectory(atPath: "\(place.storage)/.d.1-1.tmp", withIntermediateDirectories: true)
+        try files.setAttributes([.modificationDate: dayAgo], ofItemAtPath: "\(place.storage)/.d.1-1.tmp")
+        for name in [".updates.json.999-1.tmp", ".syncs.json.12-7.tmp", ".backoff.json.1-1.tmp"] {
+            try make(name, dayAgo)
+        }
+        for name in ["mine.tmp", ".mine"] { try make(name, dayAgo) }
+        try make(".syncs.json.13-1.tmp", nil)
+        try files.createSymbolicLink(atPath: "\(place.storage)/.l.1-1.tmp", withDestinationPath: "mine.tmp")
+        try await place.service().makeClient(collectionName: collection.name).sync()
+        let left = try files.contentsOfDirectory(atPath: place.storage).filter { $0.hasSuffix("tmp") || $0 == ".mine" }
+        #expect(left.sorted() == [".d.1-1.tmp", ".l.1-1.tmp", ".mine", ".syncs.json.13-1.tmp", "mine.tmp"])
+    }
+
+    @Test func aDamagedJournalIsEmpty() async throws {
+        let collection = try place.server.makeCollection()
+        let client = place.service().makeClient(collectionName: collection.name)
+        let path = URL(fileURLWithPath: "\(place.storage)/.syncs.json")
+        try FileManager.default.createDirectory(atPath: place.storage, withIntermediateDirectories: true)
+        let server = #""server":"https://settings.test""#
+        let texts = [
+            "", "[", "{}", #"{"server":"x","failures":{"\#(collection.id)":{"count":50,"since":1}}}"#,
+            #"{\#(server),"failures":{"\#(collection.id)":{"count":-1,"since":1},"../x":{"count":1,"since":1}}}"#,
+            #"{\#(server),"failures":{"\#(collection.id)":{"count":1e9,"since":1}},"lastCheck":-5,"clockSkew":1.5}"#,
+        ]
+        for text in texts {
+            try Data(text.utf8).write(to: path)
+            #expect(client.syncFailures == nil, "\(text)")
+            #expect(place.service().clockSkew == nil, "\(text)")
+        }
+        // Numbers at the edge are carried on, and do not trap.
+        try collection.put("a")
+        collection.sign([SignatureForm(isTampered: true)])
+        let failures = #""failures":{"\#(collection.id)":{"count":\#(Int64.max),"since":1}}"#
+        let edge = #"{\#(server),\#(failures),"clockSkew":\#(Int64.min)}"#
+        try Data(edge.utf8).write(to: path)
+        #expect(place.service().clockSkew == .milliseconds(Int64.min))
+        await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
+        #expect(client.syncFailures?.count == Int.max && client.syncFailures?.attempts.count == 1)
+        #expect("\(place.service().inspect())".contains("syncs failed"))
+    }
+
+    private func date(_ text: String, age: String? = nil) -> Fault {
+        Fault("monitor", headers: [.init("Date", text)] + (age.map { [.init("Age", $0)] } ?? []))
+    }
+
+    @Test func theClockIsComparedWithTheServers() async throws {
+        let collection = try place.server.makeCollection()
+        try collection.put("a")
+        let received = Received()
+        let service = place.service {
+            $0.telemetry = received
+            $0.environment.now = { Timestamp(milliseconds: 1_800_000_000_000) }
+        }
+        let client = service.makeClient(collectionName: collection.name)
+        #expect(service.clockSkew == nil)
+        // 1,799,999,900 seconds since 1970, and 40 in a cache: this clock is 60 seconds ahead.
+        place.server.inject([date(HTTPDate.text(Timestamp(milliseconds: 1_799_999_900_000)), age: "40")])
+        try? await client.sync()
+        #expect(service.clockSkew == .seconds(60))
+        #expect(place.service().clockSkew == .seconds(60))
+        let monitor = try MonitorChangeset(parsing: Bytes(utf8: place.server.monitor()), limits: Limits())
+        let event = try #require(received.take().first { $0.source == "settings-changes-monitoring" })
+        #expect(event.age == Timestamp(milliseconds: 1_799_999_940_000).elapsed(since: monitor.timestamp))
+        #expect(event.extras.age == "\(1_799_999_940_000 - monitor.timestamp.milliseconds)")
+        place.server.inject([date(HTTPDate.text(Timestamp(milliseconds: 1_800_000_010_000)))])
+        try? await client.sync()
+        #expect(service.clockSkew == .seconds(-10))
+        // What is no date changes nothing, and no lie about the time has an effect on what is verified.
+        for lie in ["yesterday", ""] {
+            place.server.inject([date(lie)])
+            try? await client.sync()
+            #expect(service.clockSkew == .seconds(-10))
+        }
+    }
+
+    @Test(arguments: ["Thu, 01 Jan 1970 00:00:00 GMT", "Fri, 31 Dec 9999 23:59:59 GMT"])
+    func aLieAboutTheTimeDecidesNothing(_ text: String) async throws {
+        let collection = try place.server.makeCollection()
+        try collection.put("a")
+        place.server.inject([date(text, age: "4294967295")])
+        let service = place.service()
+        let client = service.makeClient(collectionName: collection.name)
+        try await client.sync()
+        #expect(client.getRecords()?.count == 1)
+        #expect(service.clockSkew != nil)
+        collection.sign([SignatureForm(.expired)])
+        try collection.put("b")
+        await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
+        #expect(place.service().makeClient(collectionName: collection.name).getRecords()?.count == 1)
+    }
+
+    @Test func everythingIsInspected() async throws {
+        let (held, other) = (try place.server.makeCollection(), try place.server.makeCollection())
+        for collection in [held, other] { try collection.put("a") }
+        try await place.service().makeClient(collectionName: held.name).sync()
+        try held.put("b")
+        let service = place.service { $0.limits.tries = 1 }
+        let client = service.makeClient(collectionName: other.name)
+        let asked = place.server.requests.count
+        let local = service.inspect()
+        #expect(place.server.requests.count == asked)
+        #expect(local.server == place.server.url && !local.isPreview && local.storage == place.storage)
+        #expect(local.lastCheck != nil && local.backoffUntil == nil)
+        #expect(local.collections.map(\.status.collection) == [held.id, other.id])
+        #expect(local.collections.map(\.hasClient) == [false, true])
+        #expect(local.collections.map(\.status.source) == [.cached, .none])
+        #expect(local.collections.allSatisfy { $0.serverTimestamp == nil && $0.failures == nil })
+        let asServed = try await service.inspectWithServer()
+        #expect(place.server.requests.count == asked + 1)
+        #expect(asServed.collections[0].serverTimestamp?.milliseconds == (try held.timestamp()))
+        #expect(asServed.collections[0].status.timestamp == local.collections[0].status.timestamp)
+        place.server.inject([Fault("monitor", effect: .status(503), headers: [.init("Retry-After", "3600")])])
+        await #expect(throws: RemoteSettingsError.self) { try await service.inspectWithServer() }
+        #expect(service.inspect().backoffUntil != nil)
+        let text = "\(service.inspect())"
+        #expect(text.contains(held.id) && text.contains("nothing held") && text.contains("no requests until"))
+        withExtendedLifetime(client) {}
+    }
+
+    @Test func everythingIsReset() async throws {
+        let (one, two) = (try place.server.makeCollection(), try place.server.makeCollection())
+        try one.attach(Data("file".utf8), to: "a")
+        try two.put("a")
+        let first = place.service()
+        for collection in [one, two] { try await first.makeClient(collectionName: collection.name).sync() }
+        try await first.makeClient(collectionName: one.name).cacheAttachments()
+        // Files of others, at the top and beside the library's own.
+        let foreign = ["config.json", "main/notes.txt", "main/x.snapshot.bak", "elsewhere/state.json"]
+        for name in foreign {
+            let url = URL(fileURLWithPath: "\(place.storage)/\(name)")
+            try FileManager.default.createDirectory(
+                at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data("x".utf8).write(to: url)
+        }
+        let outside = place.path("outside")
+        try FileManager.default.createDirectory(atPath: outside, withIntermediateDirectories: true)
+        try Data("x".utf8).write(to: URL(fileURLWithPath: "\(outside)/y.snapshot"))
+        try FileManager.default.createSymbolicLink(
+            atPath: "\(place.storage)/linked", withDestinationPath: outside)
+        let service = place.service()
+        let client = service.makeClient(collectionName: two.name)
+        #expect(client.getRecords()?.count == 1)
+        try await service.resetStorage()
+        #expect(client.getRecords() == nil && service.inspect().lastCheck == nil)
+        let left = try FileManager.default.subpathsOfDirectory(atPath: place.storage).filter {
+            !$0.hasSuffix("main") && !$0.hasSuffix("elsewhere") && !$0.hasPrefix("linked")
+        }
+        #expect(left.sorted() == foreign.sorted())
+        #expect(FileManager.default.fileExists(atPath: "\(outside)/y.snapshot"))
+        try await client.sync()
+        #expect(client.getRecords()?.count == 1)
+        try await RemoteSettingsService(storageDir: place.path("none"), config: place.config()).resetStorage()
+    }
+
+    /// A reset is no way around what the server asked for.
+    @Test func aResetKeepsTheWait() async throws {
+        let service = place.service { $0.limits.tries = 1 }
+        place.server.inject([Fault("monitor", effect: .status(503), headers: [.init("Retry-After", "3600")])])
+        await #expect(throws: RemoteSettingsError.self) { try await service.sync() }
+        try await service.resetStorage()
+        #expect(place.service().inspect().backoffUntil != nil)
+    }
+
+    @Test func triggersReachTheTelemetry() async throws {
+        let collection = try place.server.makeCollection()
+        let received = Received()
+        let service = place.service { $0.telemetry = received }
+        let client = service.makeClient(collectionName: collection.name)
+        for trigger in [UptakeEvent.Trigger.manual, .timer, .startup, .broadcast, .forced] {
+            try await client.sync(trigger: trigger)
+            try await service.sync(trigger: trigger)
+            try await service.syncCollections(expectedTimestamp: 5, trigger: trigger)
+            #expect(Set(received.take().map(\.trigger)) == [trigger])
+        }
+    }
+
+    @Test func damageIsReportedAsSuch() async throws {
+        let collection = try place.server.makeCollection()
+        try collection.put("a")
+        try await place.service().makeClient(collectionName: collection.name).sync()
+        let path = URL(fileURLWithPath: "\(place.storage)/main/\(collection.name).snapshot")
+        try Data("damaged".utf8).write(to: path)
+        let received = Received()
+        let client = place.service { $0.telemetry = received }.makeClient(collectionName: collection.name)
+        try await client.sync()
+        #expect(
+            received.take().map(\.status) == [.success, .corruptionError, .success])
+        #expect(client.getRecords()?.count == 1)
+    }
+
+    @Test func whatCannotBeCleanedUpIsReported() async throws {
+        let collection = try place.server.makeCollection()
+        try collection.attach(Data("file".utf8), to: "a")
+        let received = Received()
+        let client = place.service { $0.telemetry = received }.makeClient(collectionName: collection.name)
+        try await client.sync()
+        try await client.cacheAttachments()
+        // A directory in an attachment's place cannot be removed like a file.
+        let orphan = "\(place.storage)/main/\(collection.name).attachments/\(String(repeating: "0", count: 64))"
+        try FileManager.default.createDirectory(atPath: orphan, withIntermediateDirectories: true)
+        try collection.put("b")
+        _ = received.take()
+        try await client.sync()
+        #expect(received.take().map(\.status) == [.success, .cleanupError, .success])
+        #expect(client.getRecords()?.count == 2)
+    }
+
+    @Test func mozillasExtras() {
+        final class Old: RemoteSettingsTelemetry {
+            let received = Mutex<[UptakeEventExtras]>([])
+            func reportUptake(extras: UptakeEventExtras) { received.withLock { $0.append(extras) } }
+        }
+        let old = Old()
+        var event = UptakeEvent(
+            source: "main/x", status: .signRetryError, trigger: .timer, age: .milliseconds(1500),
+            duration: .seconds(2), errorDescription: "why")
+        old.reportUptake(event)
+        #expect(
+            old.received.withLock { $0 } == [
+                UptakeEventExtras(
+                    value: "signature_error", source: "main/x", age: "1500", trigger: "timer", duration: "2000",
+                    errorName: "SignRetryError")
+            ])
+        event.status = .success
+        event.timestamp = Timestamp(milliseconds: 7)
+        #expect(event.extras.errorName == nil && event.extras.value == "success" && event.extras.timestamp == "7")
+        let names = Set(
+            UptakeEvent.Status.allCases.map { status -> String? in
+                event.status = status
+                return event.extras.value
+            })
+        #expect(
+            names == [
+                "success", "up_to_date", "network_error", "backoff_error", "signature_error", "server_error",
+                "unknown_error",
+            ])
+        #expect(UptakeEvent.Status.allCases.count == 27)
+        event.duration = .seconds(Int64.max)
+        event.age = .seconds(Int64.min)
+        #expect(event.extras.duration == "\(Int64.max)" && event.extras.age == "\(Int64.min)")
+    }
+}

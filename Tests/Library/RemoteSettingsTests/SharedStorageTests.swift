@@ -1,0 +1,224 @@
+import Foundation
+import RemoteSettings
+import RemoteSettingsTesting
+import SnapshotBundle
+import Testing
+
+extension ServerTests {
+    /// Several processes with one storage directory; a service each stands for a process.
+    @Suite struct SharedStorageTests {
+        let place: Workplace
+
+        init() throws { place = try Workplace() }
+
+        private func reader(_ collection: ServerCollection, packaged: [PackagedSource] = []) -> RemoteSettingsClient {
+            place.service {
+                $0.transport = NoTransport()
+                $0.packaged = packaged
+            }.makeClient(collectionName: collection.name)
+        }
+
+        private func snapshotFile(_ collection: ServerCollection) -> URL {
+            URL(fileURLWithPath: "\(place.storage)/main/\(collection.name).snapshot")
+        }
+
+        /// iOS ends an app that it suspends while the app holds a lock in a container which an extension shares. So
+        /// nothing is locked while a server is waited for, which is when an app is suspended.
+        @Test(arguments: ["monitor", "/changeset", "/attachments/"])
+        func nothingIsLockedWhileTheServerIsAwaited(_ held: String) async throws {
+            let collection = try place.server.makeCollection()
+            try collection.attach(Data("hello".utf8), to: "a")
+            try await place.service().makeClient(collectionName: collection.name).sync()
+            try collection.put("b")
+            let gate = GatedTransport(place.server, holding: held)
+            let service = place.service { $0.transport = gate }
+            let client = service.makeClient(collectionName: collection.name)
+            let work = Task {
+                try await service.sync()
+                let record = try #require(client.getRecordsMap()?["a"])
+                return try await client.getAttachment(record: record)
+            }
+            await gate.hasHeld()
+            #expect(try DirectoryLock(place.storage) != nil)
+            gate.open()
+            #expect(try await work.value == Data("hello".utf8))
+        }
+
+        /// While roots change, a program of each kind: what one of them has synced serves the other as well, online and
+        /// packaged.
+        @Test func programsWithDifferentRootsShareOneState() async throws {
+            let collection = try place.server.makeCollection()
+            collection.sign([SignatureForm(.current), SignatureForm(.ofOtherRoot)])
+            try collection.put("a")
+            let dumps = try await place.package([collection])
+            let roots = [place.server.root, place.server.otherRoot]
+            func client(_ root: Int, isOffline: Bool, packaged: [PackagedSource] = []) -> RemoteSettingsClient {
+                place.service {
+                    $0.trustRoots = roots[root]
+                    $0.packaged = packaged
+                    if isOffline { $0.transport = NoTransport() }
+                }.makeClient(collectionName: collection.name)
+            }
+            for root in 0..<2 {
+                let offline = client(root, isOffline: true, packaged: [.directory(dumps)])
+                #expect(offline.getRecords()?.map(\.id) == ["a"] && offline.snapshot.source != .cached)
+            }
+            for root in 0..<2 {
+                try collection.put("b\(root)")
+                try await client(root, isOffline: false).sync()
+                for reader in 0..<2 {
+                    let offline = client(reader, isOffline: true)
+                    #expect(offline.getRecords()?.count == 2 + root && offline.snapshot.source == .cached)
+                }
+            }
+            #expect(!FileManager.default.fileExists(atPath: snapshotFile(collection).path + ".damaged"))
+        }
+
+        /// A later version of the library has written the file in a format of its own: it stays, and this one syncs all
+        /// the same.
+        @Test func fileOfALaterFormatIsLeftAlone() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            try await place.service().makeClient(collectionName: collection.name).sync()
+            let file = snapshotFile(collection)
+            let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
+            let later = Data(text.replacing(#""format":1"#, with: #""format":2,"new":[]"#, maxReplacements: 1).utf8)
+            try later.write(to: file)
+            #expect(reader(collection).getRecords() == nil)
+            let client = place.service().makeClient(collectionName: collection.name)
+            for id in ["b", "c"] {
+                try collection.put(id)
+                try await client.sync()
+                #expect(client.getRecords()?.last?.id == id)
+            }
+            #expect(try Data(contentsOf: file) == later)
+            #expect(!FileManager.default.fileExists(atPath: file.path + ".damaged"))
+        }
+
+        @Test func stateSyncedByAnotherProcessIsServed() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a", ["n": 1])
+            let dumps = try await place.package([collection])
+            let reader = reader(collection, packaged: [.directory(dumps)])
+            #expect(reader.getRecords()?.map(\.id) == ["a"])
+            var changes = reader.changes.makeAsyncIterator()
+            let writer = place.service().makeClient(collectionName: collection.name)
+            try collection.put("a", ["n": 2])
+            try collection.put("b")
+            try await writer.sync()
+            #expect(state(of: reader) == state(of: writer))
+            #expect(reader.snapshot.source == .cached)
+            #expect(reader.getLastModifiedTimestamp() == writer.getLastModifiedTimestamp())
+            let told = try #require(await changes.next())
+            #expect(told.created.map(\.id) == ["b"])
+            #expect(told.updated.map(\.new.id) == ["a"])
+            #expect(told.current.count == 2)
+            // And again, from one cached state to the next.
+            collection.delete("a")
+            try await writer.sync()
+            #expect(reader.getRecords()?.map(\.id) == ["b"])
+            #expect(await changes.next()?.deleted.map(\.id) == ["a"])
+            #expect(reader.getRecords() == reader.getRecords())
+        }
+
+        /// A file that is older, damaged or gone does not take back what a process has seen; a later sync puts it
+        /// right.
+        @Test(arguments: ["older", "damaged", "gone"])
+        func stateNeverGoesBackWithinAProcess(_ what: String) async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let client = place.service().makeClient(collectionName: collection.name)
+            try await client.sync()
+            let file = snapshotFile(collection)
+            let old = try Data(contentsOf: file)
+            try collection.put("b")
+            try await client.sync()
+            switch what {
+            case "older": try old.write(to: file, options: .atomic)
+            case "damaged": try Data("{}".utf8).write(to: file, options: .atomic)
+            default: try FileManager.default.removeItem(at: file)
+            }
+            for _ in 0..<2 {
+                #expect(client.getRecords()?.map(\.id) == ["a", "b"])
+                #expect(client.snapshot.unused.count == (what == "gone" ? 0 : 1))
+            }
+            try collection.put("c")
+            try await client.sync()
+            #expect(try state(of: client) == collection.state())
+            #expect(state(of: reader(collection)) == state(of: client))
+        }
+
+        /// Another configuration of the same server and roots is no way back either.
+        @Test func stateNeverGoesBackWithAnotherConfiguration() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let service = place.service()
+            let client = service.makeClient(collectionName: collection.name)
+            try await client.sync()
+            let file = snapshotFile(collection)
+            let old = try Data(contentsOf: file)
+            try collection.put("b")
+            try await client.sync()
+            try old.write(to: file, options: .atomic)
+            try service.updateConfig(config: place.config { $0.appContext = RemoteSettingsContext(country: "AT") })
+            #expect(client.getRecords()?.map(\.id) == ["a", "b"])
+            try service.updateConfig(config: place.config())
+            #expect(client.getRecords()?.map(\.id) == ["a", "b"])
+            try client.resetStorage()
+            try old.write(to: file, options: .atomic)
+            try service.updateConfig(config: place.config())
+            #expect(client.getRecords()?.map(\.id) == ["a"])
+        }
+
+        /// Nor does the cached state behind a packaged one that serves.
+        @Test func cachedStateNeverGoesBackBehindAPackagedOne() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let writer = place.service().makeClient(collectionName: collection.name)
+            try await writer.sync()
+            let file = snapshotFile(collection)
+            let old = try Data(contentsOf: file)
+            try collection.put("b")
+            try await writer.sync()
+            try collection.put("c")
+            let client = reader(collection, packaged: [.directory(try await place.package([collection]))])
+            let query = RecordQuery(usesPackaged: false)
+            #expect(client.getRecords()?.count == 3)
+            #expect(client.localRecords(query)?.map(\.id) == ["a", "b"])
+            try old.write(to: file, options: .atomic)
+            #expect(client.localRecords(query)?.map(\.id) == ["a", "b"])
+            try client.resetStorage()
+            #expect(client.localRecords(query) == nil)
+        }
+
+        /// While another process may be writing a new file in its place, a damaged one is left where it is.
+        @Test func aDamagedFileIsNotSetAsideWhileAnotherProcessWrites() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            try await place.service().makeClient(collectionName: collection.name).sync()
+            let file = snapshotFile(collection)
+            try Data("{}".utf8).write(to: file, options: .atomic)
+            let lock = try #require(try DirectoryLock(place.storage))
+            #expect(reader(collection).getRecords() == nil)
+            #expect(FileManager.default.fileExists(atPath: file.path))
+            withExtendedLifetime(lock) {}
+        }
+
+        /// The explicit way back.
+        @Test func resetIsExplicit() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let dumps = try await place.package([collection])
+            try collection.put("b")
+            let reader = reader(collection, packaged: [.directory(dumps)])
+            let writer = place.service { $0.packaged = [.directory(dumps)] }.makeClient(collectionName: collection.name)
+            try await writer.sync()
+            #expect(reader.getRecords()?.count == 2)
+            try writer.resetStorage()
+            #expect(writer.getRecords()?.count == 1)
+            #expect(reader.getRecords()?.count == 2)
+            try reader.resetStorage()
+            #expect(reader.getRecords()?.count == 1)
+        }
+    }
+}

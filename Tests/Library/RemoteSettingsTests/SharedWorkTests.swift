@@ -1,0 +1,131 @@
+import Foundation
+import RemoteSettingsModel
+import RemoteSettingsTesting
+import Testing
+@testable import RemoteSettings
+
+extension ServerTests {
+    @Suite struct SharedWorkTests {
+        let place: Workplace
+
+        init() throws { place = try Workplace() }
+
+        /// A client that has synced, whose downloads are held back.
+        private func heldClient() async throws -> (RemoteSettingsClient, RemoteSettingsRecord, GatedTransport) {
+            let collection = try place.server.makeCollection()
+            try collection.attach(Data("hello".utf8), to: "a")
+            try await place.service().makeClient(collectionName: collection.name).sync()
+            let gate = GatedTransport(place.server, holding: "/attachments/")
+            let client = place.service { $0.transport = gate }.makeClient(collectionName: collection.name)
+            return (client, try #require(client.getRecords()?.first), gate)
+        }
+
+        private final class ProgressLog: Sendable {
+            private let seen = Mutex<[AttachmentProgress]>([])
+            var all: [AttachmentProgress] { seen.withLock { $0 } }
+            func add(_ progress: AttachmentProgress) { seen.withLock { $0.append(progress) } }
+        }
+
+        @Test func oneDownloadForAll() async throws {
+            let (client, record, gate) = try await heldClient()
+            let log = ProgressLog()
+            let first = Task { try await client.attachmentURL(for: record) { log.add($0) } }
+            await gate.hasHeld()
+            let contents = (0..<5).map { _ in Task { try await client.getAttachment(record: record) } }
+            let files = (0..<5).map { _ in Task { try await client.attachmentURL(for: record) { log.add($0) } } }
+            for _ in 0..<1000 { await Task.yield() }
+            gate.open()
+            for task in contents { #expect(try await task.value == Data("hello".utf8)) }
+            for task in [first] + files { #expect(try await FileManager.default.fileExists(atPath: task.value.path)) }
+            #expect(gate.requests == 1)
+            #expect(Set(log.all) == [AttachmentProgress(received: 5, total: 5)])
+        }
+
+        @Test func cancelledCallerReturnsAtOnce() async throws {
+            let (client, record, gate) = try await heldClient()
+            let first = Task { try await client.getAttachment(record: record) }
+            await gate.hasHeld()
+            let second = Task { try await client.getAttachment(record: record) }
+            first.cancel()
+            await #expect(throws: RemoteSettingsError.self) { try await first.value }
+            gate.open()
+            #expect(try await second.value == Data("hello".utf8))
+        }
+
+        @Test func downloadWithoutWaitingCallersIsCancelled() async throws {
+            let (client, record, gate) = try await heldClient()
+            let tasks = (0..<3).map { _ in Task { try await client.getAttachment(record: record) } }
+            await gate.hasHeld()
+            for task in tasks { task.cancel() }
+            for task in tasks { await #expect(throws: RemoteSettingsError.self) { try await task.value } }
+            // The next one does not wait for theirs.
+            let next = Task { try await client.getAttachment(record: record) }
+            gate.open()
+            #expect(try await next.value == Data("hello".utf8))
+        }
+
+        /// A client that is shut down while it waits for another one's sync to end begins none of its own afterwards.
+        @Test func aClientThatWasShutDownBeginsNoSync() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let gate = GatedTransport(place.server, holding: "/collections/\(collection.name)/")
+            let service = place.service { $0.transport = gate }
+            let clients = (0..<2).map { _ in service.makeClient(collectionName: collection.name) }
+            let first = Task { try await clients[0].sync() }
+            await gate.hasHeld()
+            let second = Task { try await clients[1].sync(expectedTimestamp: 9_000_000_000_000) }
+            for _ in 0..<1000 { await Task.yield() }
+            clients[1].shutdown()
+            await #expect(throws: RemoteSettingsError.self) { try await second.value }
+            gate.open()
+            try await first.value
+        }
+
+        /// The client was shut down after its call had begun, and before it could wait.
+        @Test func whoeverWasShutDownDoesNotWait() async throws {
+            final class Owner: WorkOwner {
+                let ended = Atomic(false)
+                var isShutDown: Bool { ended.load(ordering: .relaxed) }
+            }
+            let work = SharedWork<Int, Int, Never>(endsWithLastCaller: false)
+            let (end, continuation) = AsyncStream<Void>.makeStream()
+            let first = Task {
+                await work.run(1) { _ in
+                    for await _ in end {}
+                    return .success(1)
+                }
+            }
+            while !work.isUnderWay(1) { await Task.yield() }
+            let owner = Owner()
+            owner.ended.store(true, ordering: .relaxed)
+            work.leave(owner)
+            for key in [1, 2] {
+                let outcome = await work.run(key, owner: owner) { _ in .success(2) }
+                #expect(throws: RemoteSettingsError.closed) { try outcome.get() }
+            }
+            #expect(!work.isUnderWay(2))
+            continuation.finish()
+            #expect(try await first.value.get() == 1)
+        }
+
+        @Test func settingTelemetryDoesNotEndASync() async throws {
+            final class Log: RemoteSettingsTelemetry {
+                let events = Mutex<[UptakeEvent]>([])
+                func reportUptake(_ event: UptakeEvent) { events.withLock { $0.append(event) } }
+            }
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let gate = GatedTransport(place.server, holding: "/collections/\(collection.name)/")
+            let service = place.service { $0.transport = gate }
+            let client = service.makeClient(collectionName: collection.name)
+            let sync = Task { try await client.sync() }
+            await gate.hasHeld()
+            let log = Log()
+            service.setTelemetry(telemetry: log)
+            gate.open()
+            try await sync.value
+            #expect(client.getRecords()?.map(\.id) == ["a"])
+            #expect(log.events.withLock { $0.last?.status } == .success)
+        }
+    }
+}

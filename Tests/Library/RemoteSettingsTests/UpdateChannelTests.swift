@@ -1,0 +1,778 @@
+import Foundation
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import RemoteSettingsTesting
+import Testing
+
+@testable import RemoteSettings
+
+/// The update channel of a service, by a clock that a test moves and a source that says what a test tells it to.
+@Suite(.timeLimit(.minutes(10 * slowness)))
+struct UpdateChannelTests {
+    let place: Workplace
+    let time = SteppedTime(chance: 0.5)
+    let source = ScriptedUpdates()
+    let collection: ServerCollection
+
+    init() throws {
+        place = try Workplace()
+        collection = try place.server.makeCollection()
+        try collection.put("a", ["value": 1])
+    }
+
+    private func service(_ change: (inout RemoteSettingsConfig) -> Void = { _ in }) -> RemoteSettingsService {
+        place.service { config in
+            config.environment = time.environment
+            config.updates = UpdatePolicy(channel: .source(source))
+            change(&config)
+        }
+    }
+
+    /// Waits in real time, while the library's time stands still, for what takes a processor's time.
+    private func eventually(_ holds: () throws -> Bool) async throws -> Bool {
+        for _ in 0..<3000 * slowness {
+            if try holds() { return true }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        return false
+    }
+
+    private func monitor() throws -> UInt64 { try place.server.monitorTimestamp() }
+
+    /// A service whose channel is open and that holds the server's state.
+    private func listening(
+        _ change: (inout RemoteSettingsConfig) -> Void = { _ in }
+    ) async throws -> (RemoteSettingsService, RemoteSettingsClient) {
+        let service = service(change)
+        let client = service.makeClient(collection: collection.id)
+        try await service.sync()
+        source.greet(.event(.update(timestamp: Timestamp(milliseconds: try monitor()), collections: nil)))
+        service.startUpdates()
+        await time.settle()
+        #expect(service.updateStatus == .open)
+        return (service, client)
+    }
+
+    // MARK: Who wants a connection
+
+    /// A channel that cannot be is told, and not taken for one that nobody has configured.
+    @Test(arguments: ["not a URL", "ftp://example.org/updates", ""])
+    func anEventStreamWithoutAURLIsTold(_ url: String) async throws {
+        let service = service { $0.updates = UpdatePolicy(channel: .eventStream(url: url)) }
+        let told = Mutex<[(kind: UpdateSourceError.Kind, status: UpdateStatus?)]>([])
+        let listening = service.makeClient(collection: collection.id).listenForUpdates { [weak service] problem in
+            guard case .noConnection(let error) = problem else { return }
+            told.withLock { $0.append((error.kind, service?.updateStatus)) }
+        }
+        #expect(try await eventually { told.withLock { !$0.isEmpty } })
+        #expect(told.withLock { $0.map(\.kind) } == [.unsupported])
+        // A listener that asks for the status finds the same there.
+        guard case .waiting(let reason) = told.withLock({ $0.first?.status }) else {
+            Issue.record("\(told.withLock { $0 })")
+            return
+        }
+        #expect(reason.contains("not a usable URL"))
+        withExtendedLifetime(listening) {}
+    }
+
+    /// Of a stream that ends and one that begins at the same time, the one that is left keeps the channel open.
+    @Test func aStreamThatBeginsWhileAnotherEndsIsListened() async throws {
+        let service = service()
+        let client = service.makeClient(collection: collection.id)
+        var present = client.changes
+        for _ in 0..<300 {
+            let ending = present
+            let reader = Task { for await _ in ending {} }
+            async let next = Task { client.changes }.value
+            reader.cancel()
+            await reader.value
+            present = await next
+            #expect(service.updateStatus != .idle)
+        }
+        withExtendedLifetime(present) {}
+    }
+
+    // MARK: Syncs
+
+    @Test func anAnnouncementIsSyncedAfterARandomMoment() async throws {
+        let (service, client) = try await listening()
+        let before = place.server.polls.count
+        try collection.put("a", ["value": 2])
+        let announced = try monitor()
+        source.announce(announced, [collection.collection])
+        await time.pass(.milliseconds(1400))
+        #expect(place.server.polls.count == before)
+        await time.pass(.milliseconds(200))
+        #expect(try await eventually { state(of: client)?["a"] == announced })
+        #expect(place.server.polls.dropFirst(before) == ["?_expected=\(announced)"])
+        // What is held is not asked for again.
+        source.announce(announced)
+        source.announce(announced - 1)
+        await time.pass(.seconds(600))
+        #expect(place.server.polls.count == before + 1)
+        withExtendedLifetime(service) {}
+    }
+
+    @Test func announcementsDuringTheWaitAreMerged() async throws {
+        let (service, client) = try await listening()
+        let before = place.server.polls.count
+        for value in 2..<6 {
+            try collection.put("a", ["value": value])
+            source.announce(try monitor(), [collection.collection])
+            await time.pass(.milliseconds(100))
+        }
+        await time.pass(.seconds(3))
+        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+        let expected = try monitor()
+        #expect(place.server.polls.dropFirst(before) == ["?_expected=\(expected)"])
+        withExtendedLifetime(service) {}
+    }
+
+    @Test func collectionsWithoutClientsCostNothing() async throws {
+        let (service, _) = try await listening()
+        let before = place.server.polls.count
+        let other = try place.server.makeCollection()
+        for value in 0..<20 {
+            try other.put("b", ["value": value])
+            source.announce(try monitor(), [other.collection])
+            await time.pass(.seconds(10))
+        }
+        #expect(place.server.polls.count == before)
+        withExtendedLifetime(service) {}
+    }
+
+    /// A channel that keeps its last message only names the collections of that one.
+    @Test func theFirstEventOfAConnectionStandsForAllThatWasMissed() async throws {
+        let (service, client) = try await listening()
+        let other = try place.server.makeCollection()
+        source.end()
+        try collection.put("a", ["value": 2])
+        let missed = try monitor()
+        try other.put("b")
+        let last = Timestamp(milliseconds: try monitor())
+        source.greet(.event(.update(timestamp: last, collections: [other.collection])))
+        await time.pass(.seconds(10))
+        #expect(try await eventually { state(of: client)?["a"] == missed })
+        withExtendedLifetime(service) {}
+    }
+
+    @Test func aChannelThatSaysNothingAtTheBeginningIsAnsweredByAPoll() async throws {
+        let (service, client) = try await listening()
+        source.end()
+        source.greet()
+        try collection.put("a", ["value": 2])
+        await time.pass(.seconds(30))
+        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+        withExtendedLifetime(service) {}
+    }
+
+    @Test func theServersBackoffIsNeverPassed() async throws {
+        let (service, client) = try await listening()
+        place.server.inject([
+            Fault("monitor", effect: .status(503), headers: [.init("Retry-After", "600")], times: 1)
+        ])
+        try collection.put("a", ["value": 2])
+        source.announce(try monitor())
+        let before = place.server.polls.count
+        await time.pass(.seconds(595))
+        #expect(place.server.polls.count == before + 1)
+        #expect(state(of: client)?["a"] != (try monitor()))
+        await time.pass(.seconds(15))
+        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+        withExtendedLifetime(service) {}
+    }
+
+    @Test func aSyncThatFailsIsTriedAgain() async throws {
+        let (service, client) = try await listening()
+        place.server.inject([Fault("monitor", effect: .body("{}"), times: 1)])
+        try collection.put("a", ["value": 2])
+        source.announce(try monitor())
+        await time.pass(.seconds(70))
+        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+        withExtendedLifetime(service) {}
+    }
+
+    @Test func pushMessagesWorkWithoutAChannel() async throws {
+        let service = service { $0.updates.channel = .off }
+        let client = service.makeClient(collection: collection.id)
+        try await service.sync()
+        try collection.put("a", ["value": 2])
+        let before = place.server.polls.count
+        #expect(!service.handlePushMessage(["aps": ["content-available": 1]]))
+        #expect(service.handlePushMessage(["timestamp": "5"]))
+        #expect(service.handlePushMessage(["CONFIG_STATE": "STALE", "collection": "another"]))
+        await time.pass(.seconds(60))
+        #expect(place.server.polls.count == before)
+        #expect(service.handlePushMessage(["timestamp": "\"\(try monitor())\""]))
+        await time.pass(.seconds(3))
+        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+        // Without a timestamp nobody knows whether there is something new.
+        #expect(service.handlePushMessage(["CONFIG_STATE": "stale", "collection": collection.name]))
+        await time.pass(.seconds(3))
+        #expect(try await eventually { place.server.polls.count == before + 2 })
+        #expect(source.connects == 0)
+    }
+
+    /// A server whose requests fail, and a change that was announced and could not be fetched.
+    private func failing() async throws -> (RemoteSettingsService, RemoteSettingsClient) {
+        let (service, client) = try await listening()
+        place.server.inject([Fault("monitor", effect: .status(500))])
+        try collection.put("a", ["value": 2])
+        source.announce(try monitor())
+        await time.pass(.seconds(5))
+        #expect(state(of: client)?["a"] != (try monitor()))
+        return (service, client)
+    }
+
+    @Test func aSyncThatFailedIsTriedAgainWithTheNextConnection() async throws {
+        let (service, client) = try await failing()
+        source.greet(.event(.update(timestamp: Timestamp(milliseconds: try monitor()), collections: nil)))
+        source.end(down)
+        await time.pass(.seconds(4))
+        place.server.inject([])
+        let connects = source.connects
+        while source.connects == connects { await time.pass(.milliseconds(100)) }
+        await time.pass(.seconds(2))
+        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+        withExtendedLifetime(service) {}
+    }
+
+    @Test func aSyncThatFailedIsTriedAgainInAnotherNetwork() async throws {
+        let (service, client) = try await failing()
+        place.server.inject([])
+        service.networkChanged()
+        await time.pass(.seconds(1))
+        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+    }
+
+    @Test func anEventThatArrivesBeforeItsDataIsAskedForUntilItIsThere() async throws {
+        let (service, client) = try await listening()
+        source.announce(try monitor() + 1)
+        await time.pass(.seconds(5))
+        try collection.put("a", ["value": 2])
+        await time.pass(.seconds(10))
+        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+        withExtendedLifetime(service) {}
+    }
+
+    /// Nothing but heartbeats comes over the connection, which stays open.
+    @Test func aLostAnnouncementIsFoundWithinHours() async throws {
+        let (service, client) = try await listening()
+        try collection.put("a", ["value": 2])
+        let before = place.server.polls.count
+        for _ in 0..<25 {
+            await time.pass(.seconds(600))
+            source.send(.heartbeat)
+        }
+        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+        #expect(source.connects == 1 && place.server.polls.count == before + 1)
+        withExtendedLifetime(service) {}
+    }
+
+    // MARK: Lies
+
+    @Test func aTimestampFarAheadCostsEverFewerSyncs() async throws {
+        let (service, client) = try await listening()
+        let before = place.server.polls.count
+        for second in 0..<300 {
+            source.announce(9_000_000_000_000 + UInt64(second))
+            if second == 100 { try collection.put("a", ["value": 2]) }
+            await time.pass(.seconds(1))
+        }
+        let polls = place.server.polls.count - before
+        #expect((2...12).contains(polls), "\(polls) syncs")
+        // What is true is still found.
+        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+        // Said again and again, the same lie is not believed any more.
+        let later = place.server.polls.count
+        for _ in 0..<100 {
+            source.announce(9_500_000_000_000)
+            await time.pass(.seconds(10))
+        }
+        #expect(place.server.polls.count - later <= 3)
+        withExtendedLifetime(service) {}
+    }
+
+    /// A list of collections that lies about its time does not make what is announced afterwards look like old news.
+    @Test func aMonitorFromTheFutureDoesNotSilenceTheChannel() async throws {
+        let (service, client) = try await listening()
+        let path = "/v2/buckets/monitor/collections/changes/changeset?_expected=0"
+        let honest = try place.server.reply(to: path, headers: RemoteSettingsHTTP.HTTPHeaders()).body
+        var lie = try #require(JSONSerialization.jsonObject(with: Data(honest)) as? [String: Any])
+        lie["timestamp"] = 8_000_000_000_000
+        let body = String(decoding: try JSONSerialization.data(withJSONObject: lie), as: UTF8.self)
+        place.server.inject([Fault("/monitor/", effect: .body(body))])
+        try await service.sync()
+        place.server.inject([])
+        try collection.put("a", ["value": 2])
+        source.announce(try monitor())
+        for _ in 0..<120 { await time.pass(.seconds(1)) }
+        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+        withExtendedLifetime(service) {}
+    }
+
+    @Test func announcementsOfNothingCostOneSyncAMinute() async throws {
+        let (service, _) = try await listening()
+        let other = try place.server.makeCollection()
+        let before = place.server.polls.count
+        for _ in 0..<300 {
+            try other.put("b")
+            source.announce(try monitor())
+            await time.pass(.seconds(1))
+        }
+        #expect(place.server.polls.count - before <= 6)
+        withExtendedLifetime(service) {}
+    }
+
+    @Test func aFloodOfEventsEndsTheConnection() async throws {
+        let (service, _) = try await listening()
+        let before = place.server.polls.count
+        for number in 0..<5000 { source.announce(9_000_000_000_000 + UInt64(number)) }
+        await time.settle()
+        #expect(source.open == 0)
+        guard case .waiting(let reason) = service.updateStatus else { return #expect(Bool(false)) }
+        #expect(reason.contains("600 messages"))
+        await time.pass(.seconds(60))
+        #expect(place.server.polls.count - before <= 2)
+        #expect(source.connects == 1)
+    }
+
+    // MARK: Listeners
+
+    @Test func oneConnectionForAllWhoListen() async throws {
+        let service = service()
+        let other = try place.server.makeCollection()
+        let first = service.makeClient(collection: collection.id)
+        let second = service.makeClient(collection: other.id)
+        #expect(service.updateStatus == .idle && source.connects == 0)
+        let changes = (first.changes, second.changes, first.changes)
+        let tasks = [changes.0, changes.1, changes.2].map { stream in Task { for await _ in stream {} } }
+        let listening = first.listenForUpdates { _ in }
+        await time.settle()
+        #expect(source.open == 1 && source.connects == 1)
+        for task in tasks { task.cancel() }
+        await time.settle()
+        #expect(source.open == 1)
+        withExtendedLifetime(listening) {}
+        await time.settle()
+        service.startUpdates()
+        await time.settle()
+        service.stopUpdates()
+        await time.settle()
+        #expect(source.most == 1)
+    }
+
+    @Test func theConnectionIsClosedWithTheLastListener() async throws {
+        let service = service()
+        let client = service.makeClient(collection: collection.id)
+        var listening: [UpdateListening] = [client.listenForUpdates { _ in }, client.listenForUpdates { _ in }]
+        await time.settle()
+        #expect(source.open == 1)
+        listening.removeLast()
+        await time.settle()
+        #expect(source.open == 1)
+        listening.removeAll()
+        await time.settle()
+        #expect(source.open == 0 && service.updateStatus == .idle)
+        let task = Task { for await _ in client.changes {} }
+        await time.settle()
+        #expect(source.open == 1)
+        client.shutdown()
+        await time.settle()
+        #expect(source.open == 0)
+        await task.value
+        service.startUpdates()
+        await time.settle()
+        #expect(source.open == 1)
+        service.shutdown()
+        await time.settle()
+        #expect(source.open == 0)
+    }
+
+    @Test func aServiceThatNobodyHoldsClosesItsConnection() async throws {
+        var service: RemoteSettingsService? = service()
+        service?.startUpdates()
+        await time.settle()
+        #expect(source.open == 1)
+        service = nil
+        await time.settle()
+        #expect(source.open == 0)
+    }
+
+    @Test func pauseAndResume() async throws {
+        let (service, client) = try await listening()
+        service.pauseUpdates()
+        await time.settle()
+        #expect(source.open == 0 && service.updateStatus == .paused)
+        try collection.put("a", ["value": 2])
+        source.greet(.event(.update(timestamp: Timestamp(milliseconds: try monitor()), collections: nil)))
+        await time.pass(.seconds(86_400))
+        #expect(source.connects == 1)
+        service.resumeUpdates()
+        await time.pass(.seconds(5))
+        #expect(source.open == 1 && source.most == 1)
+        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+    }
+
+    @Test func anotherConfigurationHasAnotherChannel() async throws {
+        let (service, _) = try await listening()
+        let other = ScriptedUpdates()
+        try service.updateConfig(
+            config: place.config { config in
+                config.environment = time.environment
+                config.updates = UpdatePolicy(channel: .source(other))
+            })
+        await time.settle()
+        #expect(source.open == 0 && other.open == 1)
+        try service.updateConfig(config: place.config { $0.updates = .off })
+        await time.settle()
+        #expect(other.open == 0 && service.updateStatus == .idle)
+    }
+
+    // MARK: Failures
+
+    private let down = UpdateSourceError(.failed, "the server is down")
+
+    @Test func aLostConnectionIsOpenedAgainAfterSeconds() async throws {
+        let (service, _) = try await listening()
+        for round in 1...5 {
+            await time.pass(.seconds(61))
+            source.end(round % 2 == 0 ? down : nil)
+            await time.pass(.milliseconds(4900))
+            #expect(source.connects == round)
+            await time.pass(.milliseconds(200))
+            #expect(source.connects == round + 1)
+        }
+        // The server names another pause.
+        source.send(.reconnectionTime(.seconds(30)))
+        await time.pass(.seconds(61))
+        source.end()
+        await time.pass(.seconds(29))
+        #expect(source.open == 0)
+        await time.pass(.seconds(2))
+        #expect(source.open == 1)
+        withExtendedLifetime(service) {}
+    }
+
+    @Test func aServerThatKeepsEndingConnectionsIsLeftAlone() async throws {
+        let (service, _) = try await listening()
+        for _ in 0..<720 {
+            source.end()
+            await time.pass(.seconds(5))
+        }
+        // One hour: three quick ones, then after 2, 4, 8, 16 minutes, shortened by jitter.
+        #expect((6...9).contains(source.connects), "\(source.connects)")
+        withExtendedLifetime(service) {}
+    }
+
+    @Test func thePausesDoubleAndEndAfterSevenTries() async throws {
+        let problems = Mutex<[UpdateProblem]>([])
+        source.refuse(down)
+        let service = service()
+        let client = service.makeClient(collection: collection.id)
+        let listening = client.listenForUpdates { problem in problems.withLock { $0.append(problem) } }
+        await time.settle()
+        #expect(source.connects == 1)
+        // With this chance, three quarters of 2, 4, 8, … minutes.
+        for tries in 1...7 {
+            let pause = Duration.seconds(90 << (tries - 1))
+            await time.pass(pause - .seconds(1))
+            #expect(source.connects == tries)
+            await time.pass(.seconds(1))
+            #expect(source.connects == tries + 1)
+        }
+        #expect(service.updateStatus == .givenUp(reason: "the server is down"))
+        await time.pass(.seconds(864_000))
+        #expect(source.connects == 8)
+        #expect(problems.withLock { $0 } == [.noConnection(down)])
+        // A change of the network is a reason to try again, and a sync that succeeds; listeners hear no more of it.
+        for tries in 9...10 {
+            service.networkChanged()
+            await time.pass(.seconds(60))
+            #expect(source.connects == tries)
+        }
+        await time.pass(.seconds(864_000))
+        #expect(source.connects == 10)
+        try await service.sync()
+        await time.pass(.seconds(60))
+        #expect(source.connects == 11)
+        #expect(problems.withLock { $0.count } == 1)
+        source.refuse(nil)
+        service.networkChanged()
+        await time.pass(.seconds(60))
+        #expect(service.updateStatus == .open)
+        withExtendedLifetime(listening) {}
+    }
+
+    @Test func countAndTimeAreKeptAcrossStarts() async throws {
+        source.refuse(down)
+        for start in 1...7 {
+            let service = service()
+            service.startUpdates()
+            await time.settle()
+            // The pause of the start before has not ended.
+            #expect(source.connects == start - (start == 1 ? 0 : 1), "start \(start)")
+            if start > 1 { await time.pass(.seconds(90 << (start - 2))) }
+            #expect(source.connects == start)
+            service.shutdown()
+            await time.settle()
+        }
+        let path = "\(place.storage)/.updates.json"
+        #expect(try String(contentsOfFile: path, encoding: .utf8).contains("\"failures\":7"))
+        // A success resets both.
+        await time.pass(.seconds(14_400))
+        source.refuse(nil)
+        let (service, _) = try await listening()
+        source.send(.heartbeat)
+        await time.pass(.seconds(61))
+        source.send(.heartbeat)
+        await time.settle()
+        #expect(try String(contentsOfFile: path, encoding: .utf8).contains("\"failures\":0"))
+        service.shutdown()
+        // What is damaged, or about another channel, counts for nothing; nor does a time that the clock makes
+        // impossible.
+        for text in [
+            "", "{", "[]", #"{"channel":"x","failures":8,"next":99999999999999}"#,
+            String(repeating: "x", count: 70_000),
+            #"{"channel":"ScriptedUpdates of https://settings.test","failures":3,"next":99999999999999}"#,
+            #"{"channel":"ScriptedUpdates of https://settings.test","failures":-3,"next":"x"}"#,
+            #"{"channel":"ScriptedUpdates of https://settings.test","failures":18446744073709551615}"#,
+        ] {
+            try text.write(toFile: path, atomically: true, encoding: .utf8)
+            let before = source.connects
+            let service = self.service()
+            service.startUpdates()
+            await time.settle()
+            #expect(source.connects == before + 1, "\(text.prefix(100))")
+            service.shutdown()
+            await time.settle()
+        }
+    }
+
+    @Test func aPauseThatTheServerAsksForIsObeyed() async throws {
+        let (service, client) = try await listening()
+        await time.pass(.seconds(61))
+        source.send(.event(.pause(.retryAfter(seconds: 600))))
+        await time.settle()
+        #expect(source.open == 0)
+        // Neither the network nor another start matters.
+        service.networkChanged()
+        await time.pass(.seconds(300))
+        service.shutdown()
+        let next = self.service()
+        next.startUpdates()
+        await time.pass(.seconds(298))
+        #expect(source.connects == 1)
+        await time.pass(.seconds(5))
+        #expect(source.connects == 2)
+        withExtendedLifetime(client) {}
+    }
+
+    @Test func disabledLastsForHoursOrUntilTheNextStart() async throws {
+        let problems = Mutex<[UpdateProblem]>([])
+        let (service, client) = try await listening()
+        let listening = client.listenForUpdates { problem in problems.withLock { $0.append(problem) } }
+        for round in 1...2 {
+            source.send(.event(.pause(.disabled)))
+            await time.settle()
+            // Neither a change of the network nor a resumption ends it.
+            service.networkChanged()
+            service.pauseUpdates()
+            await time.settle()
+            service.resumeUpdates()
+            await time.pass(.seconds(14_390))
+            #expect(source.connects == round)
+            await time.pass(.seconds(20))
+            #expect(source.connects == round + 1)
+        }
+        #expect(problems.withLock { $0.count } == 1)
+        source.send(.event(.pause(.disabled)))
+        await time.settle()
+        service.shutdown()
+        let next = self.service()
+        next.startUpdates()
+        await time.settle()
+        #expect(source.connects == 4)
+        withExtendedLifetime(listening) {}
+    }
+
+    @Test func aServerWithoutAChannelIsAskedEveryFewHours() async throws {
+        source.refuse(UpdateSourceError(.unsupported, "404"))
+        let service = service()
+        service.startUpdates()
+        await time.pass(.seconds(10_700))
+        #expect(source.connects == 1)
+        await time.pass(.seconds(200))
+        #expect(source.connects == 2)
+        withExtendedLifetime(service) {}
+    }
+
+    @Test func aConnectionWithoutHeartbeatsIsDead() async throws {
+        let (service, _) = try await listening()
+        await time.pass(.seconds(3590))
+        #expect(source.connects == 1)
+        await time.pass(.seconds(20))
+        #expect(source.connects == 2)
+        // When there are heartbeats, three of them suffice.
+        for _ in 0..<20 {
+            source.send(.heartbeat)
+            await time.pass(.seconds(15))
+        }
+        await time.pass(.seconds(28))
+        #expect(source.connects == 2)
+        await time.pass(.seconds(10))
+        #expect(source.connects == 3)
+        withExtendedLifetime(service) {}
+    }
+
+    /// A connection that is lost before its second heartbeat is noticed as well.
+    @Test func oneHeartbeatPromisesAnother() async throws {
+        let (service, _) = try await listening()
+        // A comment at the beginning is a greeting.
+        source.send(.heartbeat)
+        await time.pass(.seconds(3580))
+        #expect(source.connects == 1)
+        await time.pass(.seconds(70))
+        #expect(source.connects == 2)
+        await time.pass(.seconds(20))
+        source.send(.heartbeat)
+        await time.pass(.seconds(890))
+        #expect(source.connects == 2)
+        await time.pass(.seconds(70))
+        #expect(source.connects == 3)
+        withExtendedLifetime(service) {}
+    }
+
+    @Test func theNextConnectionExpectsTheSameHeartbeats() async throws {
+        let (service, _) = try await listening()
+        for _ in 0..<4 {
+            await time.pass(.seconds(20))
+            source.send(.heartbeat)
+        }
+        source.end()
+        await time.pass(.seconds(20))
+        #expect(source.connects == 2)
+        await time.pass(.seconds(65))
+        #expect(source.connects == 3)
+        // That was wrong, or the server is another one: so long a silence is not taken for an end again.
+        await time.pass(.seconds(3000))
+        #expect(source.connects == 3)
+        withExtendedLifetime(service) {}
+    }
+
+    @Test func anotherNetworkIsTriedAtOnce() async throws {
+        source.refuse(down)
+        let service = service()
+        service.startUpdates()
+        await time.pass(.seconds(3))
+        #expect(source.connects == 1)
+        source.refuse(nil)
+        service.networkChanged()
+        await time.settle()
+        #expect(service.updateStatus == .open)
+    }
+
+    @Test func aSyncThatSucceedsWakesAWaitingChannel() async throws {
+        source.refuse(down)
+        let service = service()
+        let client = service.makeClient(collection: collection.id)
+        service.startUpdates()
+        await time.pass(.seconds(3))
+        source.refuse(nil)
+        try await service.sync()
+        await time.settle()
+        #expect(service.updateStatus == .open)
+        withExtendedLifetime(client) {}
+    }
+
+    @Test func changesOfTheNetworkDoNotMakeAStorm() async throws {
+        source.refuse(down)
+        let service = service()
+        service.startUpdates()
+        for _ in 0..<600 {
+            service.networkChanged()
+            await time.pass(.seconds(1))
+        }
+        #expect((15...22).contains(source.connects), "\(source.connects)")
+    }
+
+    @Test func listenersSurviveAChangeOfTheNetwork() async throws {
+        let (service, client) = try await listening()
+        let received = Mutex(0)
+        let task = Task { for await _ in client.changes { received.withLock { $0 += 1 } } }
+        await time.settle()
+        // The network goes away, the connection breaks, nothing can be reached; then another one is there.
+        await time.pass(.seconds(100))
+        source.refuse(down)
+        source.end(down)
+        await time.pass(.seconds(40))
+        try collection.put("a", ["value": 2])
+        source.refuse(nil)
+        source.greet(.event(.update(timestamp: Timestamp(milliseconds: try monitor()), collections: nil)))
+        service.networkChanged()
+        await time.pass(.seconds(35))
+        #expect(try await eventually { received.withLock { $0 } == 1 })
+        task.cancel()
+    }
+
+    @Test func aClockThatIsSetDelaysNothing() async throws {
+        let (service, client) = try await listening()
+        for hours in [-20, 30, -20] {
+            await time.pass(.seconds(61))
+            source.refuse(down)
+            source.end()
+            await time.pass(.seconds(10))
+            time.setClock(by: .seconds(hours * 3600))
+            source.refuse(nil)
+            try collection.put("a", ["value": Int.random(in: 0..<1_000_000_000)])
+            source.greet(.event(.update(timestamp: Timestamp(milliseconds: try monitor()), collections: nil)))
+            await time.pass(.seconds(130))
+            #expect(source.open == 1)
+            #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+        }
+        withExtendedLifetime(service) {}
+    }
+
+    // MARK: Many
+
+    /// Requests are counted while a thousand clients lose the server, find it gone, and find it again.
+    @Test func aThousandClientsMakeNoStorm() async throws {
+        let time = SteppedTime()
+        let services = (0..<1000).map { number in
+            RemoteSettingsService(
+                storageDir: place.path("many/\(number)"),
+                config: place.config { config in
+                    config.environment = time.environment
+                    config.updates = UpdatePolicy(channel: .source(source))
+                })
+        }
+        source.greet(.event(.update(timestamp: Timestamp(milliseconds: try monitor()), collections: nil)))
+        for service in services { service.startUpdates() }
+        while source.open < 1000 { await time.settle() }
+        await time.pass(.seconds(120), step: .seconds(5))
+        source.refuse(down)
+        source.end(down)
+        var (counts, before) = ([Int](), source.connects)
+        for _ in 0..<20 {
+            await time.pass(.seconds(1), step: .milliseconds(500))
+            counts.append(source.connects - before)
+            before = source.connects
+        }
+        // Once each, over five seconds.
+        #expect(counts.reduce(0, +) == 1000)
+        #expect((counts.max() ?? 0) <= 300, "\(counts)")
+        // Then over the second of two minutes.
+        counts = []
+        for _ in 0..<12 {
+            await time.pass(.seconds(10), step: .seconds(1))
+            counts.append(source.connects - before)
+            before = source.connects
+        }
+        #expect(counts.reduce(0, +) <= 1500 && (counts.max() ?? 0) <= 260, "\(counts)")
+        source.refuse(nil)
+        await time.pass(.seconds(260), step: .seconds(2))
+        #expect(source.open == 1000)
+        #expect(source.connects - before <= 1000)
+        withExtendedLifetime(services) {}
+    }
+}

@@ -1,0 +1,69 @@
+import FaultyServer
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import Testing
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#endif
+
+@Suite("Memory is bounded whatever a server sends")
+struct BackPressureTests {
+    private static func request(_ url: String) throws -> HTTPRequest {
+        HTTPRequest(
+            url: try HTTPURL(url), headers: HTTPHeaders([.init("Accept-Encoding", "gzip")]), headTimeout: .seconds(300),
+            idleTimeout: .seconds(300))
+    }
+
+    /// The most memory that this process ever had, in bytes.
+    private static func peak() -> Int {
+        var usage = rusage()
+        #if canImport(Darwin)
+        unsafe getrusage(RUSAGE_SELF, &usage)
+        return usage.ru_maxrss
+        #else
+        unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        return usage.ru_maxrss << 10
+        #endif
+    }
+
+    @Test(arguments: ["endless", "endless-unframed", "bomb"])
+    func unreadBodyStopsTheServer(fault: String) async {
+        // In a process of its own: the peak is that of everything in it.
+        await #expect(processExitsWith: .success) {
+            [fault = fault as String] in
+            try await Self.leaveUnread(fault)
+        }
+    }
+
+    private static func leaveUnread(_ fault: String) async throws {
+        let server = try FaultyServer()
+        let before = Self.peak()
+        let request = try Self.request(server.url(fault))
+        let response = try await server.transport.send(request).decoded(for: request)
+        var body = response.body
+        let first = try #require(try await body.next())
+        // The network has time to run ahead while these come and go.
+        let client = try server.client("ok")
+        for _ in 0..<100 { #expect(try await client.rootDocument().body.count == document.count) }
+        // Besides those: what the transport holds, and the system's buffers on both sides.
+        #expect(server.sentBytes - 100 * document.count < 32 << 20)
+        #expect(Self.peak() - before < 64 << 20)
+        // It continues where it stood.
+        var read = first.count
+        while read < 64 << 20 { read += try #require(try await body.next()).count }
+        #expect(Self.peak() - before < 64 << 20)
+    }
+
+    @Test func droppedBodyStopsTheTransfer() async throws {
+        let server = try FaultyServer()
+        // More than the connections that a transport keeps to one host.
+        for _ in 0..<20 {
+            var body = try await server.transport.send(Self.request(server.url("endless"))).body
+            _ = try await body.next()
+        }
+        #expect(try await server.client("ok").rootDocument().body == Bytes(document))
+    }
+}

@@ -1,0 +1,315 @@
+import RemoteSettingsModel
+import Testing
+
+@testable import RemoteSettingsHTTP
+
+/// Answers in the order given, with no network: only for when and how often something is asked.
+final class ScriptedTransport: HTTPTransport {
+    enum Step: Sendable {
+        case answer(Int, [HTTPHeaders.Field] = [], body: String = "")
+        case failure(HTTPError.Reason)
+    }
+
+    private let steps: Mutex<[Step]>
+    private let asked = Mutex<[HTTPURL]>([])
+
+    init(_ steps: [Step]) { self.steps = Mutex(steps) }
+
+    var requests: [HTTPURL] { asked.withLock { $0 } }
+
+    func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+        asked.withLock { $0.append(request.url) }
+        let step = steps.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+        switch step {
+        case .answer(let status, let fields, let body):
+            return HTTPResponse(status: status, headers: HTTPHeaders(fields), body: OnePiece(left: Array(body.utf8)))
+        case .failure(let reason):
+            throw HTTPError(request.url, reason)
+        case nil:
+            throw HTTPError(request.url, .unreachable("the script has ended"))
+        }
+    }
+
+    struct OnePiece: HTTPBody {
+        var left: [UInt8]?
+
+        mutating func next() async throws(HTTPError) -> [UInt8]? {
+            defer { left = nil }
+            return left?.isEmpty == false ? left : nil
+        }
+    }
+}
+
+/// A clock that moves only when somebody sleeps by it, and notes the pauses.
+final class RecordingClock: Sendable {
+    private static let start = Timestamp(milliseconds: 1_795_251_600_000)
+    private let state = Mutex<(now: Timestamp, pauses: [Duration])>((start, []))
+
+    var now: Timestamp { state.withLock { $0.now } }
+    var pauses: [Duration] { state.withLock { $0.pauses } }
+
+    func advance(by duration: Duration) { state.withLock { $0.now = $0.now.advanced(by: duration) } }
+
+    func environment(random: Double) -> HTTPEnvironment {
+        HTTPEnvironment(
+            now: { self.now },
+            sleep: { duration in
+                self.state.withLock {
+                    $0.now = $0.now.advanced(by: duration)
+                    $0.pauses.append(duration)
+                }
+            },
+            random: { random },
+            uptime: { self.now.elapsed(since: Self.start) })
+    }
+}
+
+@Suite("Repetition and holds")
+struct RepetitionTests {
+    let clock = RecordingClock()
+
+    func client(
+        _ transport: ScriptedTransport, server: ServerURL = .prod, random: Double = 0.5, limits: Limits = Limits(),
+        backoff: BackoffState = BackoffState(), onEvent: @escaping @Sendable (HTTPEvent) -> Void = { _ in }
+    ) -> ServerClient {
+        ServerClient(
+            server: server, transport: transport, userAgent: UserAgent(name: "tests", version: "1"), limits: limits,
+            environment: clock.environment(random: random), backoff: backoff, onEvent: onEvent)
+    }
+
+    func reason(of client: ServerClient) async -> HTTPError.Reason? {
+        do {
+            _ = try await client.rootDocument()
+            return nil
+        } catch {
+            return error.reason
+        }
+    }
+
+    @Test func pausesAreJittered() async {
+        let transport = ScriptedTransport(
+            [.failure(.timeout(.head, seconds: 1)), .failure(.connection("x")), .answer(503), .answer(200)])
+        #expect(await reason(of: client(transport, random: 0.5)) == nil)
+        #expect(clock.pauses == [.milliseconds(250), .milliseconds(500), .seconds(1)])
+    }
+
+    @Test(arguments: [429, 500, 502, 503, 504])
+    func repeated(_ status: Int) async {
+        let transport = ScriptedTransport(Array(repeating: .answer(status), count: 9))
+        #expect(await reason(of: client(transport)) == .status(status, body: ""))
+        #expect(transport.requests.count == 4)
+    }
+
+    @Test(arguments: [201, 206, 304, 400, 401, 403, 404, 408, 410, 412])
+    func notRepeated(_ status: Int) async {
+        let transport = ScriptedTransport([.answer(status)])
+        #expect(await reason(of: client(transport)) == .status(status, body: ""))
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test(arguments: [HTTPError.Reason.tls("x"), .notHTTP("x"), .badEncoding("x"), .cancelled])
+    func notRepeated(_ failure: HTTPError.Reason) async {
+        let transport = ScriptedTransport([.failure(failure)])
+        #expect(await reason(of: client(transport)) == failure)
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func aDocumentShorterThanAnnouncedIsTruncated() async {
+        let answer = ScriptedTransport.Step.answer(200, [.init("Content-Length", "10")], body: "short")
+        let transport = ScriptedTransport([answer, answer, answer, answer])
+        #expect(await reason(of: client(transport)) == .truncated(expected: 10, received: 5))
+        #expect(transport.requests.count == 4)
+    }
+
+    @Test(arguments: ["http://firefox.settings.services.mozilla.com/v2/", "//x/", "http://localhost/"])
+    func neverDownwards(_ location: String) async {
+        let transport = ScriptedTransport([.answer(301, [.init("Location", location)]), .answer(200)])
+        let why = await reason(of: client(transport))
+        if location.hasPrefix("http:") {
+            #expect(why == .redirectDowngrade(to: location))
+            #expect(transport.requests.count == 1)
+        } else {
+            #expect(why == nil)
+            #expect(transport.requests.last?.description == "https://x/")
+        }
+    }
+
+    @Test func upwardsIsAllowed() async throws {
+        let transport = ScriptedTransport([.answer(308, [.init("Location", "https://other/v1/")]), .answer(200)])
+        #expect(await reason(of: client(transport, server: try ServerURL("http://localhost/v1"))) == nil)
+        let transport2 = ScriptedTransport([.answer(308, [.init("Location", "http://other/v1/")]), .answer(200)])
+        let allowed = try ServerURL("http://host/v1", allowPlainHTTP: true)
+        #expect(await reason(of: client(transport2, server: allowed)) == nil)
+    }
+
+    @Test func theLongerOfBackoffAndRetryAfterCounts() async {
+        let transport = ScriptedTransport(
+            [.answer(200, [.init("Backoff", "30"), .init("Retry-After", "90")]), .answer(200)])
+        let client = client(transport)
+        #expect(await reason(of: client) == nil)
+        let until = clock.now.advanced(by: .seconds(90))
+        #expect(client.backoff.holds == [.init(origin: client.server.url.origin, until: until)])
+        #expect(await reason(of: client.startingRun()) == .backoff(until: until, seconds: 90))
+        #expect(transport.requests.count == 1)
+    }
+
+    /// A server that asks for a pause with every answer would else never be asked a second thing.
+    @Test(arguments: ["Backoff", "Retry-After"])
+    func aRunThatHasBegunFinishesAtAGentlerPace(_ header: String) async {
+        let answer = ScriptedTransport.Step.answer(200, [.init(header, "10")])
+        let transport = ScriptedTransport([answer, answer, answer, answer])
+        let client = client(transport)
+        for _ in 0..<3 { #expect(await reason(of: client) == nil) }
+        #expect(transport.requests.count == 3)
+        let pause = Duration.milliseconds(Limits().gentlePauseMilliseconds)
+        #expect(clock.pauses == [pause, pause])
+        let until = clock.now.advanced(by: .seconds(10))
+        let next = client.startingRun()
+        #expect(await reason(of: next) == .backoff(until: until, seconds: 10))
+        clock.advance(by: .seconds(11))
+        #expect(await reason(of: next) == nil)
+        #expect(transport.requests.count == 4)
+    }
+
+    @Test func requestsAtOnceKeepThePaceToo() async {
+        let answer = ScriptedTransport.Step.answer(200, [.init("Backoff", "10")])
+        let transport = ScriptedTransport(Array(repeating: answer, count: 9))
+        let client = client(transport)
+        let start = clock.now
+        #expect(await reason(of: client) == nil)
+        await withTaskGroup { group in
+            for _ in 0..<8 { group.addTask { #expect(await reason(of: client) == nil) } }
+        }
+        let pause = Duration.milliseconds(Limits().gentlePauseMilliseconds)
+        // Each has a time of its own; how many find that theirs has come is chance.
+        #expect(clock.now.elapsed(since: start) >= pause * 8)
+    }
+
+    @Test func aRefusalStopsEveryRunUnderWay() async {
+        let transport = ScriptedTransport([.answer(503, [.init("Retry-After", "60")])])
+        let client = client(transport)
+        let other = client.startingRun()
+        let until = clock.now.advanced(by: .seconds(60))
+        for held in [client, other, client.startingRun()] {
+            #expect(await reason(of: held) == .backoff(until: until, seconds: 60))
+        }
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func retryAfterOnAPermanentErrorStopsTheRun() async {
+        let transport = ScriptedTransport([.answer(404, [.init("Retry-After", "60")])])
+        let client = client(transport)
+        #expect(await reason(of: client) == .status(404, body: ""))
+        #expect(await reason(of: client) == .backoff(until: clock.now.advanced(by: .seconds(60)), seconds: 60))
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func holdsAreBounded() async {
+        for value in ["999999999", "99999999999999999999999", "Fri, 01 Jan 9999 00:00:00 GMT"] {
+            let transport = ScriptedTransport([.answer(503, [.init("Retry-After", value)])])
+            #expect(
+                await reason(of: client(transport))
+                    == .backoff(until: clock.now.advanced(by: .seconds(86_400)), seconds: 86_400))
+        }
+    }
+
+    @Test(arguments: ["0", "-5", "soon", "", "1.5", "Fri, 01 Jan 1999 00:00:00 GMT"])
+    func noHold(_ value: String) async {
+        let transport = ScriptedTransport(
+            [.answer(200, [.init("Retry-After", value), .init("Backoff", value)]), .answer(200)])
+        let client = client(transport)
+        #expect(await reason(of: client) == nil)
+        #expect(client.backoff.holds.isEmpty)
+        #expect(await reason(of: client) == nil)
+    }
+
+    @Test func aDateCountsByTheServersClock() async {
+        let transport = ScriptedTransport([
+            .answer(
+                503,
+                [
+                    .init("Date", "Fri, 01 Jan 2038 00:00:00 GMT"),
+                    .init("Retry-After", "Fri, 01 Jan 2038 00:01:40 GMT"),
+                ])
+        ])
+        #expect(
+            await reason(of: client(transport))
+                == .backoff(until: clock.now.advanced(by: .seconds(100)), seconds: 100))
+    }
+
+    @Test func holdOfAnotherOriginDoesNotCount() async {
+        let held = BackoffState([.init(origin: "https://cdn.example", until: clock.now.advanced(by: .seconds(99)))])
+        let transport = ScriptedTransport([.answer(200)])
+        #expect(await reason(of: client(transport, backoff: held)) == nil)
+    }
+
+    @Test func holdFromAClockThatWasWrongIsForgotten() async {
+        let held = BackoffState(
+            [.init(origin: ServerURL.prod.url.origin, until: clock.now.advanced(by: .seconds(9_000_000)))])
+        let transport = ScriptedTransport([.answer(200)])
+        #expect(await reason(of: client(transport, backoff: held)) == nil)
+    }
+
+    @Test func permanentErrorIsReportedInSpiteOfAHold() async {
+        let transport = ScriptedTransport([.answer(404, [.init("Backoff", "60")], body: "no such thing")])
+        let client = client(transport)
+        #expect(await reason(of: client) == .status(404, body: "no such thing"))
+        #expect(client.backoff.holds.count == 1)
+    }
+
+    @Test func backoffStateIsAValue() {
+        let early = Timestamp(milliseconds: 1000)
+        let late = Timestamp(milliseconds: 2000)
+        let state = BackoffState([
+            .init(origin: "b", until: late), .init(origin: "a", until: early), .init(origin: "b", until: early),
+        ])
+        #expect(state.holds == [.init(origin: "a", until: early), .init(origin: "b", until: late)])
+        #expect(state.holds(at: early) == [.init(origin: "b", until: late)])
+        #expect(BackoffState(state.holds) == state)
+        // However many origins a server leads to, those that ask for the longest waits are remembered.
+        let many = (0..<1000).map { number in
+            BackoffState.Hold(origin: "https://\(number).example", until: Timestamp(milliseconds: UInt64(number)))
+        }
+        let kept = BackoffState(many.reversed()).holds
+        #expect(kept.count == 256 && Set(kept) == Set(many.suffix(256)))
+    }
+
+    @Test func eachFailureIsReported() async {
+        let events = Mutex<[HTTPEvent]>([])
+        let transport = ScriptedTransport([.failure(.unreachable("x")), .answer(200)])
+        _ = await reason(of: client(transport, random: 0) { event in events.withLock { $0.append(event) } })
+        let error = HTTPError(ServerURL.prod.root, .unreachable("x"))
+        #expect(events.withLock { $0 } == [.retry(error, attempt: 1, after: .zero)])
+    }
+
+    /// What has the exit code for an unreachable server, in every command.
+    @Test func networkFailures() {
+        let cases: [(HTTPError.Reason, Bool)] = [
+            (.unreachable(""), true), (.tls(""), true), (.connection(""), true), (.notHTTP(""), true),
+            (.timeout(.body, seconds: 1), true), (.timeout(.answer, seconds: 1), true),
+            (.tooSlow(leastBytesPerSecond: 1, seconds: 1), true), (.truncated(expected: nil, received: 0), true),
+            (.status(502, body: ""), true), (.status(503, body: ""), true), (.status(504, body: ""), true),
+            (.status(500, body: ""), false), (.status(404, body: ""), false), (.status(429, body: ""), false),
+            (.tooLarge(limit: 1), false), (.tooLargeOnTheWire(limit: 1), false), (.badEncoding(""), false),
+            (.backoff(until: clock.now, seconds: 1), false), (.cancelled, false), (.insecure, false),
+        ]
+        for (reason, isNetworkFailure) in cases {
+            #expect(HTTPError("https://h/", reason).isNetworkFailure == isNetworkFailure, "\(reason)")
+        }
+    }
+
+    @Test func categories() {
+        let cases: [(HTTPError.Reason, HTTPError.Category)] = [
+            (.invalidURL(""), .usage), (.insecure, .usage), (.badLocation(""), .usage),
+            (.timeout(.connect, seconds: 1), .unreachable), (.timeout(.head, seconds: 1), .unreachable),
+            (.timeout(.body, seconds: 1), .answer), (.unreachable(""), .unreachable),
+            (.backoff(until: clock.now, seconds: 1), .backoff), (.cancelled, .cancelled), (.tls(""), .answer),
+            (.status(500, body: ""), .answer), (.truncated(expected: nil, received: 0), .answer),
+            (.tooLarge(limit: 1), .answer), (.redirectLoop, .answer), (.rangeNotSatisfied, .answer),
+        ]
+        for (reason, category) in cases {
+            #expect(HTTPError("https://h/", reason).category == category)
+            #expect(HTTPError("https://h/", reason).description.hasPrefix("https://h/: "))
+        }
+    }
+}

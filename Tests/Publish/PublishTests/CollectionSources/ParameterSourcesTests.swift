@@ -1,0 +1,227 @@
+import ConfigParameters
+import Dumps
+import Publish
+import RemoteSettingsModel
+import SnapshotBundle
+import TargetFilter
+import Testing
+
+@Suite struct ParameterSourcesTests {
+    private func read(_ text: String) throws -> CollectionSource {
+        let root = try FileStore.makeTemporaryDirectory("sources")
+        defer { try? FileStore.removeTree(root) }
+        try FileStore.makeDirectories("\(root)/main")
+        try FileStore.replace("\(root)/main/config.yaml", with: Bytes(utf8: text))
+        return try SourceDirectory(root).read()[0]
+    }
+
+    private func problems(_ text: String) throws -> [(line: Int?, problem: String)] {
+        do {
+            _ = try read(text)
+        } catch let error as SourceProblems {
+            return error.problems.map { ($0.line, $0.problem) }
+        }
+        return []
+    }
+
+    /// A condition of 16 KiB that 40,000 parameters name is 1.4 MB, and was copied to 640 MB before anything refused
+    /// it. Here with less of all.
+    @Test(arguments: ["{when: {c: 1}}", "{when: [{condition: c, percent: 50, value: 1}]}"])
+    func whatConditionsBecomeHasALimit(_ parameter: String) throws {
+        let root = try FileStore.makeTemporaryDirectory("sources")
+        defer { try? FileStore.removeTree(root) }
+        try FileStore.makeDirectories("\(root)/main")
+        let long = "env.a == '" + String(repeating: "x", count: 990) + "'"
+        let many = (0..<400).map { "  k\($0): \(parameter)\n" }.joined()
+        try FileStore.replace(
+            "\(root)/main/c.yaml", with: Bytes(utf8: "conditions:\n  c: \"\(long)\"\nparameters:\n\(many)"))
+        #expect(try SourceDirectory(root).read()[0].records.count == 400)
+        var limits = Limits()
+        limits.changesetBytes = 400_000
+        let refused = #expect(throws: SourceProblems.self) { try SourceDirectory(root, limits: limits).read() }
+        #expect(refused?.problems.count == 1)
+        #expect(refused?.problems.first?.problem.contains("take too many bytes") == true)
+        // The line is the first one that is too much.
+        let line = try #require(refused?.problems.first?.line)
+        #expect((40...110).contains(line), "\(line)")
+    }
+
+    @Test func recordsHaveTheLimitThatPublishingHas() throws {
+        let root = try FileStore.makeTemporaryDirectory("sources")
+        defer { try? FileStore.removeTree(root) }
+        try FileStore.makeDirectories("\(root)/main")
+        var limits = Limits()
+        limits.changesetBytes = 1000
+        for (text, isFine) in [("x", true), ("ü", false)] {
+            let value = String(repeating: text, count: 600)
+            try FileStore.replace("\(root)/main/c.yaml", with: Bytes(utf8: "records:\n  - {id: a, v: \(value)}\n"))
+            if isFine {
+                #expect(try SourceDirectory(root, limits: limits).read().count == 1)
+            } else {
+                let problem = #expect(throws: SourceProblems.self) { try SourceDirectory(root, limits: limits).read() }
+                #expect(problem?.problems.first?.line == 2)
+            }
+        }
+    }
+
+    /// The value of a key for an app, as JSON; `default` for the app's own, `nil` if no record wins.
+    private func value(_ source: CollectionSource, _ key: String, _ context: FilterContext) throws -> String? {
+        let records = try source.records.map {
+            Record(
+                id: $0.id,
+                json: try CanonicalJSON.canonicalize(Bytes(utf8: "{\($0.members.text)}"), limits: Limits()))
+        }
+        var filter = RecordFilter(context: context)
+        guard let winner = try ParameterSet(records).winner(for: key, &filter) else { return nil }
+        switch winner.content {
+        case .value(let json): return json.text
+        case .inAppDefault: return "default"
+        }
+    }
+
+    private let sample = """
+        conditions:
+          beta: env.channel == 'beta'
+          german:
+            filter: env.locale == 'de' || env.locale == 'de-AT'
+            description: who reads German
+          half: {percent: 50}
+          german half: {filter: "env.locale == 'de' || env.locale == 'fr'", percent: [0, 50], seed: half}
+        parameters:
+          greeting: Hello
+          interval: 24
+          flag: {value: false, when: {beta: true}}
+          text:
+            description: The first page.
+            value: Hi
+            when:
+              beta: Hello, tester
+              german: {value: Hallo}
+          own: {in-app-default: true, when: {german: 1}}
+          off:
+            value: 1
+            when:
+              - {condition: beta, in-app-default: true}
+              - {filter: "env.country == 'NO'", value: 2}
+          shape: {type: json, value: {a: 1}, when: {beta: text}}
+          list: [1, 2]
+        groups:
+          home: {description: The first page, parameters: {inGroup: yes-it-is, half: {value: 0, when: {half: 1}}}}
+          second: {parameters: {part: {value: 0, when: {german half: 1}}}}
+        """
+
+    @Test func firstConditionThatAppliesWins() throws {
+        let source = try read(sample)
+        let nobody = FilterContext.app()
+        let beta = FilterContext.app(channel: "beta")
+        let german = FilterContext.app(locale: "de-AT")
+        let both = FilterContext.app(channel: "beta", locale: "de")
+        for (key, context, expected) in [
+            ("greeting", nobody, #""Hello""#), ("interval", beta, "24"), ("flag", nobody, "false"),
+            ("flag", beta, "true"), ("text", nobody, #""Hi""#), ("text", beta, #""Hello, tester""#),
+            ("text", german, #""Hallo""#), ("text", both, #""Hello, tester""#), ("own", nobody, nil),
+            ("own", german, "1"), ("off", beta, "default"), ("off", .app(country: "NO"), "2"), ("off", nobody, "1"),
+            ("shape", nobody, #"{"a":1}"#), ("shape", beta, #""text""#), ("list", nobody, "[1,2]"),
+            ("inGroup", nobody, #""yes-it-is""#), ("missing", nobody, nil),
+        ] as [(String, FilterContext, String?)] {
+            #expect(try value(source, key, context) == expected, "\(key)")
+        }
+    }
+
+    @Test func percentagesAreSharesThatGrow() throws {
+        func context(_ number: Int, _ locale: String = "fr") -> FilterContext {
+            .app(locale: locale, custom: ["id": .string("device-\(number)")])
+        }
+        let small = try read("parameters: {a: {value: 0, when: [{percent: 10, seed: s, value: 1}]}}")
+        let large = try read("parameters: {a: {value: 0, when: [{percent: 20, seed: s, value: 1}]}}")
+        let second = try read("parameters: {a: {value: 0, when: [{percent: [10, 20], seed: s, value: 1}]}}")
+        let fine = try read("parameters: {a: {value: 0, when: [{percent: 12.5, seed: s, value: 1}]}}")
+        var counts = [0, 0, 0, 0]
+        for number in 0..<2000 {
+            let inside = try [small, large, second, fine].map { try value($0, "a", context(number)) == "1" }
+            for (index, isInside) in inside.enumerated() where isInside { counts[index] += 1 }
+            #expect(inside[1] == (inside[0] || inside[2]))
+            #expect(!(inside[0] && inside[2]))
+            #expect(!inside[0] || inside[3])
+        }
+        #expect((150...250).contains(counts[0]) && (330...470).contains(counts[1]), "\(counts)")
+        let source = try read(sample)
+        for number in 0..<100 {
+            // One seed, one population; and a filter beside the percentage, with an `||` in it.
+            #expect(
+                try value(source, "half", context(number)) == value(source, "part", context(number)), "\(number)")
+            #expect(try value(source, "part", context(number, "it")) == "0")
+        }
+    }
+
+    @Test func recordsAreFewAndTheirIDsStay() throws {
+        let records = try read(sample).records
+        #expect(
+            records.map(\.id)
+                == [
+                    "flag", "flag--beta", "greeting", "half", "half--half", "inGroup", "interval", "list", "off",
+                    "off--2",
+                    "off--beta", "own--german", "part", "part--german-half-4ed7f9a8e0b3", "shape", "shape--beta",
+                    "text",
+                    "text--beta", "text--german",
+                ].map { id in id.hasPrefix("part--") ? records.first { $0.id.hasPrefix("part--") }?.id ?? id : id })
+        #expect(!records.contains { $0.members.text.contains("description") || $0.members.text.contains("first page") })
+    }
+
+    @Test func mistakesAreNamedWithTheirLine() throws {
+        let text = """
+            conditions:
+              bad: "env.x =="
+              none: {}
+              odd: 5
+              seedless: {seed: x, filter: "true"}
+            parameters:
+              a: {value: 1, when: {nobody: 2}}
+              b: {value: 1, when: [{percent: 101, value: 2}]}
+              c: {value: 1, when: [{percent: [20, 10], value: 2}]}
+              d: {value: 1, when: [{percent: 0.00001, value: 2}]}
+              e: {value: 1, when: [{percent: 5, seed: "it's", value: 2}]}
+              f: {value: 1, when: [{filter: "true", value: x}]}
+              g: {colour: red}
+              h: {}
+              i: {value: 1, in-app-default: true}
+              j: {value: 1, when: [{condition: seedless, filter: "true", value: 2}]}
+              k: {type: text, value: 1}
+              l: {type: string, value: 1}
+              "": 1
+            """
+        #expect(try problems(text).map(\.line) == [2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13, 13, 14, 15, 16, 17, 18, 19])
+    }
+
+    /// Texts of a type that is said stay texts, as Firebase's console publishes them.
+    @Test func textsMayHaveAType() throws {
+        let source = try read(
+            """
+            parameters:
+              least: {type: number, value: "1.10", when: [{filter: "env.channel == 'beta'", value: "2.0"}]}
+              on: {type: boolean, value: "TRUE"}
+            """)
+        #expect(try value(source, "least", .app()) == #""1.10""#)
+        #expect(try value(source, "least", .app(channel: "beta")) == #""2.0""#)
+        #expect(try value(source, "on", .app()) == #""TRUE""#)
+        let wrong = """
+            parameters:
+              a: {type: number, value: "1.10.2"}
+              b: {type: boolean, value: "yes"}
+              c: {type: number, value: "TRUE"}
+              d: {value: "1.10", when: [{filter: "true", value: 2}]}
+            """
+        #expect(try problems(wrong).map(\.line) == [2, 3, 4, 5])
+    }
+
+    @Test func parameterThatIsThereTwiceIsRefused() throws {
+        #expect(try problems("parameters: {a: 1}\ngroups: {g: {parameters: {a: 2}}}").map(\.line) == [2])
+        // Other records are none that an app can read as parameters.
+        #expect(try problems("parameters: {a: 1}\nrecords: [{id: x}]").map(\.line) == [2])
+    }
+
+    @Test func unusedConditionIsOnlyNoted() throws {
+        let notes = try read("conditions: {spare: 'true'}\nparameters: {a: 1}").notes
+        #expect(notes.count == 1 && notes[0].contains("spare"))
+    }
+}

@@ -1,0 +1,104 @@
+import Publish
+import TargetFilter
+import Testing
+
+/// Conditions of Firebase Remote Config against devices, with the result that its documentation gives, found by hand.
+@Suite struct FirebaseConditionTests {
+    private static let device = FilterContext.app(
+        version: "1.2.10", locale: "de-AT", country: "US", appID: "1:123:ios:abc", os: "iOS",
+        custom: [
+            "id": "device-1", "build": "45", "plan": "gold", "level": 5, "build-train": "rc", "sdk": "2.1.0",
+            "installationID": "cAAA", "firstOpen": 1_735_725_600_000, "now": 1_748_815_200_000,
+        ])
+    private static let unknown = FilterContext.app()
+
+    @Test(arguments: [
+        ("true", true, true), ("false", false, false), ("true && true", true, true), ("true && false", false, false),
+        ("app.version.exactlyMatches(['1.2.10', '2.0'])", true, false),
+        ("app.version.exactlyMatches(['1.2'])", false, false),
+        ("app.version.contains(['2.1', 'x'])", true, false),
+        ("app.version.contains(['3'])", false, false),
+        ("app.version.notContains(['3', '4'])", true, false),
+        ("app.version.notContains(['3', '1.2'])", false, false),
+        (#"app.version.matches(['^1\.'])"#, true, false), (#"app.version.matches(['^2', '10$'])"#, true, false),
+        (#"app.version.matches(['^0'])"#, false, false),
+        // Not as texts: 1.2.9 comes before 1.2.10.
+        ("app.version.>(['1.2.9'])", true, false), ("app.version.<(['1.2.9'])", false, false),
+        ("app.version.>=(['1.2.10.0'])", true, false), ("app.version.==(['1.2.10'])", true, false),
+        ("app.version.!=(['1.2.10'])", false, false), ("app.version.!=(['1.3'])", true, false),
+        ("app.version.<=(['1.2'])", false, false),
+        ("app.build.>=(['45'])", true, false), ("app.build.exactlyMatches(['44'])", false, false),
+        ("app.id == '1:123:ios:abc'", true, false), ("app.id == '1:123:android:abc'", false, false),
+        ("device.os == 'ios'", true, false), ("device.os != 'android'", true, false),
+        ("device.os == 'web'", false, false),
+        ("device.country in ['US', 'CA']", true, false), ("device.country in ['us']", false, false),
+        ("device.language in ['de', 'de-AT']", true, false), ("device.language in ['de']", false, false),
+        ("app.customSignal['plan'].exactlyMatches(['gold'])", true, false),
+        ("app.customSignal['plan'].contains(['ol'])", true, false),
+        ("app.customSignal['plan'].notContains(['silver'])", true, false),
+        ("app.customSignal['plan'].matches(['(?i)^GOLD$'])", true, false),
+        ("app.customSignal['level'] >= 5", true, false), ("app.customSignal['level'] < 5", false, false),
+        ("app.customSignal['level'] != 6", true, false), ("app.customSignal['level'] == 5", true, false),
+        ("app.customSignal['build-train'].exactlyMatches(['rc'])", true, false),
+        ("version(app.customSignal['sdk']) >= '2.0.10'", true, false),
+        ("version(app.customSignal['sdk']) < '2.1'", false, false),
+        ("app.firebaseInstallationId in ['cAAA', 'cBBB']", true, false),
+        // 2025-01-01T10:00:00Z; Lisbon is on UTC in winter.
+        ("app.firstOpenTimestamp > ('2025-01-01T09:00:00', 'Europe/Lisbon')", true, false),
+        ("app.firstOpenTimestamp <= ('2025-01-01T09:00:00')", false, false),
+        ("app.firstOpenTimestamp >= dateTime('2025-01-01T11:00:00', 'Europe/Oslo')", true, false),
+        // 2025-06-01T22:00:00Z is midnight in Oslo, in summer.
+        ("dateTime >= dateTime('2025-06-02T00:00:00', 'Europe/Oslo')", true, false),
+        ("dateTime < dateTime('2025-06-02T00:00:00', 'Europe/Oslo')", false, false),
+        ("device.dateTime >= dateTime('2025-06-01T22:00:01')", false, false),
+        ("percent <= 100", true, true), ("percent > 100", false, false), ("percent <= 0", false, false),
+        ("percent between 0 and 100", true, true), ("percent('seed') > 0", true, true),
+        ("device.os == 'ios' && percent <= 100 && device.country in ['US']", true, false),
+        ("device.os == 'ios' && app.version.notContains(['1.2'])", false, false),
+    ])
+    func decidesAsDocumented(_ expression: String, _ forDevice: Bool, _ forUnknown: Bool) throws {
+        let filter = try FilterExpression(parsing: FirebaseCondition(parsing: expression).filter)
+        #expect(filter.matches(Self.device) == forDevice, "\(filter.text)")
+        #expect(filter.matches(Self.unknown) == forUnknown, "\(filter.text)")
+    }
+
+    @Test(arguments: [
+        "app.userProperty['k'].contains(['a'])", "app.userProperty['k'] < 5", "app.audiences.inAtLeastOne(['a'])",
+        "app.audiences.notInAll(['a', 'b'])", "app.importedSegments.inAll(['a'])",
+        "app.operatingSystemAndVersion == 'x'",
+        "app.browserAndVersion == 'x'", "app.unheardOf == 'x'", #"app.version.matches(['\\pL'])"#,
+        "app.version.matches(['(?P<a>x)'])", "app.version.matches(['(?s).'])", "device.os == 'beos'",
+    ])
+    func whatHasNoTranslationIsNamed(_ expression: String) {
+        do throws(FirebaseCondition.Refusal) {
+            _ = try FirebaseCondition(parsing: expression)
+            Issue.record("\(expression) was taken")
+        } catch {
+            #expect(error.element != nil)
+        }
+    }
+
+    @Test(arguments: [
+        "", "percent", "percent <= 101", "percent <= -1", "percent <= 0.00001", "percent between 20 and 10",
+        "device.os = 'ios'", "device.os == 'ios' || device.os == 'web'", "!(device.os == 'ios')",
+        "(device.os == 'ios')", "device.os == 'ios' &&", "device.os == 'ios' device.os == 'ios'", "device.os == 'ios",
+        "device.country in []", "device.country in ['a',]", "app.version.contains('a')", "app.version.", "app.version",
+        "app.customSignal[5] == 5", "app.customSignal['a'] == 'x' &", "dateTime >= dateTime('tomorrow')",
+        "dateTime >= dateTime('2025-06-02T00:00:00', 'Atlantis/Poseidonis')", "§",
+    ])
+    func whatIsNotInTheGrammarIsRefused(_ expression: String) {
+        #expect(throws: FirebaseCondition.Refusal.self) { try FirebaseCondition(parsing: expression) }
+    }
+
+    @Test func sharesAreThoseOfTheCondition() throws {
+        func share(_ expression: String) throws -> Int {
+            let filter = try FilterExpression(parsing: FirebaseCondition(parsing: expression).filter)
+            return (0..<4000).count { filter.matches(.app(custom: ["id": .string("device-\($0)")])) }
+        }
+        #expect((340...460).contains(try share("percent <= 10")))
+        #expect((3540...3660).contains(try share("percent > 10")))
+        #expect((720...880).contains(try share("percent('x') between 5 and 25")))
+        #expect((15...65).contains(try share("percent <= 0.9999")))
+        #expect(try share("percent <= 10") + share("percent > 10") == 4000)
+    }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import RemoteSettingsModel
+import SnapshotBundle
+import Testing
+
+@testable import Publish
+
+/// Time zones, beside Foundation's, which has a copy of the database of its own.
+struct TimeZoneTests {
+    /// Zones whose rules have been the same for years, so that two versions of the database agree.
+    static let names = [
+        "UTC", "Etc/GMT+3", "Europe/Berlin", "Europe/London", "Europe/Lisbon", "Europe/Dublin", "America/New_York",
+        "America/Los_Angeles", "America/St_Johns", "America/Sao_Paulo", "America/Argentina/Buenos_Aires",
+        "Australia/Sydney", "Australia/Lord_Howe", "Asia/Kolkata", "Asia/Kathmandu", "Asia/Tokyo",
+        "Pacific/Kiritimati", "Pacific/Apia", "Pacific/Chatham", "Africa/Nairobi", "America/Santiago",
+    ]
+
+    @Test(arguments: names) func momentsAreThoseOfFoundation(name: String) throws {
+        let zone = try SystemTimeZone(named: name)
+        let other = try #require(TimeZone(identifier: name))
+        // Every 3 days and a bit, from 1971 to 2099.
+        for moment in stride(from: Int64(31_536_000), to: 4_070_908_800, by: 39_999 * 7) {
+            let date = Date(timeIntervalSince1970: Double(moment))
+            let wall = moment + Int64(other.secondsFromGMT(for: date))
+            // A time that clocks show twice has two moments.
+            let found = zone.moment(of: wall)
+            let again = other.secondsFromGMT(for: Date(timeIntervalSince1970: Double(found)))
+            #expect(found + Int64(again) == wall, "\(name) at \(moment)")
+        }
+    }
+
+    /// The second before a change and the change itself.
+    @Test func changesAreAtTheirSecond() throws {
+        let berlin = try SystemTimeZone(named: "Europe/Berlin")
+        func wall(_ text: String) throws -> Int64 { Int64(try #require(Timestamp(rfc3339: text)).seconds) }
+        for (text, offset): (String, Int64) in [
+            ("2026-03-29T01:59:59Z", 3600), ("2026-03-29T03:00:00Z", 7200), ("2099-07-01T00:00:00Z", 7200),
+            ("2026-10-25T01:59:59Z", 7200), ("2026-10-25T03:00:00Z", 3600),
+            // It does not exist; clocks show 03:30 then.
+            ("2026-03-29T02:30:00Z", 3600),
+        ] {
+            #expect(try berlin.moment(of: wall(text)) == wall(text) - offset, "\(text)")
+        }
+    }
+
+    /// The process has the time zone that it had before.
+    @Test func theProcessKeepsItsTimeZone() throws {
+        let before = ProcessInfo.processInfo.environment["TZ"]
+        _ = try SystemTimeZone(named: "Asia/Kathmandu").moment(of: 0)
+        #expect(ProcessInfo.processInfo.environment["TZ"] == before)
+    }
+
+    @Test(arguments: [
+        "", "..", "../zoneinfo/UTC", "/UTC", "Europe", "Europe/", "Europe//Berlin", "tzdata.zi", "Nowhere",
+    ])
+    func namesThatAreNone(name: String) {
+        #expect(throws: SystemTimeZone.Problem.unknown) { try SystemTimeZone(named: name) }
+    }
+
+    @Test func noTimeZonesAreInstalled() throws {
+        let folder = try FileStore.makeTemporaryDirectory("zones")
+        defer { try? FileStore.removeTree(folder) }
+        #expect(throws: SystemTimeZone.Problem.unknown) { try SystemTimeZone(named: "UTC", folder: folder) }
+        #expect(throws: SystemTimeZone.Problem.noTimeZones) {
+            try SystemTimeZone(named: "UTC", folder: folder + "/none")
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import Publish
+import RemoteSettingsModel
+import Testing
+
+private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: Bytes(utf8: text), limits: Limits()) }
+
+/// What is wrong with a value, each as `path: problem`.
+private func problems(_ schema: String, _ value: String) throws -> [String] {
+    try RecordSchema(json(schema)).violations(of: json(value)).map {
+        "\($0.path.joined(separator: ".")): \($0.problem)"
+    }
+}
+
+struct RecordSchemaTests {
+    @Test func violationsNameThePlace() throws {
+        let schema = #"{"properties":{"a":{"items":{"type":"integer","maximum":5}}},"required":["a","b"]}"#
+        #expect(
+            try problems(schema, #"{"a":[1,2.0,6,"x"],"b":1}"#) == [
+                "a.2: found 6, expected at most 5", #"a.3: found the text "x", expected integer"#,
+            ])
+        #expect(try problems(schema, #"{"a":[]}"#) == [": the member b is missing"])
+    }
+
+    @Test func theServersOwnMembersAreNotValidated() throws {
+        let schema =
+            #"{"required":["id","last_modified","schema"],"additionalProperties":false,"properties":{"x":true}}"#
+        #expect(try problems(schema, #"{"id":"a","last_modified":5,"schema":1,"x":2}"#).isEmpty)
+        #expect(try problems(schema, #"{"id":"a","y":2}"#).count == 1)
+    }
+
+    @Test(arguments: [
+        (#"{"typ":"string"}"#, "typ"), (#"{"type":"text"}"#, "type"), (#"{"properties":[]}"#, "properties"),
+        (#"{"properties":{"a":{"minLength":-1}}}"#, "properties.a.minLength"), (#"{"pattern":"("}"#, "pattern"),
+        (#"{"$ref":"https://example.org/other"}"#, "$ref"), (##"{"$ref":"#/definitions/none"}"##, "$ref"),
+        (#"{"exclusiveMinimum":true}"#, "exclusiveMinimum"), (#"{"multipleOf":0}"#, "multipleOf"),
+        (#"{"enum":[]}"#, "enum"), (#"{"format":"telephone"}"#, "format"),
+        (#"{"definitions":{"a":{"x":1}}}"#, "definitions.a.x"),
+        (#"{"allOf":[{"not":5}]}"#, "allOf.0.not"), ("5", ""), (#"{"required":["a",1]}"#, "required"),
+    ])
+    func aSchemaThatIsNoneIsRefused(_ schema: String, _ path: String) throws {
+        let fault = try #require(throws: SchemaFault.self) { try RecordSchema(json(schema)) }
+        #expect(fault.path.joined(separator: ".") == path)
+        #expect(!fault.problem.isEmpty && !fault.remedy.isEmpty)
+    }
+
+    @Test func endlessSchemasEnd() throws {
+        #expect(try problems(##"{"$ref":"#"}"##, "{}").count == 1)
+        #expect(try problems(##"{"not":{"$ref":"#"}}"##, "{}").first?.contains("too deep") == true)
+        let nested =
+            String(repeating: #"{"anyOf":[{"type":"null"},"#, count: 60) + "true" + String(repeating: "]}", count: 60)
+        #expect(try problems(nested, "{}").isEmpty)
+    }
+
+    @Test func numbersAreComparedByValue() throws {
+        #expect(try problems(#"{"properties":{"n":{"enum":[1.0, 250]}}}"#, #"{"n":1}"#).isEmpty)
+        #expect(try problems(#"{"properties":{"n":{"enum":[1.0, 250]}}}"#, #"{"n":2.5e2}"#).isEmpty)
+        let twice = #"{"n":[{"a":1,"b":2},{"b":2.0,"a":1}]}"#
+        #expect(try problems(#"{"properties":{"n":{"uniqueItems":true}}}"#, twice).count == 1)
+    }
+}

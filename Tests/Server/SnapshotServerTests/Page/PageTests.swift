@@ -1,0 +1,138 @@
+#if Server
+import Foundation
+import RemoteSettingsModel
+import SnapshotServer
+import Testing
+
+struct PageTests {
+    @Test func theFrontPageTellsWhatIsServed() async throws {
+        var fixture = PageFixture()
+        fixture.pin = "1700000000123"
+        fixture.problem = "certificate chain: expired"
+        let answer = try await fixture.answer("/")
+        #expect(answer.status == 200)
+        for part in [
+            "samples</a>", "1700000000123", "2023-11-14 22:13 UTC", "3 days", "certificate chain: expired",
+            "main/samples is not served as the lock names it", "Unsigned", "data-label=\"Pin\"", "<caption>",
+            "scope=\"col\"", "scope=\"row\"",
+        ] {
+            #expect(answer.text.contains(part), "\(part)")
+        }
+    }
+
+    @Test func theFrontPageShowsTheRelease() async throws {
+        func text(expires: UInt64, format: Int = 1) async throws -> String {
+            var fixture = PageFixture()
+            fixture.name = "releases/catalogue"
+            fixture.records = [
+                "release": [
+                    "format": .count(format), "origin": .string("a.example"), "number": .count(12),
+                    "made": .count(fixture.timestamp), "confirmed": .count(fixture.timestamp),
+                    "expires": .count(expires),
+                ]
+            ]
+            return try await fixture.answer("/").text
+        }
+        let now = PageFixture.now.milliseconds
+        let confirmed = try await text(expires: now)
+        #expect(confirmed.contains("Release 12 of a.example") && confirmed.contains("made 3 days ago, confirmed until"))
+        #expect(try await text(expires: now - 1).contains("unconfirmed since"))
+        // What is no catalogue is a collection like any other.
+        #expect(try await !text(expires: now, format: 2).contains("Release 12"))
+        #expect(try await !PageFixture().answer("/").text.contains("elease 12"))
+    }
+
+    @Test func aNameFindsItsCollections() async throws {
+        let catalog = PageCatalog(collections: try ["main/one", "main/two"].map { try named($0).collection() })
+        let found = await PageFixture.answer("/?q=TW", of: catalog).text
+        #expect(found.contains("/collections/main/two") && !found.contains("/collections/main/one"))
+        #expect(await PageFixture.answer("/?q=three", of: catalog).text.contains("No collection has “three”"))
+    }
+
+    @Test(arguments: [
+        ("", ["a", "b", "c"]), ("first", ["a"]), ("FIRST", ["a"]), ("name", ["a", "b", "c"]), ("name+t", ["a", "c"]),
+        ("na%C3%AFve", ["c"]), ("quo%22e", ["b"]), ("nothing", []), ("%F0%9F%98%80", ["b"]),
+    ])
+    func recordsAreFoundByTheirWords(query: String, ids: [String]) async throws {
+        var fixture = PageFixture()
+        fixture.records = [
+            "a": ["name": .string("First")], "b": ["name": .string("quo\"e 😀")], "c": ["name": .string("naïve, the")],
+        ]
+        let text = try await fixture.answer("/collections/main/samples?q=\(query)").text
+        #expect(["a", "b", "c"].filter { text.contains("/records/\($0)\"") } == ids)
+    }
+
+    @Test func recordsComeInPagesOrAtOnce() async throws {
+        var fixture = PageFixture()
+        fixture.records = [:]
+        for index in 0..<250 { fixture.records["r\(1000 + index)"] = [:] }
+        func shown(_ query: String) async throws -> [String] {
+            let text = try await fixture.answer("/collections/main/samples\(query)").text
+            return fixture.records.keys.sorted().filter { text.contains("/records/\($0)\"") }
+        }
+        #expect(try await shown("").count == 100)
+        #expect(try await shown("?page=3").first == "r1200")
+        #expect(try await shown("?page=3").count == 50)
+        #expect(try await shown("?page=99").count == 50)
+        #expect(try await shown("?page=-1").first == "r1000")
+        #expect(try await shown("?show=all").count == 250)
+        // A page is made in memory for each reader, and so has an end.
+        for index in 250..<2100 { fixture.records["r\(1000 + index)"] = [:] }
+        func rows(_ query: String) async throws -> Int {
+            try await fixture.answer("/collections/main/samples\(query)").text.components(separatedBy: "/records/r")
+                .count
+                - 1
+        }
+        #expect(try await rows("?show=all") == 2000)
+        #expect(try await rows("?show=all&page=2") == 100)
+        #expect(try await rows("?show=all&page=9223372036854775807") == 100)
+        let text = try await fixture.answer("/collections/main/samples?show=all&page=2").text
+        #expect(text.contains("?show=all\"") && text.contains("Page 2 of 2"))
+        #expect(try await fixture.answer("/collections/main/samples").text.contains("Show 2,000 on a page"))
+    }
+
+    @Test func changesSinceAnOlderSnapshot() async throws {
+        var fixture = PageFixture()
+        fixture.records = ["kept": [:], "new": [:], "other": ["v": .string("after")]]
+        fixture.older = [
+            (1_600_000_000_000, ["kept": [:], "gone": [:], "other": ["v": .string("before"), "w": .bool(true)]])
+        ]
+        let text = try await fixture.answer("/collections/main/samples/changes?from=1600000000000").text
+        for part in [
+            "Updated: 1 record", "Created: 1 record", "Deleted: 1 record", "&quot;before&quot;", "&quot;after&quot;",
+            "<dt>w</dt>", ">gone<",
+        ] {
+            #expect(text.contains(part), "\(part)")
+        }
+        #expect(!text.contains("kept"))
+        #expect(try await fixture.answer("/collections/main/samples/changes?from=5").status == 404)
+        #expect(try await PageFixture().answer("/collections/main/samples/changes").status == 404)
+    }
+
+    @Test(arguments: [
+        "/nothing", "/collections", "/collections/main", "/collections/main/", "/collections/main/other",
+        "/collections/main/samples/records", "/collections/main/samples/records/none",
+        "/collections/main/samples/records/one/other", "/collections/main/samples/records/one/attachment",
+        "/collections/main/samples/records/one/download", "/collections/..%2F..%2Fetc/passwd", "/collections/main/%zz",
+        "//", "", "/collections/main/samples/records/%2e%2e",
+    ])
+    func missingPagesAreNotFound(path: String) async throws {
+        let answer = try await PageFixture().answer(path)
+        #expect(answer.status == 404)
+        #expect(answer[header: "Content-Security-Policy"]?.contains("default-src 'none'") == true)
+    }
+
+    @Test func thePageOwnsItsPathsAndNoOthers() {
+        for path in ["/", "/icon.svg", "/collections/main/regions"] { #expect(OriginPage.owns(path: path)) }
+        for path in ["/v1/", "/v2/buckets/main/collections/x/changeset", "/__heartbeat__", "/attachments/main/x"] {
+            #expect(!OriginPage.owns(path: path))
+        }
+    }
+
+    private func named(_ name: String) -> PageFixture {
+        var fixture = PageFixture()
+        fixture.name = name
+        return fixture
+    }
+}
+#endif

@@ -1,0 +1,104 @@
+#if Server
+import Logging
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+import RemoteSettingsModel
+import Testing
+
+@testable import SnapshotServer
+
+/// Who is answered first if clients send many requests ahead, on an event loop whose time a test sets.
+@Suite struct RequestTurnsTests {
+    /// Answers each request when the loop comes to it, as the server does.
+    private final class Answering: ChannelInboundHandler {
+        typealias InboundIn = HTTPServerRequestPart
+        typealias OutboundOut = HTTPServerResponsePart
+
+        private(set) var answered: [String] = []
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            guard case .head(let head) = unwrapInboundIn(data) else { return }
+            context.eventLoop.assumeIsolated().execute { [self] in
+                answered.append(head.uri)
+                let answer = HTTPResponseHead(version: .http1_1, status: .ok)
+                context.write(wrapOutboundOut(.head(answer)), promise: nil)
+                context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+            }
+        }
+    }
+
+    /// Connections of one event loop, each behind its guard.
+    private final class Bench {
+        let loop = EmbeddedEventLoop()
+        private let table = ConnectionTable(ServerLimits())
+        private let turns = RequestTurns { loop in
+            { then in loop.assumeIsolated().scheduleTask(in: .microseconds(100)) { then() } }
+        }
+
+        func connection() throws -> (channel: EmbeddedChannel, answering: Answering) {
+            let limits = ServerLimits()
+            let metrics = Metrics()
+            let answering = Answering()
+            let request = RequestGuard(
+                RequestSizeLimit(bytes: limits.requestBytes), in: table, turns: turns, limits: limits, metrics: metrics,
+                updates: UpdateHub(limits, metrics: metrics), isForHTTP: loop.makePromise(),
+                now: { Timestamp(milliseconds: 0) }, logsRequests: false,
+                logger: Logger(label: "") { _ in SwiftLogNoOpLogHandler() })
+            let channel = EmbeddedChannel(handlers: [request, answering], loop: loop)
+            try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+            return (channel, answering)
+        }
+
+        func ask(_ channel: EmbeddedChannel, _ count: Int) throws {
+            for number in 0..<count {
+                let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/\(number)", headers: ["Host": "x"])
+                try channel.writeInbound(HTTPServerRequestPart.head(head))
+                try channel.writeInbound(HTTPServerRequestPart.end(nil))
+            }
+        }
+    }
+
+    @Test func `Who has sent many requests ahead gives way after a few answers`() throws {
+        let bench = Bench()
+        let greedy = try (0..<20).map { _ in try bench.connection() }
+        for connection in greedy { try bench.ask(connection.channel, 100) }
+        // Whatever is due has run.
+        bench.loop.run()
+        #expect(greedy.allSatisfy { $0.answering.answered.count == RequestTurns.requests })
+        let other = try bench.connection()
+        try bench.ask(other.channel, 1)
+        bench.loop.run()
+        #expect(other.answering.answered == ["/0"])
+        // A few connections have a turn before the loop looks at all of them.
+        bench.loop.advanceTime(by: .microseconds(100))
+        let second = greedy.filter { $0.answering.answered.count > RequestTurns.requests }
+        #expect(second.count == LoopTurns.batch)
+        #expect(second.allSatisfy { $0.answering.answered.count == 2 * RequestTurns.requests })
+        // In the end all are answered, in order.
+        bench.loop.advanceTime(by: .seconds(1))
+        for connection in greedy { #expect(connection.answering.answered == (0..<100).map { "/\($0)" }) }
+    }
+
+    @Test func `A client that waits for each answer never waits for its turn`() throws {
+        let bench = Bench()
+        let (channel, answering) = try bench.connection()
+        for count in 1...100 {
+            try bench.ask(channel, 1)
+            bench.loop.run()
+            #expect(answering.answered.count == count)
+        }
+    }
+
+    @Test func `Who is gone before its turn costs the others nothing`() throws {
+        let bench = Bench()
+        let (gone, unanswered) = try bench.connection()
+        let (stays, answering) = try bench.connection()
+        for channel in [gone, stays] { try bench.ask(channel, 40) }
+        bench.loop.run()
+        try gone.close().wait()
+        bench.loop.advanceTime(by: .milliseconds(10))
+        #expect(unanswered.answered.count == RequestTurns.requests && answering.answered.count == 40)
+    }
+}
+#endif

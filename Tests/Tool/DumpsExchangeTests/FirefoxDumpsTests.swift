@@ -1,0 +1,44 @@
+import FirefoxDumps
+import Foundation
+import RemoteSettings
+import Testing
+
+/// The project's own dumps, as an app has them that links the product.
+struct FirefoxDumpsTests {
+    private let storage = FileManager.default.temporaryDirectory.appending(path: "firefox-dumps-\(UUID())").path
+
+    private var dumps: String {
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "dumps").path
+    }
+
+    private func client(_ name: String, _ source: PackagedSource) -> RemoteSettingsClient {
+        RemoteSettingsService(storageDir: storage, config: RemoteSettingsConfig(packaged: [source]))
+            .makeClient(collectionName: name)
+    }
+
+    @Test(arguments: ["password-rules", "language-dictionaries", "devtools-devices"])
+    func recordsAreThereWithoutNetwork(_ name: String) throws {
+        defer { try? FileManager.default.removeItem(atPath: storage) }
+        let service = try RemoteSettingsService(
+            storageDir: storage, validating: RemoteSettingsConfig(packaged: [try FirefoxDumps.packaged()]))
+        let client = service.makeClient(collectionName: name)
+        #expect(try #require(client.getRecords()).count > 40)
+        #expect(client.snapshot.trust == .imported)
+    }
+
+    /// Imported data without a signature is served if it is part of the program: whoever can change it can change the
+    /// program.
+    @Test func importedIsServedOnlyOnRequest() {
+        defer { try? FileManager.default.removeItem(atPath: storage) }
+        let trusted = PackagedSource.directory(dumps, trusted: true)
+        #expect(client("password-rules", trusted.acceptingImported()).getRecords()?.count == 403)
+        let untrusted = PackagedSource.directory(dumps).acceptingImported()
+        for source in [trusted, untrusted] {
+            let client = client("password-rules", source)
+            #expect(client.getRecords() == nil)
+            #expect(client.snapshot.unused.map(\.reason) == [.unsigned])
+        }
+    }
+}

@@ -1,0 +1,14 @@
+import Testing
+
+@testable import DumpsExchange
+
+struct RelativePathTests {
+    @Test(arguments: [
+        ("/a/Sources/E", "/a/dumps", "../../dumps"), ("/a/Sources/E", "/a/Sources/E", "."),
+        ("/a/Sources/E", "/a/Sources/E/dumps", "dumps"), ("/a/b/../Sources/./E/", "/a//dumps", "../../dumps"),
+        ("Sources/E", "dumps", "../../dumps"), ("E", "../dumps", "../../dumps"),
+    ])
+    func theWayFromAFolderToAnother(_ folder: String, _ target: String, _ way: String) throws {
+        #expect(try RelativePath.way(from: folder, to: target) == way)
+    }
+}

@@ -1,0 +1,138 @@
+import Foundation
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import Testing
+
+struct RequestGateTests {
+    private struct Refused: Error {}
+
+    private let plain: HTTPURL
+    private let other: HTTPURL
+
+    init() throws {
+        plain = try HTTPURL("https://plain.example/v1")
+        other = try HTTPURL("https://other.example/v1")
+    }
+
+    private static func gate(
+        connections: Int, streams: Int = 1, multiplexed: @escaping @Sendable (HTTPURL) -> Bool = { _ in false }
+    ) -> RequestGate {
+        RequestGate(connections: connections, streams: streams, isMultiplexed: multiplexed)
+    }
+
+    /// How many are inside, now and at the most.
+    private final class Room: Sendable {
+        private let counts = Mutex((now: 0, most: 0, all: 0))
+
+        var most: Int { counts.withLock { $0.most } }
+        var all: Int { counts.withLock { $0.all } }
+
+        func visit() async {
+            counts.withLock {
+                $0.now += 1
+                $0.all += 1
+                $0.most = max($0.most, $0.now)
+            }
+            for _ in 0..<20 { await Task.yield() }
+            counts.withLock { $0.now -= 1 }
+        }
+    }
+
+    @Test(arguments: [1, 3])
+    func noMoreThanItsWidthAtOnce(width: Int) async {
+        let gate = Self.gate(connections: width)
+        let room = Room()
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<30 { group.addTask { await gate.pass(to: plain) { await room.visit() } } }
+        }
+        #expect(room.all == 30)
+        #expect((1...width).contains(room.most))
+    }
+
+    /// Each kind of origin has places of its own.
+    @Test func anOriginThatSpeaksHTTP2IsAskedMoreAtOnce() async {
+        let gate = Self.gate(connections: 2, streams: 7) { [other] in $0 == other }
+        let (few, many) = (Room(), Room())
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<30 {
+                group.addTask { await gate.pass(to: plain) { await few.visit() } }
+                group.addTask { await gate.pass(to: other) { await many.visit() } }
+            }
+        }
+        #expect((few.all, many.all) == (30, 30))
+        #expect((1...2).contains(few.most))
+        #expect((3...7).contains(many.most))
+    }
+
+    /// The first answer shows the protocol, and then those that wait pass together.
+    @Test func whoWaitsPassesAsSoonAsTheProtocolIsKnown() async {
+        let room = Room()
+        let gate = Self.gate(connections: 1, streams: 20) { _ in room.all > 0 }
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<20 { group.addTask { await gate.pass(to: plain) { await room.visit() } } }
+        }
+        #expect(room.all == 20)
+        #expect(room.most > 1)
+    }
+
+    /// A body that throws gives its place back.
+    @Test func errorsLeave() async {
+        let gate = Self.gate(connections: 1)
+        for _ in 0..<3 {
+            await #expect(throws: Refused.self) { try await gate.pass(to: plain) { throw Refused() } }
+        }
+        #expect(await gate.pass(to: plain) { 7 } == 7)
+    }
+
+    private final class Door: Sendable {
+        private let isOpen = Atomic(false)
+        private let passed = Mutex<[Int]>([])
+
+        var order: [Int] { passed.withLock { $0 } }
+
+        func open() { isOpen.store(true, ordering: .relaxed) }
+        func opened() async { while !isOpen.load(ordering: .relaxed) { await Task.yield() } }
+        func pass(_ number: Int) { passed.withLock { $0.append(number) } }
+    }
+
+    @Test func waitersPassInTheOrderInWhichTheyCame() async throws {
+        let gate = Self.gate(connections: 1)
+        let door = Door()
+        var tasks = [Task { await gate.pass(to: plain) { await door.opened() } }]
+        for number in 0..<5 {
+            // Long enough for each to reach the gate before the next one.
+            try await Task.sleep(for: .milliseconds(20))
+            tasks.append(Task { await gate.pass(to: plain) { door.pass(number) } })
+        }
+        try await Task.sleep(for: .milliseconds(20))
+        door.open()
+        for task in tasks { await task.value }
+        #expect(door.order == [0, 1, 2, 3, 4])
+    }
+}
+
+struct BackoffFileTests {
+    private let path = FileManager.default.temporaryDirectory.appending(path: "backoff-\(UUID().uuidString).json").path
+    private let now = Timestamp(milliseconds: 1_800_000_000_000)
+
+    private func state(_ seconds: [String: Int]) -> BackoffState {
+        BackoffState(seconds.map { .init(origin: $0.key, until: now.advanced(by: .seconds($0.value))) })
+    }
+
+    @Test func standingHoldsAreKept() throws {
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try BackoffFile.write(state(["https://a": 60, "https://b:81": 1, "https://past": -1]), to: path, now: now)
+        #expect(BackoffFile.read(path, limits: Limits()) == state(["https://a": 60, "https://b:81": 1]))
+        // If none stands any more, there is no file.
+        try BackoffFile.write(state(["https://a": 60]), to: path, now: now.advanced(by: .seconds(61)))
+        #expect(!FileManager.default.fileExists(atPath: path))
+        #expect(BackoffFile.read(path, limits: Limits()) == BackoffState())
+    }
+
+    @Test(arguments: ["", "[]", "{", #"{"https://a":"soon"}"#, #"{"https://a":-5}"#, "\u{0}"])
+    func aFileThatCannotBeReadCountsAsNone(_ text: String) throws {
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        #expect(BackoffFile.read(path, limits: Limits()) == BackoffState())
+    }
+}
