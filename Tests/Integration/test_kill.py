@@ -1,6 +1,6 @@
 """`kill -9` at random moments of refreshes.
 
-KILL_ROUNDS says how often (200), KILL_SEED repeats a run; both are in every failure message.
+KILL_ROUNDS says how often (60), KILL_SEED repeats a run; both are in every failure message.
 """
 import json
 import os
@@ -17,7 +17,7 @@ from dumps import Dumps
 from test_budgets import budget
 from test_changes import ICONS, REGIONS, SETTINGS
 
-ROUNDS = int(os.environ.get("KILL_ROUNDS", "200"))
+ROUNDS = int(os.environ.get("KILL_ROUNDS", "60"))
 SEED = os.environ.get("KILL_SEED") or secrets.token_hex(4)
 NEW_ICONS = 30
 

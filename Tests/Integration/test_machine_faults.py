@@ -10,7 +10,7 @@ import toolchain
 from serve import Serving
 
 SCRIPT = rsdump.REPOSITORY / "scripts/faults"
-EVERY = int(os.environ.get("FAULTS_EVERY", "173"))
+EVERY = int(os.environ.get("FAULTS_EVERY", "601"))
 
 
 def faults(*arguments):

@@ -12,6 +12,8 @@ import pytest
 
 MODELS = pathlib.Path(__file__).resolve().parents[1] / "Models"
 
+pytestmark = pytest.mark.nightly
+
 
 def explore(folder, model, *options):
     """The number of errors that an exhaustive search finds, and of the states that it has seen."""

@@ -23,7 +23,7 @@ from rs_server.client import Server
 from serve import Serving
 from verify import check, payload_of
 
-ROUNDS = int(os.environ.get("PUBLISH_KILL_ROUNDS", "100"))
+ROUNDS = int(os.environ.get("PUBLISH_KILL_ROUNDS", "30"))
 SEED = os.environ.get("KILL_SEED") or secrets.token_hex(4)
 SETTINGS = """
 id-from: key

@@ -4,7 +4,11 @@ import os
 import pathlib
 import subprocess
 
+import pytest
+
 import rsdump
+
+pytestmark = pytest.mark.nightly
 
 
 def test_four_days(tmp_path):
