@@ -83,7 +83,6 @@ package struct OriginServer: Sendable {
             report: { logger.warning("\($0)") })
         let metrics = Metrics()
         let updates = UpdateHub(limits.server, metrics: metrics)
-        let turns = RequestTurns()
         let state = StateBox(announcingTo: updates)
         let (ports, port) = AsyncStream<Int>.makeStream()
         let loading = LoadingService(
@@ -93,10 +92,10 @@ package struct OriginServer: Sendable {
         let responder = Responder(
             state: state, metrics: metrics, pages: ServedPages(directory: directory),
             demo: publish.map { DemoControl(loader: loader, state: state, publish: $0) }, limits: limits.server,
-            untaken: UntakenBytes(limit: limits.server.untakenBytes), turns: turns, now: now,
+            untaken: UntakenBytes(limit: limits.server.untakenBytes), now: now,
             logsRequests: configuration.logsRequests, report: { logger.info("\($0)") })
         let application = Application(
-            responder: responder, server: channels(metrics, updates, turns),
+            responder: responder, server: channels(metrics, updates),
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port), serverName: "rsdump", backlog: 1024,
                 availableConnectionsDelegate: MaximumAvailableConnections(limits.server.connections, logger: .silent)),
@@ -135,7 +134,7 @@ package struct OriginServer: Sendable {
     }
 
     private func channels(
-        _ metrics: Metrics, _ updates: UpdateHub, _ turns: RequestTurns
+        _ metrics: Metrics, _ updates: UpdateHub
     ) -> HTTPServerBuilder {
         let (limits, now, logger) = (limits.server, now, logger)
         let table = ConnectionTable(limits)
@@ -143,7 +142,7 @@ package struct OriginServer: Sendable {
         return HTTPServerBuilder { responder in
             GuardedChannel(responder, limits) { size, isForHTTP in
                 RequestGuard(
-                    size, in: table, turns: turns, limits: limits, metrics: metrics, updates: updates,
+                    size, in: table, limits: limits, metrics: metrics, updates: updates,
                     isForHTTP: isForHTTP,
                     now: now, logsRequests: logsRequests, logger: logger)
             }

@@ -25,7 +25,6 @@ struct Responder: HTTPResponder {
     let demo: DemoControl?
     let limits: ServerLimits
     let untaken: UntakenBytes
-    let turns: RequestTurns
     /// The time of day.
     let now: @Sendable () -> Timestamp
     let logsRequests: Bool
@@ -83,7 +82,7 @@ struct Responder: HTTPResponder {
             }
             return .ready((.updates, Response(status: .ok, headers: headers)))
         }
-        let client = Recipient(channel: context.channel, untaken: untaken, turns: turns, limits: limits)
+        let client = Recipient(channel: context.channel, untaken: untaken, limits: limits)
         let prepared: PreparedAnswer
         do {
             prepared = try state.origin.prepare(path: target.path, query: target.query, now: now())

@@ -75,7 +75,6 @@ final class ResponseCache: Sendable {
 struct Recipient: Sendable {
     let channel: any Channel
     let untaken: UntakenBytes
-    let turns: RequestTurns
     let limits: ServerLimits
 
     /// - Returns: `nil` if too many bytes are held for clients already.
@@ -161,7 +160,7 @@ extension OriginContent {
             let pieces = try self.pieces()
             var offset = 0
             while offset < range.upperBound {
-                if offset > 0 { await client.turns.next(on: client.channel.eventLoop) }
+                if offset > 0 { try await Task.sleep(for: .milliseconds(1)) }
                 let part = client.holding(client.limits.pieceBytes)
                 defer { withExtendedLifetime(part) {} }
                 let size = part == nil ? UntakenBytes.uncounted : client.limits.pieceBytes

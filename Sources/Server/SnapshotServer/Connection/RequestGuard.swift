@@ -30,10 +30,8 @@ final class RequestGuard: ChannelDuplexHandler {
     private let logger: Logger
     private let size: RequestSizeLimit
     private let table: ConnectionTable
-    private let turns: RequestTurns
     private var connection: ConnectionTable.Connection?
     private var context: ChannelHandlerContext?
-    private var eventLoop: (any EventLoop)?
     private var deadline: ConnectionDeadline?
 
     /// The request that is being read, and the bytes of its body so far.
@@ -42,13 +40,11 @@ final class RequestGuard: ChannelDuplexHandler {
     /// Complete requests that came before the one at work was answered (pipelining).
     private var waiting: CircularBuffer<HTTPRequestHead> = []
     private var answering: HTTPRequestHead?
-    /// How many requests were taken in the present turn, at most ``RequestTurns/requests``.
-    private var takenInTurn = 0
-    private var isAwaitingTurn = false
-    /// The turn that the connection has, if it had to wait for one.
-    private var turn: Int?
+    /// How many requests have been answered without a pause, at most ``answersInARow``.
+    private var answeredInARow = 0
+    private var isPausing = false
     /// Another handler now speaks with the client. HTTP is no longer read or written.
-    private var isTakenOver = false { didSet { endTurn() } }
+    private var isTakenOver = false
     /// Whether `isForHTTP` has been told.
     private var isDecided = false
     /// Whether the answer that is being written announces the end of the connection.
@@ -58,7 +54,7 @@ final class RequestGuard: ChannelDuplexHandler {
     private var refusal: HTTPResponseStatus?
     private var isRefused = false
     /// Nothing more is read from the client. The connection ends when the client has taken what was written.
-    private var isEnding = false { didSet { endTurn() } }
+    private var isEnding = false
     private var isInputClosed = false
     private var isQuiescing = false
     private var isReadHeld = false
@@ -70,14 +66,12 @@ final class RequestGuard: ChannelDuplexHandler {
     /// - Parameter isForHTTP: told whether the first request is for the responder. After `false`, the responder never
     ///   sees the connection.
     init(
-        _ size: RequestSizeLimit, in table: ConnectionTable, turns: RequestTurns, limits: ServerLimits,
-        metrics: Metrics,
+        _ size: RequestSizeLimit, in table: ConnectionTable, limits: ServerLimits, metrics: Metrics,
         updates: UpdateHub, isForHTTP: EventLoopPromise<Bool>, now: @escaping @Sendable () -> Timestamp,
         logsRequests: Bool, logger: Logger
     ) {
         self.size = size
         self.table = table
-        self.turns = turns
         self.limits = limits
         self.metrics = metrics
         self.updates = updates
@@ -89,7 +83,6 @@ final class RequestGuard: ChannelDuplexHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        eventLoop = context.eventLoop
         metrics.connectionOpened()
         deadline = ConnectionDeadline(context.eventLoop) { [weak self] in self?.timeUp($0) }
         deadline?.set(.slowRequest, in: limits.requestSeconds)
@@ -147,7 +140,7 @@ extension RequestGuard {
 
     /// Nothing is read while requests wait. So no client can fill the memory with them.
     func read(context: ChannelHandlerContext) {
-        isReadHeld = answering != nil || isAwaitingTurn || isDraining || isEnding
+        isReadHeld = answering != nil || isPausing || isDraining || isEnding
         if !isReadHeld { context.read() }
     }
 
@@ -187,18 +180,14 @@ extension RequestGuard {
     private var isIdle: Bool { answering == nil && waiting.isEmpty && !isDraining }
 
     private func takeNext() {
-        guard answering == nil, !isAwaitingTurn else { return }
-        guard !isDraining, !isEnding, let context else { return endTurn() }
+        guard answering == nil, !isPausing, !isDraining, !isEnding, let context else { return }
         if waiting.isEmpty {
-            takenInTurn = 0
-            endTurn()
-        } else if takenInTurn == RequestTurns.requests {
-            isAwaitingTurn = true
-            turns.of(context.eventLoop).wait(beginTurn)
-            return endTurn()
+            answeredInARow = 0
+        } else if answeredInARow == Self.answersInARow {
+            return pause(context)
         }
         if let head = waiting.popFirst() {
-            takenInTurn += 1
+            answeredInARow += 1
             answering = head
             connection?.isAtWork()
             deadline?.lift()
@@ -221,17 +210,17 @@ extension RequestGuard {
         }
     }
 
-    private func beginTurn(_ turn: Int) {
-        isAwaitingTurn = false
-        takenInTurn = 0
-        self.turn = turn
-        takeNext()
-    }
+    /// How many requests that came at once are answered without a pause, in which the event loop looks at others.
+    private static let answersInARow = 4
 
-    private func endTurn() {
-        guard let turn, let loop = eventLoop else { return }
-        self.turn = nil
-        turns.of(loop).end(turn)
+    private func pause(_ context: ChannelHandlerContext) {
+        isPausing = true
+        context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(50)) { [weak self] in
+            guard let self else { return }
+            isPausing = false
+            answeredInARow = 0
+            takeNext()
+        }
     }
 }
 
