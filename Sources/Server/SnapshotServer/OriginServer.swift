@@ -34,7 +34,7 @@ package struct OriginServer: Sendable {
 
     private let directory: DumpsDirectory
     private let configuration: Configuration
-    private let limits: Limits
+    private let limits: ServerLimits
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
 
@@ -42,17 +42,17 @@ package struct OriginServer: Sendable {
     ///   - now: the time of day, for the monitor's answers and for the ages on the page.
     ///   - logger: gets each refusal, once for each connection, and every answer if `logsRequests` is set.
     package init(
-        _ directory: DumpsDirectory, _ configuration: Configuration, limits: Limits = Limits(),
+        _ directory: DumpsDirectory, _ configuration: Configuration, limits: ServerLimits = ServerLimits(),
         now: @escaping @Sendable () -> Timestamp, logger: Logger
     ) {
         self.directory = directory
         self.configuration = configuration
         var limits = limits
         // The other files are for bundles and the system.
-        limits.server.connections = min(limits.server.connections, max(64, Self.openFiles() - 512))
-        limits.server.connectionsPerAddress = min(
-            limits.server.connectionsPerAddress, limits.server.connections / 4 * 3)
-        limits.server.updateStreams = min(limits.server.updateStreams, limits.server.connections / 4 * 3)
+        limits.connections = min(limits.connections, max(64, Self.openFiles() - 512))
+        limits.connectionsPerAddress = min(
+            limits.connectionsPerAddress, limits.connections / 4 * 3)
+        limits.updateStreams = min(limits.updateStreams, limits.connections / 4 * 3)
         self.limits = limits
         self.now = now
         self.logger = logger
@@ -82,32 +82,32 @@ package struct OriginServer: Sendable {
             directory, history: configuration.history, softwareVersion: configuration.softwareVersion, limits: limits,
             report: { logger.warning("\($0)") })
         let metrics = Metrics()
-        let updates = UpdateHub(limits.server, metrics: metrics)
+        let updates = UpdateHub(limits, metrics: metrics)
         let state = StateBox(announcingTo: updates)
         let (ports, port) = AsyncStream<Int>.makeStream()
         let loading = LoadingService(
             loader: loader, state: state, metrics: metrics, ports: ports, address: address,
-            interval: .milliseconds(limits.server.watchMilliseconds), isWatching: configuration.isWatching,
+            interval: .milliseconds(limits.watchMilliseconds), isWatching: configuration.isWatching,
             logger: logger, whenReady: whenReady)
         let responder = Responder(
             state: state, metrics: metrics, pages: ServedPages(directory: directory),
-            demo: publish.map { DemoControl(loader: loader, state: state, publish: $0) }, limits: limits.server,
-            untaken: UntakenBytes(limit: limits.server.untakenBytes), now: now,
+            demo: publish.map { DemoControl(loader: loader, state: state, publish: $0) }, limits: limits,
+            untaken: UntakenBytes(limit: limits.untakenBytes), now: now,
             logsRequests: configuration.logsRequests, report: { logger.info("\($0)") })
         let application = Application(
             responder: responder, server: channels(metrics, updates),
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port), serverName: "rsdump", backlog: 1024,
-                availableConnectionsDelegate: MaximumAvailableConnections(limits.server.connections, logger: .silent)),
+                availableConnectionsDelegate: MaximumAvailableConnections(limits.connections, logger: .silent)),
             services: [loading], onServerRunning: { port.yield($0.localAddress?.port ?? 0) }, logger: .silent)
         var group = ServiceGroupConfiguration(
             services: [.init(service: application, successTerminationBehavior: .gracefullyShutdownGroup)],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: .silent)
-        group.maximumGracefulShutdownDuration = .seconds(limits.server.shutdownSeconds)
+        group.maximumGracefulShutdownDuration = .seconds(limits.shutdownSeconds)
         do {
             try await ServiceGroup(configuration: group).run()
             // The application does not know of the connections that wait for updates.
-            await updates.allHaveLeft(within: .seconds(limits.server.shutdownSeconds))
+            await updates.allHaveLeft(within: .seconds(limits.shutdownSeconds))
         } catch let error as IOError {
             switch error.errnoCode {
             case EADDRINUSE: throw problem(.inUse)
@@ -136,7 +136,7 @@ package struct OriginServer: Sendable {
     private func channels(
         _ metrics: Metrics, _ updates: UpdateHub
     ) -> HTTPServerBuilder {
-        let (limits, now, logger) = (limits.server, now, logger)
+        let (limits, now, logger) = (limits, now, logger)
         let table = ConnectionTable(limits)
         let logsRequests = configuration.logsRequests
         return HTTPServerBuilder { responder in

@@ -28,7 +28,8 @@ actor DumpsLoader {
     private let directory: DumpsDirectory
     private let history: BundleHistory?
     private let softwareVersion: String
-    private let limits: Limits
+    private let limits = Limits()
+    private let serverLimits: ServerLimits
     private let report: @Sendable (String) -> Void
     private var address: OriginAddress?
     private var loaded: [CollectionID: Loaded] = [:]
@@ -49,13 +50,13 @@ actor DumpsLoader {
     ///   - report: gets a line for each older bundle that cannot be used. Clients are still served correctly: one that
     ///     has that older state gets the full list.
     init(
-        _ directory: DumpsDirectory, history: BundleHistory?, softwareVersion: String, limits: Limits,
+        _ directory: DumpsDirectory, history: BundleHistory?, softwareVersion: String, limits: ServerLimits,
         report: @escaping @Sendable (String) -> Void
     ) {
         self.directory = directory
         self.history = history
         self.softwareVersion = softwareVersion
-        self.limits = limits
+        serverLimits = limits
         self.report = report
     }
 
@@ -68,7 +69,7 @@ actor DumpsLoader {
         return try await reload()
             ?? ServedState(
                 origin: try Origin([], address: address, softwareVersion: softwareVersion), entries: [:], problems: [:],
-                faults: faultsSeen, limits: limits.server)
+                faults: faultsSeen, limits: serverLimits)
     }
 
     /// The directory's new state, if it has changed since it was last read. Reads every byte of the new bundles.
@@ -123,7 +124,7 @@ actor DumpsLoader {
         for conflict in origin.conflicts { report(conflict) }
         try origin.warmUp()
         return ServedState(
-            origin: origin, entries: next.mapValues(\.entry), problems: problems, faults: faults, limits: limits.server)
+            origin: origin, entries: next.mapValues(\.entry), problems: problems, faults: faults, limits: serverLimits)
     }
 
     /// Reads the bundles of a lock that are not known yet, and sets ``problems``.
@@ -192,7 +193,7 @@ actor DumpsLoader {
             }
         }
         readers.sort { $0.head.timestamp > $1.head.timestamp }
-        let kept = Array(readers.prefix(limits.server.historyStates))
+        let kept = Array(readers.prefix(serverLimits.historyStates))
         let times = Set(kept.map(\.head.timestamp))
         historyBytes[id] = historyBytes[id]?.filter { times.contains($0.key) }
         return kept
@@ -206,11 +207,11 @@ actor DumpsLoader {
         var seen = Set(readers.map(\.head.timestamp))
         for bundle in listing.bundles where bundle.timestamp < timestamp {
             let newer = readers.count { $0.head.timestamp > bundle.timestamp }
-            guard newer < limits.server.historyStates else { return }
+            guard newer < serverLimits.historyStates else { return }
             guard !seen.contains(bundle.timestamp) else { continue }
             var bytes: Int?
             if case .revision = bundle.origin {
-                guard bundle.size <= limits.server.historyBytes - bytesInMemory else { continue }
+                guard bundle.size <= serverLimits.historyBytes - bytesInMemory else { continue }
                 bytes = bundle.size
             }
             do {
