@@ -216,6 +216,49 @@ def test_a_failing_collection_does_not_keep_the_others(nightly, sample):
     assert len(nightly.new_commits()) == 2 and len(nightly.requests) == 1
 
 
+def commit_edited(nightly, edit=lambda dumps: None):
+    """Somebody commits an edited bundle with a lock that agrees with it."""
+    def commit(tree):
+        dumps = Dumps(tree / "dumps")
+        edit(dumps)
+        dumps.edit_bundle(SETTINGS, "records.json", b'"value":', b'"valve":')
+    nightly.on_main(commit)
+
+
+def test_a_bundle_that_was_edited_is_made_again(nightly, sample):
+    commit_edited(nightly)
+    check(nightly.run())
+    landed = nightly.checkout(BRANCH, "landed")
+    assert value(landed) is False and landed.verify("--locked").code == rsdump.DONE
+
+
+def test_a_pinned_bundle_that_was_edited_is_named(nightly, sample):
+    def pin(dumps):
+        assert rsdump.run("pin", SETTINGS, "--dumps", dumps.path).code == rsdump.DONE
+    commit_edited(nightly, pin)
+    sample.delete_record(REGIONS, "nowhere")
+    run = check(nightly.run(env={"GITHUB_ACTIONS": "true"}), rsdump.VERIFICATION)
+    assert BRANCH not in nightly.branches()
+    assert f"did not verify ({SETTINGS})" in run.summary and f"rsdump pin {SETTINGS} --at " in run.summary, str(run)
+    assert any(line.startswith("::error") and SETTINGS in line for line in run.out.splitlines()), str(run)
+
+
+def test_what_the_configuration_asks_for_and_cannot_be_had_does_not_keep_the_others(nightly, sample):
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    sample.faults({"path": "collections/settings/changeset", "status": 400})
+
+    def edit(tree):
+        config = tree / "dumps/dumps.yaml"
+        text = config.read_text()
+        config.write_text(text.replace(f"{SETTINGS}:\n    attachments: all", f"{SETTINGS}:\n    attachments: none"))
+        assert config.read_text() != text
+    nightly.on_main(edit)
+    sample.delete_record(REGIONS, "nowhere")
+    check(nightly.run(), rsdump.SOME_FAILED)
+    [commit] = nightly.new_commits()
+    assert nightly.origin.changed_files(commit) == ["dumps/dumps.lock.json", "dumps/main/regions.zip"]
+
+
 def test_a_new_collection_that_was_never_fetched_does_not_keep_the_others(nightly, sample):
     def name(tree):
         assert rsdump.run("add", "main/unheard-of", "--dumps", tree / "dumps").code == rsdump.DONE

@@ -2,6 +2,7 @@ import ArgumentParser
 import Catalogue
 import ContentSignature
 import Dumps
+import RemoteSettingsHTTP
 import RemoteSettingsModel
 
 /// `rsdump add`
@@ -10,8 +11,8 @@ struct Add: AsyncParsableCommand {
         commandName: "add",
         abstract: "Add collections to dumps.yaml, keeping its comments.",
         discussion: """
-            Creates dumps.yaml if there is none. --server and --trust-root apply to the whole file. Nothing is \
-            downloaded: rsdump refresh does that.
+            Creates dumps.yaml if there is none. --server and --trust-root apply to the whole file: collections of \
+            another server go into a directory of their own. Nothing is downloaded: rsdump refresh does that.
 
             Examples:
               rsdump add main/regions main/search-config-v2
@@ -37,7 +38,8 @@ struct Add: AsyncParsableCommand {
         let directory = dumps.directory
         let roots = try TrustAnchors(parsing: server.trust.roots).roots
         let (new, configuration) = try directory.exclusively {
-            try directory.addCollections(
+            try refuseOtherServer(than: directory.configurationOrDefault())
+            return try directory.addCollections(
                 collections, attachments: attachments?.rawValue, server: server.server, roots: roots
             ) { _ = try $0.serverURL() }
         }
@@ -46,6 +48,19 @@ struct Add: AsyncParsableCommand {
         }
         let count = Counted.text(configuration.collections.count, "collection")
         Console.print("\(directory.configurationPath): \(count) of \(configuration.server)")
+    }
+
+    /// - Throws: ``CommandFailure`` if --server would move collections that are already there to another server.
+    private func refuseOtherServer(than present: DumpsConfiguration) throws {
+        guard let named = server.server, !present.collections.isEmpty,
+            try !ServerURL(named, allowPlainHTTP: true).isSameServer(as: present.serverURL())
+        else { return }
+        throw CommandFailure(
+            .usage,
+            "\(dumps.directory.configurationPath): expected its server, \(present.server), found --server \(named), and a "
+                + "directory has one server; add the collections to a directory of their own, such as --dumps "
+                + "\(dumps.directory.path)-2, or edit server: in the file if "
+                + "\(Counted.text(present.collections.count, "collection")) shall come from the new one")
     }
 }
 
