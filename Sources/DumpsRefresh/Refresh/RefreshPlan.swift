@@ -34,7 +34,8 @@ package struct PlannedCollection: Sendable {
             }
         }
 
-        var isRefetch: Bool {
+        /// Whether everything is fetched again.
+        package var isRefetch: Bool {
             if case .refetch = self { true } else { false }
         }
     }

@@ -50,16 +50,17 @@ enum PinText {
 
     static func outcome(_ id: CollectionID, _ outcome: Pinning.Outcome) -> String {
         let at = outcome.pin.at
-        var text = "\(id): pinned at \(at) (\(at.rfc3339)), "
-        guard let origin = outcome.restored else { return text + "which is the present bundle" + terms(outcome.pin) }
-        text += "from \(origin), "
+        return "\(id): pinned at \(at) (\(at.rfc3339)), \(origin(outcome))\(terms(outcome.pin))"
+    }
+
+    private static func origin(_ outcome: Pinning.Outcome) -> String {
+        guard let origin = outcome.restored else { return "which is the present bundle" }
         guard case .signed(let signature) = outcome.entry.trust else {
-            return text + (outcome.entry.trust == .unsigned ? "unsigned" : "imported without a signature")
-                + terms(outcome.pin)
+            return "from \(origin), "
+                + (outcome.entry.trust == .unsigned ? "unsigned" : "imported without a signature")
         }
-        return text + "verified at \(signature.verifiedAt.rfc3339), "
+        return "from \(origin), verified at \(signature.verifiedAt.rfc3339), "
             + (outcome.isVerifiedAsLocked ? "the time in its own lock" : "the present time: it has no lock of its own")
-            + terms(outcome.pin)
     }
 
     static func json(_ id: CollectionID, _ outcome: Pinning.Outcome) -> JSONValue {

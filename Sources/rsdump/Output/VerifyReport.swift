@@ -44,6 +44,7 @@ struct VerifyReport {
         lines += (disagreements ?? []).map { id, action in
             "\("\(id)".padded(to: width))  \(style.red("failed")): dumps.yaml asks for something else than the lock has; "
                 + "with rsdump refresh it \(action.sentence)"
+                + (action.isRefetch ? "; where it is published, run rsdump publish --resign" : "")
         }
         if let release {
             lines += release.problems.map { "release  \(style.red("failed")): \(Console.visible($0))" }
