@@ -49,7 +49,7 @@ package struct BundleError: Error, Hashable, Sendable {
         case .malformedLock:
             "restore the file from version control, in a merge conflict by git checkout --ours or --theirs; or remove "
                 + "it; then run `rsdump refresh`"
-        case .unknownVersion: "if a newer rsdump has made it, update this one; if not, restore it from version control"
+        case .unknownVersion: "it was made by a newer rsdump; update this one, or restore it from version control"
         case .overLimit: "raise the limit if the file is to be trusted, or leave the attachment out in dumps.yaml"
         case .missing: "run `rsdump refresh` to fetch it"
         case .wrongSource: "fetch the file again; nothing was written"
