@@ -12,7 +12,7 @@ BINARY = pathlib.Path(os.environ.get("RSDUMP", REPOSITORY / ".build/debug/rsdump
 MEASURE = REPOSITORY / "Tests/Servers/measure.py"
 TIMEOUT = 300
 
-DONE, SOME_FAILED, USAGE, VERIFICATION, BACKOFF, UNREACHABLE = range(6)
+DONE, SOME_FAILED, USAGE, VERIFICATION, BACKOFF, UNREACHABLE, WOULD_CHANGE, TRY_AGAIN = range(8)
 
 
 @dataclasses.dataclass(repr=False)

@@ -120,6 +120,12 @@ def test_a_rule_decides_which_attachments_are_packed(dumps, sample, rule, kept):
     assert dumps.verify().code == rsdump.DONE
 
 
+def test_a_filter_that_keeps_no_attachment_is_noted(dumps):
+    edit_rule(dumps, ICONS, "{include: \"petal > 12\"}")
+    outcome = dumps.refresh()
+    assert outcome.code == rsdump.DONE and outcome.says("note: ", "keeps none of 20"), str(outcome)
+
+
 def test_max_total_takes_what_fits(dumps):
     edit_rule(dumps, ICONS, "{max-total: 5000}")
     outcome = dumps.refresh()

@@ -143,7 +143,12 @@ def test_a_signature_without_a_chain_is_none(sample, tmp_path):
     dumps.config.write_text(text.replace("trust:\n", "trust:\n  accept-unsigned: true\n"))
     refresh(dumps)
     assert {entry["trust"] for entry in dumps.lock["collections"].values()} == {"unsigned"}, dumps.lock
-    assert dumps.verify().code == rsdump.DONE
+    assert dumps.verify("--locked").code == rsdump.DONE
+    accepting = dumps.config.read_text()
+    dumps.config.write_text(text)
+    outcome = dumps.verify("--locked")
+    assert outcome.code == rsdump.VERIFICATION and outcome.says("no longer accepted"), str(outcome)
+    dumps.config.write_text(accepting)
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     synced = rsdump.run("sync", SETTINGS, "--storage", tmp_path / "storage", "--packaged", dumps.path)
     assert synced.code == rsdump.DONE and synced.says("updated"), str(synced)

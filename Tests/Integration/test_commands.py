@@ -1,5 +1,7 @@
 """The command line: what each command prints, refuses and leaves alone."""
+import fcntl
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -86,6 +88,23 @@ def test_what_only_looks_like_something_removed_is_taken(tmp_path):
 @pytest.mark.parametrize("arguments", [["nonsense"], ["refresh", "--nonsense"], ["refresh", "--jobs", "many"]])
 def test_wrong_usage(arguments):
     assert rsdump.run(*arguments).code == rsdump.USAGE
+
+
+def test_add_moves_no_collection_to_another_server(dumps, sample):
+    before = dumps.config.read_text()
+    outcome = rsdump.run("add", "main/x", "--dumps", dumps.path, "--server", "https://other.example.org/v2")
+    assert outcome.code == rsdump.USAGE and outcome.says("--dumps", "5 collections", sample.url), str(outcome)
+    assert dumps.config.read_text() == before
+    # Its own server may be named, in either version of the protocol.
+    assert dumps.add(sample, "main/x").code == rsdump.DONE
+
+
+def test_another_rsdump_at_work_is_no_bad_usage(dumps):
+    descriptor = os.open(dumps.path, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    for outcome in (dumps.refresh(), dumps.remove(SETTINGS)):
+        assert outcome.code == rsdump.TRY_AGAIN and outcome.says("another rsdump"), str(outcome)
+    os.close(descriptor)
 
 
 def test_refresh_of_a_collection_that_is_not_configured(dumps):

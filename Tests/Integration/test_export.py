@@ -284,7 +284,7 @@ def test_names_and_places_that_are_none(dumps, tmp_path):
     assert outcome.code == rsdump.USAGE and outcome.says("main/unheard-of"), str(outcome)
     assert export("nothing", dumps, tmp_path / "out").code == rsdump.USAGE
     for layout in ("firefox", "tar.xz"):
-        assert export(layout, dumps, "/dev/null/out").code == rsdump.SOME_FAILED
+        assert export(layout, dumps, "/dev/null/out").code in (rsdump.USAGE, rsdump.TRY_AGAIN)
         exported(layout, dumps, tmp_path / f"made/for/{layout}")
     exported("json", dumps, tmp_path / "made/too/d.json", "--key", "id", "--value", "id", SETTINGS)
     assert not (tmp_path / "out").exists()

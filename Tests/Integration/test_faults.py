@@ -1,5 +1,6 @@
 """What goes wrong on a server stays with the collection it goes wrong for."""
 import json
+import re
 import time
 import urllib.parse
 
@@ -275,6 +276,42 @@ def test_a_backoff_on_every_answer_delays_the_next_run_only(sample, empty):
     second = empty.refresh()
     assert second.code == rsdump.BACKOFF, str(second)
     assert sample.requests(position) == []
+
+
+def test_a_wish_for_a_pause_is_told_once(sample, empty):
+    assert empty.add(sample, SETTINGS, REGIONS, ICONS).code == rsdump.DONE
+    sample.faults({"path": "", "headers": {"Backoff": "3600"}})
+    outcome = empty.refresh("--no-progress")
+    assert outcome.code == rsdump.DONE and outcome.err.count("asks for no requests until") == 1, str(outcome)
+
+
+def test_status_shows_what_is_there_while_the_server_pauses(dumps, sample):
+    sample.faults({"path": "monitor", "status": 503, "headers": {"Retry-After": "3600"}})
+    assert dumps.refresh().code == rsdump.BACKOFF
+    outcome = dumps.status()
+    assert outcome.code == rsdump.BACKOFF and "asked to wait" in outcome.err, str(outcome)
+    assert outcome.out == dumps.status("--offline").out and SETTINGS in outcome.out
+    assert dumps.status("--format", "json").json()["offline"] is True
+
+
+@pytest.mark.parametrize("entry", ["records", "attachment", "chain"])
+def test_a_bundle_that_was_edited_together_with_its_lock(dumps, entry):
+    """Verification finds it, a refresh does not look for it, and the error says what makes it again."""
+    before = dumps.bundle(ICONS).entries
+    attachment = next(name for name in before if name.startswith("attachments/"))
+    dumps.edit_bundle(ICONS, *{
+        "records": ("records.json", b'"petals"', b'"sepals"'),
+        "attachment": (attachment, b"<", b">"),
+        "chain": ("chain.pem", b"M", b"N"),
+    }[entry])
+    assert dumps.refresh().code == rsdump.DONE
+    outcome = dumps.verify("--locked")
+    assert outcome.code == rsdump.VERIFICATION, str(outcome)
+    assert re.search(f"^{ICONS} +failed: .*rsdump refresh --full", outcome.out, re.MULTILINE), str(outcome)
+    mended = dumps.refresh("--full", ICONS)
+    assert mended.code == rsdump.DONE, str(mended)
+    assert dumps.verify("--locked").code == rsdump.DONE
+    assert dumps.bundle(ICONS).entries == before
 
 
 def test_a_refusal_stops_a_run_at_once(dumps, sample):

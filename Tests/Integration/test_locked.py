@@ -1,5 +1,6 @@
 """Locked runs: nothing may change, nothing may be there that is not locked, and bundles can be written again."""
 import json
+import re
 import shutil
 import zipfile
 
@@ -105,6 +106,45 @@ def test_locked_goes_with_no_other_mode(dumps):
 
 
 # verify --locked
+
+
+@pytest.mark.parametrize("is_pinned", [False, True])
+def test_verify_finds_what_the_configuration_asks_for_and_the_lock_does_not_have(dumps, is_pinned):
+    if is_pinned:
+        pinned(dumps, ICONS)
+    assert "would be" not in dumps.status("--offline").out
+    text = dumps.config.read_text()
+    dumps.config.write_text(re.sub(rf"(  {ICONS}:\n(    pin:.*\n      at.*\n)?    attachments:) all", r"\1 none", text))
+    assert dumps.config.read_text() != text
+    assert dumps.verify().code == rsdump.DONE
+    outcome = dumps.verify("--locked")
+    assert outcome.code == rsdump.VERIFICATION, str(outcome)
+    assert re.search(rf"^{ICONS} +failed: dumps.yaml asks for .*attachment rule", outcome.out, re.MULTILINE), str(outcome)
+    assert dumps.verify("--locked", "--format", "json").json()["disagreements"] == [
+        {"collection": ICONS, "action": "repack"}]
+    offline = dumps.status("--offline")
+    assert offline.code == rsdump.DONE and offline.says("would be packed again"), str(offline)
+    assert dumps.refresh().code == rsdump.DONE
+    assert dumps.verify("--locked").code == rsdump.DONE
+
+
+@pytest.mark.parametrize("damage, says", [
+    (lambda text: text.replace('  "collections"', '<<<<<<< HEAD\n  "collections"', 1), "--ours"),
+    (lambda text: text.replace('"records": ', '"records": x', 1), "version control"),
+    (lambda text: text.replace('"records": ', '"recs": 1, "records": ', 1), "newer rsdump"),
+], ids=["conflict", "edit", "member"])
+def test_a_lock_that_cannot_be_read_names_what_helps(dumps, damage, says):
+    lock = dumps.path / "dumps.lock.json"
+    content = lock.read_text()
+    lock.write_text(damage(content))
+    code = rsdump.USAGE if says == "newer rsdump" else rsdump.VERIFICATION
+    for command in (dumps.refresh, dumps.verify, dumps.status):
+        outcome = command()
+        assert outcome.code == code and outcome.says("dumps.lock.json", says), str(outcome)
+    # Without it, everything is fetched, and the lock is made again.
+    lock.unlink()
+    assert dumps.refresh().code == rsdump.DONE
+    assert dumps.verify("--locked").code == rsdump.DONE
 
 
 def test_a_directory_as_locked(dumps, sample):

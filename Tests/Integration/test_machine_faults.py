@@ -19,6 +19,19 @@ def faults(*arguments):
         env=rsdump.environment({"RSDUMP": str(rsdump.BINARY)}))
 
 
+def fault(folder, below, kind, at):
+    """The environment in which one operation on files fails."""
+    library, stash = folder / "faults.so", folder / "stash"
+    if not library.exists():
+        stash.mkdir()
+        source = rsdump.REPOSITORY / "Tests/Faults/faults.c"
+        subprocess.run(
+            [toolchain.clang(), "-std=gnu17", "-shared", "-fPIC", "-o", library, source, "-ldl", "-lpthread"], check=True)
+    return {
+        "LD_PRELOAD": str(library), "FAULTS_BELOW": str(below), "FAULTS_PROGRAM": rsdump.BINARY.name,
+        "FAULTS_LOG": str(folder / "log"), "FAULTS_STASH": str(stash), "FAULTS_KIND": kind, "FAULTS_AT": str(at)}
+
+
 def test_nothing_good_is_lost_and_the_next_run_mends():
     done = faults("--every", EVERY)
     print(done.stdout)
@@ -39,6 +52,12 @@ def test_the_faults_are_those_that_are_asked_for():
     assert int(runs) == int(eio) + int(killed) and set(others) == {"0"} and findings == "0", row
 
 
+def test_a_full_disk_is_no_failure_of_a_collection(dumps, sample, tmp_path):
+    sample.patch_record("main/settings", "telemetry", {"value": True})
+    outcome = dumps.refresh("main/settings", env=fault(tmp_path, dumps.path, "full", at=1))
+    assert outcome.code == rsdump.TRY_AGAIN and outcome.says("No space left"), str(outcome)
+
+
 def test_a_bundle_whose_pages_cannot_be_read_is_named():
     """Where a mapped file cannot be read, the system sends a signal, and no call fails."""
     done = faults("export to an archive", "--kind", "page")
@@ -48,11 +67,6 @@ def test_a_bundle_whose_pages_cannot_be_read_is_named():
 
 
 def test_a_cache_that_cannot_be_read_for_a_moment_is_not_replaced_by_an_older_state(team, tmp_path):
-    library, log, stash = (tmp_path / name for name in ("faults.so", "log", "stash"))
-    stash.mkdir()
-    subprocess.run(
-        [toolchain.clang(), "-std=gnu17", "-shared", "-fPIC", "-o", library, rsdump.REPOSITORY / "Tests/Faults/faults.c",
-         "-ldl", "-lpthread"], check=True)
     older, storage, trial = (tmp_path / name for name in ("older", "storage", "trial"))
     shutil.copytree(team.dumps.path, older)
     team.change("one")
@@ -60,12 +74,9 @@ def test_a_cache_that_cannot_be_read_for_a_moment_is_not_replaced_by_an_older_st
     root = json.loads(rsdump.run("keys", "status", "--format", "json", tmp_path / "keys").out)["root"]
 
     def sync(server, storage, at=None):
-        faults = {
-            "LD_PRELOAD": library, "FAULTS_BELOW": storage, "FAULTS_PROGRAM": rsdump.BINARY.name, "FAULTS_LOG": log,
-            "FAULTS_STASH": stash, "FAULTS_KIND": "EIO", "FAULTS_AT": at}
         return rsdump.run(
             "sync", "main/one", "--storage", storage, "--server", f"{server.url}/v1", "--trust-root", root,
-            env={} if at is None else {name: str(value) for name, value in faults.items()})
+            env={} if at is None else fault(tmp_path, storage, "EIO", at))
 
     with Serving("--dumps", team.dumps.path) as server:
         assert sync(server, storage).code == rsdump.DONE
@@ -74,7 +85,7 @@ def test_a_cache_that_cannot_be_read_for_a_moment_is_not_replaced_by_an_older_st
     with Serving("--dumps", older, "--port", port) as server:
         shutil.copytree(storage, trial)
         sync(server, trial, at=0)
-        looks = [line for line in log.read_text().splitlines() if line.endswith("/main/one.snapshot")]
+        looks = [line for line in (tmp_path / "log").read_text().splitlines() if line.endswith("/main/one.snapshot")]
         assert len(looks) > 2
         for number in (line.split()[0] for line in looks):
             shutil.rmtree(trial)

@@ -8,6 +8,7 @@ import pytest
 
 import rsdump
 import samples
+from dumps import Dumps
 from git import ENVIRONMENT
 from nightly import BRANCH, Nightly
 from nginx import free_port
@@ -140,6 +141,60 @@ def test_a_branch_that_cannot_be_merged_is_made_anew(nightly, sample):
     assert len(nightly.requests) == 1
 
 
+def test_what_somebody_has_committed_to_the_branch_is_never_replaced(nightly, sample):
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    check(nightly.run())
+    nightly.seed("fetch", "-q", "origin")
+    nightly.seed("checkout", "-q", "-B", "theirs", f"origin/{BRANCH}")
+    (nightly.seed.path / "dumps/README").write_text("Why these\n")
+    nightly.seed.commit("Somebody's commit")
+    nightly.seed("push", "-q", "origin", f"HEAD:{BRANCH}")
+    before = nightly.branches()[BRANCH]
+    sample.delete_record(SETTINGS, "search-bar")
+
+    def refresh(tree):
+        outcome = rsdump.run("refresh", "--dumps", tree / "dumps")
+        assert outcome.code == rsdump.DONE, str(outcome)
+    nightly.on_main(refresh)
+    run = check(nightly.run(), GIT_FAILED)
+    assert "cannot be merged" in run.summary and nightly.branches()[BRANCH] == before, str(run)
+
+
+@pytest.mark.parametrize("branch", [None, BRANCH])
+def test_two_directories_in_one_repository(nightly, sample, branch):
+    """Each night and directory has a clone of its own, as in continuous integration."""
+    def second(tree):
+        Dumps(tree / "dumps").copy(tree / "dumps-stage")
+    nightly.on_main(second)
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    options = ["--branch", branch] if branch else []
+    for folder in ("dumps", "dumps-stage"):
+        clone = nightly.origin.clone(nightly.folder / f"clone-{folder}")
+        check(nightly.run("--dumps", folder, *options, cwd=clone.path))
+    changed = {name: [nightly.origin.changed_files(each) for each in nightly.new_commits(name)]
+               for name in nightly.branches() if name != "main"}
+    first, other = (
+        [f"{folder}/dumps.lock.json", f"{folder}/main/settings.zip"] for folder in ("dumps", "dumps-stage"))
+    assert changed == ({BRANCH: [first, other]} if branch else {BRANCH: [first], f"{BRANCH}-stage": [other]})
+    titles = [each["title"] for each in nightly.requests]
+    assert titles[-1].endswith("dumps in dumps-stage") and len(titles) == len(changed)
+
+
+def test_a_failed_push_of_one_directory_stays_out_of_the_other(nightly, sample):
+    nightly.on_main(lambda tree: Dumps(tree / "dumps").copy(tree / "dumps-stage"))
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    hook = nightly.origin.path / "hooks/pre-receive"
+    hook.write_text("#!/bin/sh\nexit 1\n")
+    hook.chmod(0o755)
+    check(nightly.run(), GIT_FAILED)
+    hook.unlink()
+    check(nightly.run("--dumps", "dumps-stage"))
+    [commit] = nightly.new_commits(f"{BRANCH}-stage")
+    assert nightly.origin.changed_files(commit) == ["dumps-stage/dumps.lock.json", "dumps-stage/main/settings.zip"]
+    check(nightly.run())
+    assert len(nightly.new_commits()) == 1
+
+
 def test_a_failing_collection_does_not_keep_the_others(nightly, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     sample.delete_record(REGIONS, "nowhere")
@@ -149,6 +204,8 @@ def test_a_failing_collection_does_not_keep_the_others(nightly, sample):
     [commit] = nightly.new_commits()
     assert nightly.origin.changed_files(commit) == ["dumps/dumps.lock.json", "dumps/main/regions.zip"]
     assert "### Failed" in run.summary and SETTINGS in run.summary and "`nowhere`" in run.summary
+    [request] = nightly.requests
+    assert f"### Failed\n\n- `{SETTINGS}`: " in request["body"], request["body"]
     assert step.read_text() == run.summary
     annotations = [line for line in run.out.splitlines() if line.startswith("::")]
     assert [line.split("::")[1].split()[0] for line in annotations] == ["warning", "error"], run.out
@@ -157,6 +214,49 @@ def test_a_failing_collection_does_not_keep_the_others(nightly, sample):
     sample.faults()
     check(nightly.run())
     assert len(nightly.new_commits()) == 2 and len(nightly.requests) == 1
+
+
+def commit_edited(nightly, edit=lambda dumps: None):
+    """Somebody commits an edited bundle with a lock that agrees with it."""
+    def commit(tree):
+        dumps = Dumps(tree / "dumps")
+        edit(dumps)
+        dumps.edit_bundle(SETTINGS, "records.json", b'"value":', b'"valve":')
+    nightly.on_main(commit)
+
+
+def test_a_bundle_that_was_edited_is_made_again(nightly, sample):
+    commit_edited(nightly)
+    check(nightly.run())
+    landed = nightly.checkout(BRANCH, "landed")
+    assert value(landed) is False and landed.verify("--locked").code == rsdump.DONE
+
+
+def test_a_pinned_bundle_that_was_edited_is_named(nightly, sample):
+    def pin(dumps):
+        assert rsdump.run("pin", SETTINGS, "--dumps", dumps.path).code == rsdump.DONE
+    commit_edited(nightly, pin)
+    sample.delete_record(REGIONS, "nowhere")
+    run = check(nightly.run(env={"GITHUB_ACTIONS": "true"}), rsdump.VERIFICATION)
+    assert BRANCH not in nightly.branches()
+    assert f"did not verify ({SETTINGS})" in run.summary and f"rsdump pin {SETTINGS} --at " in run.summary, str(run)
+    assert any(line.startswith("::error") and SETTINGS in line for line in run.out.splitlines()), str(run)
+
+
+def test_what_the_configuration_asks_for_and_cannot_be_had_does_not_keep_the_others(nightly, sample):
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    sample.faults({"path": "collections/settings/changeset", "status": 400})
+
+    def edit(tree):
+        config = tree / "dumps/dumps.yaml"
+        text = config.read_text()
+        config.write_text(text.replace(f"{SETTINGS}:\n    attachments: all", f"{SETTINGS}:\n    attachments: none"))
+        assert config.read_text() != text
+    nightly.on_main(edit)
+    sample.delete_record(REGIONS, "nowhere")
+    check(nightly.run(), rsdump.SOME_FAILED)
+    [commit] = nightly.new_commits()
+    assert nightly.origin.changed_files(commit) == ["dumps/dumps.lock.json", "dumps/main/regions.zip"]
 
 
 def test_a_new_collection_that_was_never_fetched_does_not_keep_the_others(nightly, sample):
@@ -176,7 +276,7 @@ def test_a_server_that_does_not_answer(nightly, sample, fault, code):
     before, branches = nightly.state(), nightly.branches()
     sample.faults(fault)
     run = check(nightly.run(), code)
-    assert "**Error:**" in run.summary
+    assert ("**Warning:**" if code == rsdump.BACKOFF else "**Error:**") in run.summary
     assert nightly.branches() == branches and nightly.is_untouched(before)
 
 

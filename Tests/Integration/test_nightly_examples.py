@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+import yaml
 
 import rsdump
 
@@ -154,6 +155,22 @@ def test_a_users_job_compiles_nothing(path):
     assert not re.search(r"swift build|swift:|-dev\b|actions/cache", text)
     # What is installed is named by its hash.
     assert re.search("sha256", text, re.IGNORECASE)
+
+
+@pytest.mark.parametrize("code, expected", [(0, 0), (3, 3), (4, 0)])
+def test_a_wait_that_the_server_asked_for_fails_no_job(tmp_path, code, expected):
+    *_, step = yaml.safe_load(ACTION.read_text())["runs"]["steps"]
+    stub = tmp_path / "remote-settings-nightly"
+    stub.write_text(f"#!/bin/sh\nexit {code}\n")
+    stub.chmod(0o755)
+    environment = dict.fromkeys(("BASE", "OPTIONS", "GH_TOKEN", "GITHUB_WORKSPACE", "GITHUB_SERVER_URL"), "x")
+    judged = subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+        env={**environment, "HOME": str(tmp_path), "PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    assert judged.returncode == expected
+    job = yaml.safe_load((EXAMPLES / "gitlab-ci.yml").read_text())["dumps"]
+    assert job["allow_failure"] == {"exit_codes": 4}
+    assert "SuccessExitStatus=4\n" in (EXAMPLES / UNITS[0]).read_text()
 
 
 def test_actions_are_pinned_by_commit_and_permissions_are_few():

@@ -82,6 +82,7 @@ def test_a_pinned_collection_stays_and_says_how_far_behind_it_is(dumps, sample, 
         "serverTimestamp": server, "behindMilliseconds": server - at, "behindDays": (server - at) // DAY}
     assert dumps.bundle_path(SETTINGS).read_bytes() == before and timestamp(dumps, SETTINGS) == at
     assert f"({server - at} ms) behind" in summary.read_text() and "### Pinned" in summary.read_text()
+    assert "0.0 days" not in summary.read_text()
     text_outcome = refreshed(dumps)
     assert text_outcome.says(f"({server - at} ms) behind", str(server), "until 2999-12-31", 'until "bug 1"')
     status = dumps.status("--format", "json").json()
@@ -243,6 +244,33 @@ def test_a_pinned_bundle_that_is_gone_is_not_replaced_by_another_state(history, 
     assert not history.bundle_path(SETTINGS).exists()
     pinned(history, SETTINGS, "--at", at)
     assert history.verify("--locked").code == rsdump.DONE
+
+
+@pytest.mark.parametrize("loss", ["gone", "edited"])
+def test_what_brings_a_pinned_bundle_back_keeps_the_pin(history, loss):
+    """The command that the error names is run as it stands. It pins again."""
+    at = timestamp(history.first, SETTINGS)
+    pinned(history, SETTINGS, "--at", at, "--reason", "bug 1", "--until", "2999-12-31")
+    text, content = history.config.read_text(), history.bundle_path(SETTINGS).read_bytes()
+    if loss == "gone":
+        history.bundle_path(SETTINGS).unlink()
+        found = history.refresh()
+        assert found.code == rsdump.SOME_FAILED, str(found)
+    else:
+        history.edit_bundle(SETTINGS, "records.json", b'"value":', b'"valve":')
+        history.tree.commit("edited")
+        refreshed(history)
+        found = history.verify()
+        assert found.code == rsdump.VERIFICATION, str(found)
+        # The present state cannot be pinned.
+        assert pin(history, SETTINGS).code == rsdump.VERIFICATION
+    [advice] = re.findall(rf"rsdump (pin {SETTINGS} --at \d+)", found.out)
+    outcome = rsdump.run(*advice.split(), "--dumps", history.path)
+    assert outcome.code == rsdump.DONE and outcome.says("until 2999-12-31", "reason: bug 1"), str(outcome)
+    assert history.config.read_text() == text and history.bundle_path(SETTINGS).read_bytes() == content
+    assert history.verify("--locked").code == rsdump.DONE
+    other = pinned(history, SETTINGS, "--reason", "bug 2")
+    assert other.says("until 2999-12-31", "reason: bug 2") and "bug 1" not in history.config.read_text()
 
 
 def test_a_pin_by_hand_is_held_against_what_is_there(dumps):

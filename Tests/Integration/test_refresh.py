@@ -1,6 +1,8 @@
 """A refresh of all real collections, looked at with other tools than ours."""
 import hashlib
 import json
+import re
+import subprocess
 
 import rsdump
 import verify
@@ -34,6 +36,28 @@ def test_autograph_utils_accepts_every_bundle_by_its_own_bytes(refreshed_real, r
         assert verify.check(
             bundle.payload, name.split("/")[0], signature["signature"], signature["x5u"], lambda url: bundle.chain,
             real.root)
+
+
+def test_the_recipe_verifies_a_bundle_without_rsdump(dumps, sample):
+    """As it stands in the article, with Python's own library and OpenSSL."""
+    article = (rsdump.REPOSITORY / "Sources/ContentSignature/Documentation.docc/TrustModel.md").read_text()
+    [python] = re.findall(r"^```python\n(.*?)^```$", article, re.MULTILINE | re.DOTALL)
+    [shell] = re.findall(r"^```shell\n(.*?)^```$", article, re.MULTILINE | re.DOTALL)
+    folder = dumps.path.parent
+    (folder / "unpack.py").write_text(python)
+
+    def audit():
+        return subprocess.run(
+            ["bash", "-c", f"set -e -o pipefail\n{shell}"], cwd=folder, capture_output=True, text=True)
+    good = audit()
+    assert good.returncode == 0, good.stdout + good.stderr
+    assert "Verified OK" in good.stdout and "certificate-1.pem: OK" in good.stdout
+    root = good.stdout.splitlines()[-1].split("=")[1].replace(":", "").lower()
+    assert root == dumps.lock["collections"]["main/regions"]["trust"]["signed"]["root"]
+    assert "DNS:remote-settings.content-signature.mozilla.org" in good.stdout
+    dumps.edit_bundle("main/regions", "records.json", b'"id"', b'"ID"')
+    bad = audit()
+    assert bad.returncode != 0 and "Verified OK" not in bad.stdout, bad.stdout + bad.stderr
 
 
 def test_every_attachment_matches_its_record(refreshed_real, real_names):

@@ -205,7 +205,7 @@ def test_after_each_request_the_store_has_one_state(client, team, bucket, tmp_pa
             assert not failures, f"{what}: {failures[0]!r}"
             if what != "signed again":
                 assert all(LIST in path for path in written[-2:]) and not any(LIST in path for path in written[:-2]), written
-    assert refused[0].code == rsdump.SOME_FAILED and refused[0].says("another process is publishing there")
+    assert refused[0].code == rsdump.TRY_AGAIN and refused[0].says("another process is publishing there")
 
 
 @pytest.mark.parametrize("client, limit", [("rclone", 0), ("rclone", 3), ("aws", 3)])

@@ -5,6 +5,8 @@ package struct SigningKeyError: Error, Hashable, Sendable, CustomStringConvertib
         case usage
         /// A key and a certificate do not belong together, or a certificate is not of the expected kind.
         case untrusted
+        /// Another process changes the directory.
+        case busy
     }
 
     package let kind: Kind

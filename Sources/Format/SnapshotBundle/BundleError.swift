@@ -7,7 +7,9 @@ package struct BundleError: Error, Hashable, Sendable {
         case unwritable
         /// The file is not a bundle: its ZIP structure violates the format.
         case malformed
-        /// The format's version is not known here.
+        /// The file is not a lock: somebody has edited it, or it has the markers of a merge conflict.
+        case malformedLock
+        /// The format's version, or a member of a lock, is not known here.
         case unknownVersion
         /// A compressed stream, a checksum or a hash is wrong.
         case damaged
@@ -43,8 +45,11 @@ package struct BundleError: Error, Hashable, Sendable {
         case .unreadable: "check that the path is right and that this user may read it"
         case .unwritable: "check the directory's permissions and the space left on the device"
         case .malformed, .damaged, .disagreement:
-            "restore the file from version control, or run `rsdump refresh` to make it again"
-        case .unknownVersion: "it was made by a newer rsdump; update this one"
+            "restore the file from version control, or run `rsdump refresh --full` to make it again"
+        case .malformedLock:
+            "restore the file from version control, in a merge conflict by git checkout --ours or --theirs; or remove "
+                + "it; then run `rsdump refresh`"
+        case .unknownVersion: "it was made by a newer rsdump; update this one, or restore it from version control"
         case .overLimit: "raise the limit if the file is to be trusted, or leave the attachment out in dumps.yaml"
         case .missing: "run `rsdump refresh` to fetch it"
         case .wrongSource: "fetch the file again; nothing was written"

@@ -115,7 +115,7 @@ extension KeyDirectory {
         }
         guard let lock = try DirectoryLock(path) else {
             throw SigningKeyError(
-                path, expected: "no other rsdump at work in it", found: "one",
+                path, kind: .busy, expected: "no other rsdump at work in it", found: "one",
                 remedy: "wait until it has ended, then run this again")
         }
         return try withExtendedLifetime(lock) {

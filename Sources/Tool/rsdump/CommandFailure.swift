@@ -42,32 +42,40 @@ struct CommandFailure: Error, CustomStringConvertible {
             case .backoff: .backoff
             case .unreachable, .answer, .cancelled: error.isUnavailability ? .unreachable : .someFailed
             }
-        case let error as FileError: error.isWrongKind ? .usage : .someFailed
+        case let error as FileError: error.isWrongKind || error.isMissing ? .usage : .tryAgain
         case DumpsError.emptyMonitor: .someFailed
+        case DumpsError.busy: .tryAgain
         case is DumpsError: .usage
         case let error as PinError:
             switch error {
             case .nothingHeld, .several: .usage
-            case .notVouchedFor, .elsewhere: .verificationFailed
+            case .notVouchedFor, .elsewhere, .damaged: .verificationFailed
             case .notFound, .unmet, .overdue: .someFailed
             }
         case let error as HistoryError:
             switch error {
             case .noGit, .noRepository, .noRevision, .noPlace, .invalidPath: .usage
             case .bundle(let error): error.kind == .unreadable ? .usage : status(of: error)
-            case .git, .overLimit, .file: .someFailed
+            case .file(let error): status(of: error)
+            case .git, .overLimit: .someFailed
             }
         case is SourceProblems: .usage
         case PublishError.damaged, PublishError.notVouched: .verificationFailed
         case is PublishError: .usage
-        case let error as SigningKeyError: error.kind == .untrusted ? .verificationFailed : .usage
+        case let error as SigningKeyError:
+            switch error.kind {
+            case .usage: .usage
+            case .untrusted: .verificationFailed
+            case .busy: .tryAgain
+            }
+        case MirrorError.busy: .tryAgain
         case let error as MirrorError: error.isUsage ? .usage : .someFailed
         case let error as ExchangeError: error.kind == .unverified ? .verificationFailed : .usage
         case let error as BundleError:
             switch error.kind {
             case .wrongSource, .overLimit, .unknownVersion: .usage
-            case .unwritable: .someFailed
-            case .unreadable, .malformed, .damaged, .disagreement, .missing: .verificationFailed
+            case .unwritable: .tryAgain
+            case .unreadable, .malformed, .malformedLock, .damaged, .disagreement, .missing: .verificationFailed
             }
         default: .someFailed
         }

@@ -9,6 +9,7 @@ enum ExitStatus: Int32 {
     case backoff = 4
     case unreachable = 5
     case wouldChange = 6
+    case tryAgain = 7
 
     static let help = """
         Exit codes:
@@ -22,6 +23,8 @@ enum ExitStatus: Int32 {
           5  the server cannot be reached, breaks off its answers, or answers
              with an error of its own (5xx without Retry-After)
           6  something would change, and nothing may (--locked, embed --check)
+          7  a file cannot be read or written, as on a full disk, or another
+             rsdump is at work there; run it again when that is over
         """
 
     var code: ExitCode { ExitCode(rawValue) }

@@ -10,6 +10,8 @@ package enum PinError: Error, Hashable, Sendable {
     case nothingHeld(CollectionID)
     /// The bundle is at another state than the one that the configuration pins.
     case elsewhere(CollectionID, Pin, held: Timestamp)
+    /// The bundle at the pinned state does not verify.
+    case damaged(CollectionID, Pin, problem: String)
     /// A folder has several states, and the user named none.
     case several(CollectionID, place: String, found: [Timestamp])
     /// No bundle with that timestamp was found. `places` names the searched places, `found` the other states there.
@@ -34,6 +36,9 @@ extension PinError: CustomStringConvertible {
         case .elsewhere(let id, let pin, let held):
             "the bundle is at \(held), but dumps.yaml pins it at \(pin.at) (\(pin.at.rfc3339)); bring that back with: "
                 + "rsdump pin \(id) --at \(pin.at), or take the pin away with: rsdump unpin \(id)"
+        case .damaged(let id, let pin, let problem):
+            "\(problem); dumps.yaml pins it at \(pin.at) (\(pin.at.rfc3339)); bring that back from the git history with: "
+                + "rsdump pin \(id) --at \(pin.at), or follow the server again with: rsdump unpin \(id)"
         case .several(let id, let place, let found):
             "\(id): \(place) has \(found.count) states of it: \(Self.list(found)); name one with --at"
         case .notFound(let id, let wanted, let places, let found, let remedy):

@@ -69,7 +69,10 @@ package struct Verification: Sendable {
             }
             return Outcome(id: id, entry: entry, verdict: .good, pin: pin)
         } catch {
-            return Outcome(id: id, entry: entry, verdict: .bad(error))
+            guard let pin, !(error is PinError) else { return Outcome(id: id, entry: entry, verdict: .bad(error)) }
+            // A refresh leaves what is pinned: another remedy than the error's own helps.
+            let problem = (error as? BundleError).map { "\($0.file): \($0.problem)" } ?? "\(error)"
+            return Outcome(id: id, entry: entry, verdict: .bad(PinError.damaged(id, pin, problem: problem)))
         }
     }
 }

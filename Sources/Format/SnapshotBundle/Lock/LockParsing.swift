@@ -130,7 +130,7 @@ extension LockFile.Collection {
         }
         guard timestamp == lastModified else {
             throw reader.failure(
-                .disagreement, expected: "lastModified \(timestamp.rfc3339), as the timestamp says",
+                expected: "lastModified \(timestamp.rfc3339), as the timestamp says",
                 found: lastModified.rfc3339)
         }
         guard zip(omitted, omitted.dropFirst()).allSatisfy({ $0.reason < $1.reason }) else {

@@ -11,7 +11,7 @@ struct LockReader {
         self.file = file
     }
 
-    func failure(_ kind: BundleError.Kind = .malformed, expected: String, found: String) -> BundleError {
+    func failure(_ kind: BundleError.Kind = .malformedLock, expected: String, found: String) -> BundleError {
         failure(kind, at: reader.offset, expected: expected, found: found)
     }
 
@@ -28,10 +28,10 @@ struct LockReader {
             return try body(&reader)
         } catch {
             if case .wrongType(let expected, let found) = error.reason {
-                throw failure(.malformed, at: error.offset, expected: expected, found: found)
+                throw failure(.malformedLock, at: error.offset, expected: expected, found: found)
             }
             throw failure(
-                .malformed, at: error.offset, expected: "the JSON of a lock", found: error.reason.description)
+                .malformedLock, at: error.offset, expected: "the JSON of a lock", found: error.reason.description)
         }
     }
 
@@ -47,7 +47,8 @@ struct LockReader {
             seen.insert(key)
             keys.append(key)
             guard try member(&self, key) else {
-                throw failure(expected: "a key of the format", found: "an unknown one")
+                throw failure(
+                    .unknownVersion, expected: "a key of version \(LockFile.version)", found: "an unknown one")
             }
             keys.removeLast()
         }

@@ -40,6 +40,8 @@ package struct Pinning: Sendable {
     ///
     /// - Parameters:
     ///   - path: a bundle or a folder of bundles to look in; `nil` for the git history of the directory.
+    ///   - reason: why it is pinned; `nil` to keep the reason of its present pin.
+    ///   - until: the pin's last day; `nil` to keep that of its present pin.
     /// - Throws: ``PinError``, ``DumpsError``, ``ConfigurationError``, `HistoryError`, or `FileError`.
     package func pin(
         _ id: CollectionID, _ request: PinRequest, from path: String?, reason: String?, until: Timestamp?
@@ -53,19 +55,22 @@ package struct Pinning: Sendable {
 
         let (lock, recovered) = try directory.recoveredLock(limits: limits)
         if !recovered.isEmpty { try directory.writeLock(lock) }
-        let held = lock.collections[id]
-        let state = directory.diskState(id, held)
-        if case .damaged(let problem) = state, path == nil, request == .present {
-            throw PinError.notVouchedFor(id, place: directory.bundlePath(id), problem: problem)
+        var held = lock.collections[id]
+        if let problem = held.flatMap({ problem(id, $0) }) {
+            if path == nil, request == .present, directory.diskState(id, held) != .absent {
+                throw PinError.notVouchedFor(id, place: directory.bundlePath(id), problem: problem)
+            }
+            held = nil
         }
-        let isWhole = held != nil && state == .asLocked
-        let candidates = try await candidates(id, request, from: path, held: isWhole ? held : nil)
+        let candidates = try await candidates(id, request, from: path, held: held)
 
         var failure: (any Error)?
         for candidate in candidates {
-            let pin = Pin(at: candidate.timestamp, reason: reason, until: until)
             var editor = try ConfigurationEditor(text, file: directory.configurationPath)
             // The file is edited before anything is moved. If it cannot be edited, nothing is moved.
+            let former = try editor.removePin(of: id)
+            let pin = Pin(
+                at: candidate.timestamp, reason: reason ?? former?.reason, until: until ?? former?.until)
             try editor.setPin(pin, of: id)
             do {
                 let outcome: Outcome
@@ -119,6 +124,16 @@ extension Pinning {
             case .present(let entry): entry.timestamp
             case .historic(let bundle): bundle.timestamp
             }
+        }
+    }
+
+    /// Why the present bundle is not what the lock says; `nil` if it verifies.
+    private func problem(_ id: CollectionID, _ entry: LockFile.Collection) -> String? {
+        do {
+            try BundleVerifier(policy, limits: limits).verify(directory.bundlePath(id), of: id, against: entry)
+            return nil
+        } catch {
+            return "\(error)"
         }
     }
 

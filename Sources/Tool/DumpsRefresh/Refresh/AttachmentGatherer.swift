@@ -35,9 +35,10 @@ struct AttachmentGatherer: Sendable {
         if isNeeded { attachmentsURL.prepare(client) }
     }
 
+    /// - Parameter isDoubtful: whether `base` may be damaged, so that what it has is read before it is kept.
     /// - Returns: the source of every wanted attachment. One that cannot be fetched is an error.
     func gather(
-        _ wanted: [WantedAttachment], of id: CollectionID, base: BundleReader?, hasZip: Bool,
+        _ wanted: [WantedAttachment], of id: CollectionID, base: BundleReader?, isDoubtful: Bool, hasZip: Bool,
         into outcome: inout CollectionOutcome
     ) async throws -> [SHA256Digest: AttachmentInput] {
         var sources: [SHA256Digest: AttachmentInput] = [:]
@@ -45,7 +46,9 @@ struct AttachmentGatherer: Sendable {
         guard !wanted.isEmpty else { return sources }
         let staged = try StagedAttachments(path: directory.stagedPath(id))
         for attachment in wanted {
-            if let base, try base.attachmentSize(attachment.digest) == attachment.size {
+            if let base, try base.attachmentSize(attachment.digest) == attachment.size,
+                !isDoubtful || (try? base.streamAttachment(attachment.digest) { _ in }) == true
+            {
                 sources[attachment.digest] = .bundle(base)
                 outcome.attachments.reused += 1
             } else if let source = try staged.source(of: attachment.digest, size: attachment.size) ?? large(attachment)

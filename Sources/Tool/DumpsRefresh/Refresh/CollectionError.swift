@@ -59,6 +59,15 @@ package enum CollectionError: Error, Sendable {
         if case .fetch(.http(let error)) = self { error } else { nil }
     }
 
+    /// Whether this machine could not read or write a file.
+    var isOfFile: Bool {
+        switch self {
+        case .file(let error): !error.isWrongKind && !error.isMissing
+        case .bundle(let error): error.kind == .unwritable
+        default: false
+        }
+    }
+
     /// Classifies an error that a stage threw.
     init(_ error: any Error) {
         switch error {

@@ -51,8 +51,14 @@ struct CollectionRefresher: Sendable {
         try planned.settings.budget.check(wanted)
         async let records = packed(snapshot)
         var sources = try await gatherer.gather(
-            wanted, of: planned.id, base: present, hasZip: snapshot.metadata.hasAttachmentsZip, into: &outcome)
+            wanted, of: planned.id, base: present, isDoubtful: planned.action.isRefetch,
+            hasZip: snapshot.metadata.hasAttachmentsZip, into: &outcome)
         for (digest, reason) in omitted { sources[digest] = .omitted(reason) }
+        if wanted.isEmpty, !omitted.isEmpty, omitted.values.allSatisfy({ $0 == .filter }) {
+            outcome.notes.append(
+                "the filter of its attachments keeps none of \(omitted.count); if that is not meant, correct include: in "
+                    + "dumps.yaml")
+        }
 
         onEvent(.packing(planned.id))
         (outcome.entry, outcome.isHeldBack) = try await pack(
@@ -122,9 +128,9 @@ struct CollectionRefresher: Sendable {
         switch planned.action {
         case .update, .probe: return true
         case .refetch:
-            // Newer signatures alone are no reason to write; another root is, and so is a file that is not the lock's.
+            // Newer signatures alone are no reason to write; another root is, and so is a bundle that does not verify.
             return held.trust.kind == provenance.kind && held.trust.verdict?.root == provenance.verdict?.root
-                && (try? FileStore.digest(of: directory.bundlePath(planned.id))) == held.bundle.sha256
+                && isVerified(planned.id, held)
         default: return false
         }
     }
@@ -137,12 +143,17 @@ struct CollectionRefresher: Sendable {
             old.timestamp == held.timestamp
         else { return false }
         if old == snapshot.payload { return true }
-        // A damaged bundle differs too; only an intact one shows that the server contradicts itself. A catalogue
-        // decides which of two is right.
-        if !planned.isVouchedFor, (try? present.verifyContents()) != nil, present.head.trust != .imported {
+        // A damaged or edited bundle differs too; only one that verifies shows that the server contradicts itself. A
+        // catalogue decides which of two is right.
+        if !planned.isVouchedFor, present.head.trust != .imported, isVerified(planned.id, held) {
             throw .fetch(.equivocation(held.timestamp))
         }
         return false
+    }
+
+    /// Whether the present bundle is what its lock entry says, and what vouches for that is trusted.
+    private func isVerified(_ id: CollectionID, _ held: LockFile.Collection) -> Bool {
+        (try? BundleVerifier(policy, limits: limits).verify(directory.bundlePath(id), of: id, against: held)) != nil
     }
 
     /// Runs work that waits for the disk on a thread of its own: there are only as many threads for tasks as there are

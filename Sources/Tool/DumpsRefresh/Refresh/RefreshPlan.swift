@@ -32,6 +32,11 @@ package struct PlannedCollection: Sendable {
             case .create, .update, .refetch, .repack, .probe: true
             }
         }
+
+        /// Whether everything is fetched again.
+        package var isRefetch: Bool {
+            if case .refetch = self { true } else { false }
+        }
     }
 
     package let settings: DumpsConfiguration.Collection
@@ -114,6 +119,19 @@ struct RefreshPlanner {
         if listed < held.timestamp { return .probe }
         if listed > held.timestamp { return .update }
         return held.attachmentRule == settings.attachments.text ? .unchanged : .repack
+    }
+
+    /// What a refresh does although neither the bundle nor the server has changed, because the configuration has; `nil`
+    /// if it is what the lock says.
+    func disagreement(
+        _ settings: DumpsConfiguration.Collection, with held: LockFile.Collection
+    ) -> PlannedCollection.Action? {
+        switch action(settings, held: held, disk: .asLocked, listed: held.timestamp) {
+        // An imported bundle waits for the server's signature, whatever the configuration says.
+        case .refetch where held.trust == .imported: nil
+        case .unchanged, .pinned: nil
+        case let action: action
+        }
     }
 
     /// The only state that a pinned collection takes from the server is its pinned state.

@@ -43,6 +43,11 @@ package struct RefreshReport: Sendable {
         !failed.isEmpty && failed.count == outcomes.count
             && failed.allSatisfy { $0.error?.http?.isUnavailability == true }
     }
+
+    /// Whether every collection failed because of a file of this machine, as on a full disk.
+    package var isStoppedByFiles: Bool {
+        !failed.isEmpty && failed.count == outcomes.count && failed.allSatisfy { $0.error?.isOfFile == true }
+    }
 }
 
 /// Progress of a refresh. Events come from any task; those of one collection come in order.

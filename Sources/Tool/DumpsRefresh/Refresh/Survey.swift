@@ -13,7 +13,7 @@ package struct SurveyedCollection: Sendable {
     package let hasBundle: Bool
     /// `nil` offline, and if the monitor does not list the collection.
     package let serverTimestamp: Timestamp?
-    /// `nil` offline.
+    /// Offline, only what `dumps.yaml` asks for and the lock does not have; `nil` if there is nothing.
     package let action: PlannedCollection.Action?
     /// The state of its pin; `nil` if it has none.
     package let pin: PinState?
@@ -79,8 +79,11 @@ package struct Survey: Sendable {
     /// - Throws: ``DumpsError``, ``FileError``, or `BundleError` where the lock cannot be read.
     package func offline(_ names: [CollectionID]) throws -> [SurveyedCollection] {
         let lock = try directory.lockFile(limits: limits)
+        let planner = RefreshPlanner(policy: policy, isFull: false)
         return try configuration.selecting(names, file: directory.configurationPath).map { settings in
-            surveyed(settings, lock.collections[settings.id], serverTimestamp: nil, action: nil)
+            let held = lock.collections[settings.id]
+            return surveyed(
+                settings, held, serverTimestamp: nil, action: held.flatMap { planner.disagreement(settings, with: $0) })
         }
     }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Dumps
+import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotTrust
 
@@ -9,8 +10,8 @@ struct Add: AsyncParsableCommand {
         commandName: "add",
         abstract: "Add collections to dumps.yaml, keeping its comments.",
         discussion: """
-            Creates dumps.yaml if there is none. --server and --trust-root apply to the whole file. Nothing is \
-            downloaded: rsdump refresh does that.
+            Creates dumps.yaml if there is none. --server and --trust-root apply to the whole file: collections of \
+            another server go into a directory of their own. Nothing is downloaded: rsdump refresh does that.
 
             Examples:
               rsdump add main/regions main/search-config-v2
@@ -36,7 +37,8 @@ struct Add: AsyncParsableCommand {
         let directory = dumps.directory
         let roots = try TrustAnchors(parsing: server.trust.roots).roots
         let (new, configuration) = try directory.exclusively {
-            try directory.addCollections(
+            try refuseOtherServer(than: directory.configurationOrDefault())
+            return try directory.addCollections(
                 collections, attachments: attachments?.rawValue, server: server.server, roots: roots
             ) { _ = try $0.serverURL() }
         }
@@ -45,6 +47,19 @@ struct Add: AsyncParsableCommand {
         }
         let count = Counted.text(configuration.collections.count, "collection")
         Console.print("\(directory.configurationPath): \(count) of \(configuration.server)")
+    }
+
+    /// - Throws: ``CommandFailure`` if --server would move collections that are already there to another server.
+    private func refuseOtherServer(than present: DumpsConfiguration) throws {
+        guard let named = server.server, !present.collections.isEmpty,
+            try !ServerURL(named, allowPlainHTTP: true).isSameServer(as: present.serverURL())
+        else { return }
+        throw CommandFailure(
+            .usage,
+            "\(dumps.directory.configurationPath): expected its server, \(present.server), found --server \(named), and a "
+                + "directory has one server; add the collections to a directory of their own, such as --dumps "
+                + "\(dumps.directory.path)-2, or edit server: in the file if "
+                + "\(Counted.text(present.collections.count, "collection")) shall come from the new one")
     }
 }
 

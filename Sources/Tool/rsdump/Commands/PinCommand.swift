@@ -19,7 +19,8 @@ struct PinCommand: AsyncParsableCommand {
             the lock beside it (DIR/dumps.lock.json for DIR/BUCKET/COLLECTION.zip). A bundle without such a lock is \
             verified at the present time: its certificates must still be valid.
 
-            After --until, refresh and status warn; with --max-age they fail if the bundle is older than that.
+            After --until, refresh and status warn; with --max-age they fail if the bundle is older than that. A \
+            collection that is pinned again keeps its reason and its last day, unless others are given.
 
             Examples:
               rsdump pin main/regions --reason "bug 1234" --until 2026-12-31

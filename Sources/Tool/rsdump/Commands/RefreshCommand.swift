@@ -150,6 +150,7 @@ extension RefreshReport {
         if isLocked && wouldChange { return .wouldChange }
         if failed.isEmpty { return excess == nil ? .done : .someFailed }
         if backoffSeconds != nil { return .backoff }
+        if isStoppedByFiles { return .tryAgain }
         return isUnreachable ? .unreachable : .someFailed
     }
 }

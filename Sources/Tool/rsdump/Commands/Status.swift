@@ -24,8 +24,11 @@ struct Status: AsyncParsableCommand {
               rsdump status
               rsdump status --offline --max-age 90d    before a release
 
-            Exits with 1 if a bundle is missing, or outdated and older than --max-age, if the bundles are not one \
-            release, or if nothing confirms the release any more.
+            If the server cannot be asked, the local states are shown, and the exit code says why.
+
+            Exits with 1 if a bundle is missing, over its budget, or outdated and older than --max-age, if all bundles \
+            together are over the budget, if the bundles are not one release, or if nothing confirms the release any \
+            more.
             """)
 
     @Argument(
@@ -56,21 +59,29 @@ struct Status: AsyncParsableCommand {
         let survey = Survey(
             opened.directory, configuration: opened.configuration, policy: opened.policy, now: now,
             limits: opened.limits)
-        let states =
-            offline
-            ? try survey.offline(collections)
-            : try await opened.withServer(jobs: 1) { try await survey.online(collections, client: $0) }
+        let (states, problem) = try await look(survey, opened)
         let release = try ReleaseVerification(
             opened.directory, opened.configuration, policy: opened.policy, limits: opened.limits)
         let report = StatusReport(
             states: states.map { state in
                 (state, state.freshness(at: now, warnAge: warnAge.duration, maxAge: (maxAge ?? Age(days: 90)).duration))
-            }, now: now, isOffline: offline, configuration: opened.configuration,
+            }, now: now, isOffline: offline || problem != nil, configuration: opened.configuration,
             sizes: await SizeComparison(opened.directory, limits: opened.limits),
             release: release,
             unconfirmed: ReleaseText.problem(release, opened.configuration, at: now, limit: maxAge?.duration))
         format.print(report.text(.output), report.json)
+        if let problem { throw problem }
         if report.hasFailures { throw ExitStatus.someFailed.code }
+    }
+
+    /// The states, the local ones alone if the server is not asked, and why it could not be asked.
+    private func look(_ survey: Survey, _ opened: OpenDumps) async throws -> ([SurveyedCollection], HTTPError?) {
+        guard !offline else { return (try survey.offline(collections), nil) }
+        do {
+            return (try await opened.withServer(jobs: 1) { try await survey.online(collections, client: $0) }, nil)
+        } catch let error as HTTPError {
+            return (try survey.offline(collections), error)
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Dumps
+import DumpsRefresh
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
@@ -15,7 +16,8 @@ struct Verify: AsyncParsableCommand {
             If dumps.yaml has release:, the bundles must be one release of that origin: they must have the states that \
             the packaged catalogue lists. The output names pinned collections, which are not part of the release.
 
-            With --locked the directory must contain exactly what the lock says. Besides the bundles, only dumps.yaml, \
+            With --locked the directory must contain exactly what the lock says, and the lock must have what dumps.yaml \
+            asks for: the rules for attachments, and the trusted roots. Besides the bundles, only dumps.yaml, \
             dumps.lock.json, .gitignore, .gitattributes, files whose names begin with README, NOTICE, LICENSE or \
             COPYING, and .rsdump/, which a refresh may leave, are allowed.
 
@@ -33,7 +35,7 @@ struct Verify: AsyncParsableCommand {
 
     @OptionGroup var dumps: DumpsOptions
 
-    @Flag(help: "Also fail for files that are not in the lock.")
+    @Flag(help: "Also fail for files that are not in the lock, and where dumps.yaml asks for something else.")
     var locked = false
 
     @OptionGroup var trust: TrustOptions
@@ -61,10 +63,25 @@ struct Verify: AsyncParsableCommand {
         let report = VerifyReport(
             outcomes: outcomes, release: release, now: now,
             strays: locked ? try opened.directory.strayFiles() : nil,
+            disagreements: locked ? try disagreements(opened, outcomes, at: now) : nil,
             tooOld: hasLimit ? ReleaseText.problem(release, opened.configuration, at: now) : nil,
             excess: try opened.directory.lockFile(limits: opened.limits).excess(over: opened.configuration.totalBudget))
         format.print(report.text(.output), report.json)
         if !report.isGood { throw ExitStatus.verificationFailed.code }
         if !report.isWithinBudget || report.tooOld != nil { throw ExitStatus.someFailed.code }
+    }
+
+    /// What a refresh would change in bundles that verify, because dumps.yaml asks for it.
+    private func disagreements(
+        _ opened: OpenDumps, _ outcomes: [Verification.Outcome], at now: Timestamp
+    ) throws -> [(id: CollectionID, action: PlannedCollection.Action)] {
+        guard !opened.configuration.held.isEmpty else { return [] }
+        let good = Set(outcomes.filter { $0.verdict.isGood }.map(\.id))
+        let survey = Survey(
+            opened.directory, configuration: opened.configuration, policy: opened.policy, now: now,
+            limits: opened.limits)
+        return try survey.offline([]).compactMap { state in
+            state.action.flatMap { good.contains(state.id) ? (state.id, $0) : nil }
+        }
     }
 }

@@ -4,7 +4,7 @@ import RemoteSettingsModel
 
 /// Pins, as text and as JSON.
 enum PinText {
-    /// An example is `pinned at 1760000000000 (2025-10-09T08:53:20.000Z), 12.0 days (1036800000 ms) behind the server's
+    /// An example is `pinned at 1760000000000 (2025-10-09T08:53:20.000Z), 12 d (1036800000 ms) behind the server's
     /// …`.
     static func sentence(_ state: PinState) -> String {
         let at = state.pin.at
@@ -15,13 +15,17 @@ enum PinText {
             } else if server < at {
                 parts.append("ahead of the server's \(server) (\(server.rfc3339))")
             } else {
-                let gap = server.milliseconds &- at.milliseconds
-                parts.append("\(days(gap)) (\(gap) ms) behind the server's \(server) (\(server.rfc3339))")
+                let gap = server.elapsed(since: at)
+                parts.append(
+                    "\(gap.rounded) (\(server.milliseconds &- at.milliseconds) ms) behind the server's \(server) "
+                        + "(\(server.rfc3339))")
             }
         }
-        if let until = state.pin.until { parts.append("until \(Pin.dateText(until))") }
-        if let reason = state.pin.reason { parts.append("reason: \(reason)") }
-        return parts.joined(separator: ", ")
+        return parts.joined(separator: ", ") + terms(state.pin)
+    }
+
+    private static func terms(_ pin: Pin) -> String {
+        (pin.until.map { ", until \(Pin.dateText($0))" } ?? "") + (pin.reason.map { ", reason: \($0)" } ?? "")
     }
 
     static func warning(_ state: PinState) -> String? {
@@ -46,13 +50,16 @@ enum PinText {
 
     static func outcome(_ id: CollectionID, _ outcome: Pinning.Outcome) -> String {
         let at = outcome.pin.at
-        var text = "\(id): pinned at \(at) (\(at.rfc3339)), "
-        guard let origin = outcome.restored else { return text + "which is the present bundle" }
-        text += "from \(origin), "
+        return "\(id): pinned at \(at) (\(at.rfc3339)), \(origin(outcome))\(terms(outcome.pin))"
+    }
+
+    private static func origin(_ outcome: Pinning.Outcome) -> String {
+        guard let origin = outcome.restored else { return "which is the present bundle" }
         guard case .signed(let signature) = outcome.entry.trust else {
-            return text + (outcome.entry.trust == .unsigned ? "unsigned" : "imported without a signature")
+            return "from \(origin), "
+                + (outcome.entry.trust == .unsigned ? "unsigned" : "imported without a signature")
         }
-        return text + "verified at \(signature.verifiedAt.rfc3339), "
+        return "from \(origin), verified at \(signature.verifiedAt.rfc3339), "
             + (outcome.isVerifiedAsLocked ? "the time in its own lock" : "the present time: it has no lock of its own")
     }
 
@@ -66,10 +73,5 @@ enum PinText {
             "verifiedAsLocked": .bool(outcome.isVerifiedAsLocked),
             "entry": LockJSON.entry(outcome.entry),
         ])
-    }
-
-    private static func days(_ milliseconds: UInt64) -> String {
-        let tenths = milliseconds / 8_640_000
-        return "\(tenths / 10).\(tenths % 10) days"
     }
 }

@@ -20,6 +20,8 @@ final class Progress: Sendable {
         var received: UInt64 = 0
         var drawnLines = 0
         var drawnAt: ContinuousClock.Instant?
+        /// The origins whose wish for a pause was shown. Each answer repeats it.
+        var heldOrigins: Set<String> = []
         let start = ContinuousClock.now
     }
 
@@ -55,7 +57,9 @@ final class Progress: Sendable {
         let line: String? =
             switch event {
             case .alert(let text, let url): "warning: \(url) says: \(text)"
-            case .hold(let hold): "warning: \(hold.origin) asks for no requests until \(hold.until.rfc3339)"
+            case .hold(let hold):
+                state.withLock { $0.heldOrigins.insert(hold.origin).inserted }
+                    ? "warning: \(hold.origin) asks for no requests until \(hold.until.rfc3339)" : nil
             case .retry(let error, let attempt, _): isShown ? "try \(attempt) failed: \(error)" : nil
             case .redirect: nil
             }

@@ -15,8 +15,11 @@ struct StatusReport {
     let unconfirmed: String?
 
     var hasFailures: Bool {
-        states.contains { $1 == .tooOld || $1 == .missing } || !(release?.problems ?? []).isEmpty || unconfirmed != nil
+        states.contains { $1 == .tooOld || $1 == .missing || $0.excess != nil } || isOverTotal
+            || !(release?.problems ?? []).isEmpty || unconfirmed != nil
     }
+
+    private var isOverTotal: Bool { sizes.total > configuration.totalBudget ?? .max }
 
     func text(_ style: Style) -> String {
         let width = max("collection".count, states.map { "\($0.0.id)".count }.max() ?? 0)
@@ -32,7 +35,7 @@ struct StatusReport {
             rows.append(
                 row([
                     "\(state.id)", state.entry.map { Self.time($0.timestamp) } ?? "-",
-                    state.serverTimestamp.map(Self.time) ?? "-", state.entry.map { Self.age($0.age(at: now)) } ?? "-",
+                    state.serverTimestamp.map(Self.time) ?? "-", state.entry.map { $0.age(at: now).rounded } ?? "-",
                     sizes.size(of: state.id).map(ByteSize.text) ?? "-", growth(of: state.id),
                 ])
                     + (state.pin.map { "  \(PinText.sentence($0))" } ?? "") + plan(of: state)
@@ -41,7 +44,7 @@ struct StatusReport {
         var total = "\(ByteSize.text(sizes.total)) in all"
         if let budget = configuration.totalBudget { total += " of \(ByteSize.text(budget))" }
         if let growth = sizes.totalGrowth { total += ", \(Self.change(growth)) since HEAD" }
-        if let budget = configuration.totalBudget, sizes.total > budget { total += style.red("  error: over budget") }
+        if isOverTotal { total += style.red("  error: over budget") }
         rows.append(total)
         if let release {
             if let held = release.release { rows.append(ReleaseText.sentence(held, at: now, style)) }
@@ -113,9 +116,12 @@ struct StatusReport {
     private static func change(_ bytes: Int64) -> String {
         bytes == 0 ? "=" : (bytes < 0 ? "-" : "+") + ByteSize.text(bytes.magnitude)
     }
+}
 
-    private static func age(_ duration: Duration) -> String {
-        let seconds = duration.components.seconds
+extension Duration {
+    /// The duration in the largest unit that it has two of.
+    var rounded: String {
+        let seconds = components.seconds
         if seconds >= 2 * 86_400 { return "\(seconds / 86_400) d" }
         if seconds >= 2 * 3600 { return "\(seconds / 3600) h" }
         return seconds >= 120 ? "\(seconds / 60) min" : "\(seconds) s"

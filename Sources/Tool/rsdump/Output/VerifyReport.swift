@@ -1,4 +1,6 @@
+import ContentSignature
 import Dumps
+import DumpsRefresh
 import RemoteSettingsModel
 
 /// The result of a verification, as text and as JSON.
@@ -9,6 +11,8 @@ struct VerifyReport {
     let now: Timestamp
     /// Files that are not in the lock; `nil` if nobody looked for them.
     let strays: [String]?
+    /// What dumps.yaml asks for and the lock does not have; `nil` if nobody compared them.
+    let disagreements: [(id: CollectionID, action: PlannedCollection.Action)]?
     /// Why the release's last confirmation is too old; `nil` if `dumps.yaml` has no limit, or a higher one.
     let tooOld: String?
     /// The amount by which all bundles together exceed their budget.
@@ -17,7 +21,8 @@ struct VerifyReport {
     var isWithinBudget: Bool { excess == nil && outcomes.allSatisfy { $0.excess == nil } }
 
     var isGood: Bool {
-        outcomes.allSatisfy { $0.verdict.isGood } && (strays ?? []).isEmpty && (release?.problems ?? []).isEmpty
+        outcomes.allSatisfy { $0.verdict.isGood } && (strays ?? []).isEmpty && (disagreements ?? []).isEmpty
+            && (release?.problems ?? []).isEmpty
     }
 
     func text(_ style: Style) -> String {
@@ -35,6 +40,11 @@ struct VerifyReport {
         }
         lines += (strays ?? []).map { stray in
             "\(Console.visible(stray))  \(style.red("failed")): it is not in the lock; remove it, or keep it elsewhere"
+        }
+        lines += (disagreements ?? []).map { id, action in
+            "\("\(id)".padded(to: width))  \(style.red("failed")): dumps.yaml asks for something else than the lock has; "
+                + "with rsdump refresh it \(action.sentence)"
+                + (action.isRefetch ? "; where it is published, run rsdump publish --resign" : "")
         }
         if let release {
             lines += release.problems.map { "release  \(style.red("failed")): \(Console.visible($0))" }
@@ -56,6 +66,15 @@ struct VerifyReport {
             "release": release.map { ReleaseText.json($0, at: now) },
             "releaseTooOld": tooOld.map(JSONValue.string),
             "unexpectedFiles": strays.map { .array($0.map(JSONValue.string)) },
+            "disagreements": disagreements.map { disagreements in
+                .array(
+                    disagreements.map { id, action in
+                        .members([
+                            "collection": .string("\(id)"), "action": .string(action.word),
+                            "reason": action.reason.map(JSONValue.string),
+                        ])
+                    })
+            },
             "overBudget": excess.map(RefreshJSON.excess),
             "collections": .array(
                 outcomes.map { outcome in
@@ -104,6 +123,7 @@ extension Verification.Outcome.Verdict {
         case .interrupted:
             "a refresh was interrupted; the bundle is whole, but the lock does not have it yet: run rsdump refresh"
         case .missing: "it was never fetched; run rsdump refresh"
+        case .bad(let error as ContentSignatureError): "\(error); run rsdump refresh --full to make it again"
         case .bad(let error): "\(error)"
         }
     }
