@@ -1,4 +1,4 @@
-import ContentSignature
+import SnapshotTrust
 import Dumps
 import DumpsRefresh
 import RemoteSettingsModel
