@@ -295,7 +295,7 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "DumpsWatch",
-            dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "UpdateEvents", "UpdateSchedule"],
+            dependencies: ["Locks", "RemoteSettingsModel", "RemoteSettingsHTTP", "UpdateEvents", "UpdateSchedule"],
             swiftSettings: strict),
         .executableTarget(
             name: "rsdump",
@@ -359,10 +359,6 @@ let package = Package(
         .testTarget(
             name: "NotificationsTests",
             dependencies: ["Notifications", "Dumps", "FileStorage", "RemoteSettingsHTTP", "RemoteSettingsModel"],
-            swiftSettings: strict),
-        .testTarget(
-            name: "DumpsWatchTests",
-            dependencies: ["Locks", "DumpsWatch", "UpdateEvents", "RemoteSettingsHTTP", "RemoteSettingsModel"],
             swiftSettings: strict),
         .testTarget(
             name: "RemoteSettingsModelTests", dependencies: ["Locks", "RemoteSettingsModel"],

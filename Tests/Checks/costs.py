@@ -24,9 +24,10 @@ FEATURES = [
         "Sources/UpdateEvents", "Sources/UpdateSchedule", "Sources/RemoteSettings/Updates",
         "Sources/RemoteSettings/API/RemoteSettingsService+Updates", "Sources/RemoteSettings/API/UpdatePolicy",
         "Sources/SnapshotServer/Updates", "Sources/DumpsWatch", "Sources/Notifications",
-        "Sources/RemoteSettingsHTTP/UpdateStream", "Sources/Dumps/Configuration/NotificationTarget",
+        "Sources/RemoteSettingsHTTP/UpdateStream", "Sources/RemoteSettingsHTTP/UpdateLoop",
+        "Sources/Dumps/Configuration/NotificationTarget",
         "Sources/InMemoryOrigin/ScriptedUpdates"], [
-        "Tests/UpdateEventsTests", "Tests/UpdateScheduleTests", "Tests/DumpsWatchTests", "Tests/NotificationsTests",
+        "Tests/UpdateEventsTests", "Tests/UpdateScheduleTests", "Tests/NotificationsTests",
         "Tests/RemoteSettingsTests/UpdateChannelTests", "Tests/RemoteSettingsTests/UpdateFaultTests",
         "Tests/SnapshotServerTests/UpdateTests", "Tests/RemoteSettingsHTTPTests/UpdateStreamTests",
         "Tests/RemoteConfigurationTests/RealTimeTests",

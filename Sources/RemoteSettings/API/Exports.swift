@@ -15,6 +15,7 @@ import UpdateEvents
 @_exported import struct UpdateEvents.UpdateEventError
 @_exported import enum UpdateEvents.UpdateMessage
 @_exported import enum UpdateEvents.UpdatePause
+@_exported import struct UpdateEvents.UpdateSourceError
 
 /// Bytes in memory, which may be part of the program or of a file.
 public typealias RemoteSettingsBytes = Bytes
