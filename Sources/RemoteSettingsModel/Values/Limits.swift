@@ -205,7 +205,7 @@ public struct ServerLimits: Sendable, Hashable {
     /// Bytes of all bodies together that are kept in memory.
     public var keptBytes = 64 << 20
     /// Milliseconds between two checks of a watched directory.
-    public var watchMilliseconds = 500
+    public var watchMilliseconds = 200
 
     /// The defaults.
     public init() {}
