@@ -253,7 +253,9 @@ package struct UpdateTiming: Sendable {
         isUnsupported = error.kind == .unsupported
         var pauses = rules.connections
         pauses.first = reconnectionTime ?? pauses.first
-        earliest = now + pauses.pause(after: isUnsupported ? .max : failures, random: moment.chance)
+        // A network may break several connections in a row before it is well again.
+        let number = connection.opened == nil ? failures : max(1, failures - 2)
+        earliest = now + pauses.pause(after: isUnsupported ? .max : number, random: moment.chance)
         earliest = min(earliest, connection.reason ?? earliest)
         if case .notBefore(let seconds) = error.kind { noteAsked(seconds, at: moment) }
     }
