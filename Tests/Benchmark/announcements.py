@@ -21,14 +21,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path += [str(HERE.parent / folder) for folder in ("Integration", "Servers", "Servers/origin")]
 
 import rsdump
-from announcer import Announcer
+from announcer import FUTURE, Announcer
 from dumps import Dumps
 from scripted_stream import update
 from serve import Serving
 from test_real_time import App, Origin
 from watching import Watching
-
-FUTURE = 9_000_000_000_000
 
 
 class Followers:
@@ -38,7 +36,7 @@ class Followers:
         copy = Dumps(folder / "copy")
         assert copy.add(None, "main/app-config", url=f"{front.url}/v1", root=origin.root).code == rsdump.DONE
         self.times = {"app": [], "--refresh": [], "--exec": []}
-        app = App(origin, f"{front.url}/v2", [])
+        app = App(origin, f"{front.url}/v2")
         stack.callback(app.process.kill)
         self.follow("app", app.lines.get)
         for name, options in {"--refresh": ["--dumps", copy.path], "--exec": ["true"]}.items():

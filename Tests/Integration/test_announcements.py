@@ -1,6 +1,6 @@
 """Announcements that are lost, early, doubled, false: what `rsdump watch` has in the end is what the server has.
 
-The same for the library: UpdateChannelTests; for the rules themselves: RequestScheduleTests.
+The same for the library: below, and UpdateChannelTests; for the rules themselves: UpdateTimingTests.
 """
 import contextlib
 import time
@@ -8,13 +8,34 @@ import time
 import pytest
 
 import rsdump
-from announcer import Announcer
+from announcer import FUTURE, Announcer
 from dumps import Dumps
 from scripted_stream import update
 from serve import Serving
+from test_real_time import Origin, app
 from watching import Watching
 
-FUTURE = 9_000_000_000_000
+
+def monitor(server):
+    """The timestamp of the server's list of collections."""
+    return server.ask("/v1/buckets/monitor/collections/changes/changeset?_expected=0").json()["timestamp"]
+
+
+def checks_after_lies(front, publish, truth):
+    """Twenty lies, each before a true announcement that is acted on within two seconds; at most one request a second."""
+    last, late, first = publish(), [], len(front.times)
+    for number in range(20):
+        front.lie(number, last)
+        # The true one comes while the lie is being followed, or right after that.
+        time.sleep(number % 4 / 4)
+        last = publish()
+        front.announce(last)
+        began = time.monotonic()
+        truth()
+        late.append(time.monotonic() - began)
+    assert max(late) < 2, late
+    between = [after - before for before, after in zip(front.times[first:], front.times[first + 1:])]
+    assert min(between) >= 0.99, between
 
 
 class Following:
@@ -30,19 +51,24 @@ class Following:
         self.watching = Watching(f"{front.url}/v1", *options)
 
     def publish(self):
-        """Publishes a change, and returns its timestamp; nobody is told."""
+        """Publishes a change, and returns its timestamp when the server has it; nobody is told."""
         self.team.change("one")
         self.team.publish()
-        return max(self.team.timestamps.values())
+        published = max(self.team.timestamps.values())
+        while monitor(self.server) < published:
+            time.sleep(0.01)
+        return published
 
     def truth(self):
         """Waits for what is true to be here."""
+        while not self.is_current():
+            self.watching.next("refreshed" if self.refreshes else "executed")
+
+    def is_current(self):
         if self.refreshes:
-            while self.watching.next("refreshed")["changed"] != ["main/one"]:
-                pass
-            assert self.copy.bundle("main/one").payload == self.team.dumps.bundle("main/one").payload
-        else:
-            assert self.watching.next("executed")["exitCode"] == 0
+            copy, original = self.copy, self.team.dumps
+            return "main/one" in copy.names and copy.bundle("main/one").payload == original.bundle("main/one").payload
+        return any(f'"timestamp":{monitor(self.server)}' in line for line in self.watching.errors)
 
 
 @pytest.fixture(params=["--refresh", "--exec"])
@@ -82,6 +108,30 @@ def test_a_timestamp_from_the_future(following):
     asked = len(following.front.polls)
     time.sleep(4)
     assert len(following.front.polls) - asked <= 4, following.front.polls
+
+
+def test_a_true_announcement_is_acted_on_whatever_came_before_it(following):
+    checks_after_lies(following.front, following.publish, following.truth)
+
+
+def test_an_app_acts_on_a_true_announcement_whatever_came_before_it(tmp_path):
+    origin, states = Origin(tmp_path), iter(range(100))
+    with Serving("--dumps", origin.dumps, "--watch") as server, Announcer(server.port) as front:
+        with app(origin, f"{front.url}/v2") as waiting:
+            waiting.says("first")
+            while not front.streams:
+                time.sleep(0.01)
+            state = None
+
+            def publish():
+                nonlocal state
+                before, state = monitor(server), f"state-{next(states)}"
+                origin.publish(state)
+                while (after := monitor(server)) == before:
+                    time.sleep(0.01)
+                return after
+
+            checks_after_lies(front, publish, lambda: waiting.says(state))
 
 
 def test_a_lost_event_is_made_up_for_by_the_next_connection(following):

@@ -140,8 +140,11 @@ def test_what_is_published_arrives_in_a_waiting_app(origin):
         proxy = Proxy(server.port)
         with app(origin, f"http://127.0.0.1:{proxy.port}/v2") as waiting, contextlib.closing(proxy):
             waiting.says("first")
-            origin.publish("second")
-            waiting.says("second")
+            for state in ("second", "third", "fourth"):
+                origin.publish(state)
+                began = time.monotonic()
+                waiting.says(state)
+                assert time.monotonic() - began < 1
             # The connection is reset, and another one opened within seconds; what was published meanwhile is not missed.
             for number, reset in enumerate([True, False]):
                 proxy.cut(reset)

@@ -51,9 +51,11 @@ def test_a_server_without_the_channel_is_an_error(script, code):
 
 
 def test_a_server_that_is_not_ready_is_waited_for():
-    with ScriptedStream(["cut"], [answer(503, "Retry-After: 1")], [HEAD, update(1), "hold"]) as server:
+    with ScriptedStream(["cut"], [answer(503, "Retry-After: 1")], [HEAD, update(1)], [answer(404)], [HEAD, update(2), "hold"]) as server:
         with Watching(server.url) as watching:
             assert watching.next("update")["timestamp"] == 1
+            # After the first connection, everything is tried again.
+            assert watching.next("update")["timestamp"] == 2
     assert server.times[2] - server.times[1] >= 0.9
 
 
@@ -63,25 +65,27 @@ def test_a_pause_is_obeyed():
     with ScriptedStream([HEAD, update(1), pause, "hold"], [HEAD, disabled, "hold"]) as server:
         with Watching(server.url) as watching:
             assert watching.next("pause")["retry_after"] == 2
-            assert 2000 <= watching.next("disconnected")["wait_milliseconds"] <= 3000
+            assert 2000 <= watching.next("disconnected")["wait_milliseconds"] <= 5000
             assert watching.next("pause")["disabled"] is True
-            assert watching.next("disconnected")["wait_milliseconds"] == 4 * 3600 * 1000
+            assert 4 * 3600 - watching.next("disconnected")["wait_milliseconds"] / 1000 < 1
     assert len(server.times) == 2 and server.times[1] - server.times[0] >= 2
 
 
 def test_a_stream_that_lies_costs_little():
-    """Endless lines and a flood of events: it goes on with another connection, and neither it nor what it prints grows."""
-    flood = [HEAD, *[b"".join(update(number) for number in range(base, base + 1000)) for base in range(0, 20000, 1000)]]
-    with ScriptedStream([HEAD, 70000 * b"x"], flood, [HEAD, update(20000, "main/last"), "hold"]) as server:
+    """Endless lines, a flood of events, an end right after connecting: it goes on, and neither it nor what it prints grows."""
+    flood = [b"".join(update(number) for number in range(base, base + 1000)) for base in range(0, 20000, 1000)]
+    quiet = [HEAD, 5 * b"retry: 0\n\nretry: 1000000000000000000000\n\n", b"retry: 1\n\ndata: half a li"]
+    last = 30 * [1.2, update(20000, "main/last")]
+    with ScriptedStream([HEAD, 70000 * b"x"], quiet, [HEAD, *flood, *last, "hold"]) as server:
         with Watching(server.url) as watching:
             lost = watching.next("disconnected")
             assert "65536" in lost["error"], lost
-            updates = 0
-            while (printed := watching.next("update", "disconnected"))["event"] == "update":
-                updates += 1
-            assert updates == 600 and "600 messages" in printed["error"], (updates, printed)
+            lost = watching.next("disconnected")
+            assert "ended" in lost["error"] and lost["wait_milliseconds"] <= 2000, lost
+            printed = 0
             while watching.next("update").get("collections") != ["main/last"]:
-                pass
+                printed += 1
+            assert 10 <= printed <= 60, printed
             status = pathlib.Path(f"/proc/{watching.process.pid}/status").read_text()
             peak = int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")))
     assert peak < 96 * 1024, f"{peak} KiB"

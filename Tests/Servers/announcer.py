@@ -3,9 +3,11 @@ import http.client
 import http.server
 import queue
 import threading
+import time
 
 from scripted_stream import update
 
+FUTURE = 9_000_000_000_000
 
 class Announcer:
     """Passes requests on to `target` (a port on loopback), except those for the update channel. Runs as long as a `with` block."""
@@ -13,7 +15,8 @@ class Announcer:
     def __init__(self, target):
         self.target = target
         self.greeting = b": hi\n\n"
-        self.streams, self.polls = [], []
+        # The requests for the list of collections, and when each arrived.
+        self.streams, self.polls, self.times = [], [], []
         # Whether everything but the update channel is answered by 500.
         self.is_failing = False
         front = self
@@ -43,6 +46,7 @@ class Announcer:
     def forward(self, handler):
         if "/monitor/" in handler.path:
             self.polls.append(handler.path)
+            self.times.append(time.monotonic())
         if self.is_failing:
             return handler.send_error(500)
         connection = http.client.HTTPConnection("127.0.0.1", self.target, timeout=30)
@@ -74,9 +78,20 @@ class Announcer:
         except OSError:
             pass
 
-    def announce(self, timestamp, *collections):
+    def send(self, text):
         for stream in self.streams:
-            stream.put(update(timestamp, *collections))
+            stream.put(text)
+
+    def announce(self, timestamp, *collections):
+        self.send(update(timestamp, *collections))
+
+    def lie(self, number, last):
+        """Sends one of seven kinds of messages that are worth nothing; `last` is the last true timestamp."""
+        now = int(time.time() * 1000)
+        self.send([
+            update(now), update(now + 3000), update(FUTURE + number), 3 * update(last) + update(last - 1),
+            b"".join(update(FUTURE - each) for each in range(5000)), b"data: nonsense\n\nretry: 1000000000000\n\n",
+            b"retry: 0\n\n" + update(now + 86_400_000 * number)][number % 7])
 
     def cut(self):
         """Ends all connections to the update channel."""

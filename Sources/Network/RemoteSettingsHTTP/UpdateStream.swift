@@ -41,15 +41,15 @@ extension ServerClient {
 /// It buffers one piece of what has arrived, one line and one event, and reads only as fast as ``next()`` is called.
 package struct UpdateStream {
     static let contentType = "text/event-stream"
-    /// The bytes without an event or a comment after which the stream is refused. It is 16 of the longest events.
-    static let mostBytesWithoutMessage = 1 << 20
+    /// The most bytes of one connection. A usual day has less than one of these 64 MiB.
+    static let mostBytes = 64 << 20
 
     /// Where the stream comes from, after redirects.
     package let url: HTTPURL
     private var body: any HTTPBody
     private var reader = EventStreamReader()
     private var comments = 0
-    private var bytesWithoutMessage = 0
+    private var bytes = 0
     private var retryMilliseconds: UInt64?
 
     init(_ body: any HTTPBody, url: HTTPURL) {
@@ -59,21 +59,21 @@ package struct UpdateStream {
 
     /// Waits for the next message; `nil` if the server has ended the stream.
     ///
-    /// - Throws: ``HTTPError`` if the connection breaks, if nothing arrives for as long as the transport waits, or if a
-    ///   line or an event exceeds its limit (`notAnEventStream`). In a cancelled task it is `cancelled`.
+    /// - Throws: ``HTTPError`` if the connection breaks, if nothing arrives for as long as the transport waits, or if
+    ///   the stream, a line or an event exceeds its limit. In a cancelled task it is `cancelled`.
     package mutating func next() async throws(HTTPError) -> UpdateMessage? {
         while true {
-            if let message = try buffered() {
-                bytesWithoutMessage = 0
-                return message
-            }
+            if let message = try buffered() { return message }
             guard let piece = try await body.next() else { return nil }
-            bytesWithoutMessage = bytesWithoutMessage.saturatingAdding(piece.count)
-            guard bytesWithoutMessage <= Self.mostBytesWithoutMessage else {
-                throw HTTPError(url, .notAnEventStream("\(bytesWithoutMessage) bytes hold no event"))
-            }
+            bytes = bytes.saturatingAdding(piece.count)
+            guard bytes <= Self.mostBytes else { throw HTTPError(url, .tooLarge(limit: Self.mostBytes)) }
             reader.feed(piece)
         }
+    }
+
+    /// Like ``next()``, with the error for whoever connects again.
+    package mutating func nextMessage() async throws(UpdateSourceError) -> UpdateMessage? {
+        do throws(HTTPError) { return try await next() } catch { throw UpdateSourceError(.failed, "\(error)") }
     }
 
     /// The next message in the bytes that have arrived.
@@ -98,5 +98,18 @@ package struct UpdateStream {
         guard reader.comments != comments else { return nil }
         comments = reader.comments
         return .heartbeat
+    }
+}
+
+extension UpdateSourceError {
+    /// Why a stream could not be opened.
+    package init(_ error: HTTPError) {
+        let kind: Kind =
+            if case .backoff(_, let seconds) = error.reason {
+                .notBefore(seconds: seconds)
+            } else {
+                error.isRetryable || error.isNetworkFailure ? .failed : .unsupported
+            }
+        self.init(kind, "\(error)")
     }
 }

@@ -55,7 +55,7 @@ package struct ServerLimits: Sendable, Hashable {
     /// Bytes of all bodies together that are kept in memory.
     package var keptBytes = 64 << 20
     /// Milliseconds between two checks of a watched directory.
-    package var watchMilliseconds = 500
+    package var watchMilliseconds = 200
 
     /// The defaults.
     package init() {}

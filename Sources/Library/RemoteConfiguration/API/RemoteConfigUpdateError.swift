@@ -9,7 +9,7 @@ public let RemoteConfigUpdateErrorDomain = "com.google.remoteconfig.update.Error
 
 /// Why listeners do not hear of what is published. Fetches still work.
 public enum RemoteConfigUpdateError: Error, Hashable, Sendable {
-    /// The update channel could not be reached: seven tries have failed.
+    /// The update channel could not be reached: more than eleven tries have failed.
     case streamError(reason: String)
     /// Something newer was announced, but several syncs did not bring it.
     case notFetched(reason: String)

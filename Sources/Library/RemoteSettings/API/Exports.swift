@@ -10,6 +10,7 @@ import SnapshotTrust
 @_exported import enum RemoteSettingsHTTP.UpdateMessage
 @_exported import enum RemoteSettingsHTTP.UpdatePause
 @_exported import struct RemoteSettingsHTTP.UpdateEventError
+@_exported import struct RemoteSettingsHTTP.UpdateSourceError
 @_exported import enum RemoteSettingsModel.Provenance
 @_exported import struct RemoteSettingsModel.CollectionID
 @_exported import struct RemoteSettingsModel.SignatureVerdict

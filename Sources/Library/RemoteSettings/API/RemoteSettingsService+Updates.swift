@@ -17,7 +17,7 @@ extension RemoteSettingsService {
 
     /// Undoes ``pauseUpdates()``. Changes published meanwhile are noticed when the connection is open again.
     ///
-    /// A pause that follows a failed connection continues. If the channel was given up, it is tried once more.
+    /// A pause that follows a failed connection continues.
     public func resumeUpdates() { updates.set(isPaused: false) }
 
     /// Tells the service that the network has changed, so that it tries again at once.

@@ -24,13 +24,13 @@ public struct UpdatePolicy: Sendable {
     /// Where announcements come from.
     public var channel: Channel
     /// The longest time before a sync begins. A random part of it is used, so that not all apps ask the server at one
-    /// moment.
+    /// moment. Make it longer for more apps than your server can answer within this time.
     ///
     /// What is announced meanwhile is part of the same sync.
     public var longestDelay: Duration
 
     /// Makes a policy. Each parameter is the property of the same name, with its default. Does no I/O.
-    public init(channel: Channel = .automatic, longestDelay: Duration = .seconds(3)) {
+    public init(channel: Channel = .automatic, longestDelay: Duration = .milliseconds(500)) {
         self.channel = channel
         self.longestDelay = longestDelay
     }
@@ -43,7 +43,7 @@ public struct UpdatePolicy: Sendable {
 public protocol UpdateSource: Sendable {
     /// Opens one connection. It is called again, after a pause, when the connection has ended. Uses the network.
     ///
-    /// - Throws: ``UpdateSourceError`` if no connection can be made. In a cancelled task, the call ends soon.
+    /// - Throws: `UpdateSourceError` if no connection can be made. In a cancelled task, the call ends soon.
     func connect() async throws(UpdateSourceError) -> any UpdateConnection
 }
 
@@ -51,34 +51,8 @@ public protocol UpdateSource: Sendable {
 public protocol UpdateConnection {
     /// Waits for the next message; `nil` if the other side has ended the connection properly.
     ///
-    /// - Throws: ``UpdateSourceError`` if the connection broke. In a cancelled task, the call ends soon.
+    /// - Throws: `UpdateSourceError` if the connection broke. In a cancelled task, the call ends soon.
     mutating func next() async throws(UpdateSourceError) -> UpdateMessage?
-}
-
-/// Why a connection to an update channel could not be made, or why it broke.
-public struct UpdateSourceError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What the client does next.
-    public enum Kind: Hashable, Sendable {
-        /// The client tries again after a pause, up to seven times.
-        case failed
-        /// The server has no such channel. The client tries again after 4 hours.
-        case unsupported
-        /// The server asked clients to send no requests for this many seconds.
-        case notBefore(seconds: Int)
-    }
-
-    /// What the client does next.
-    public let kind: Kind
-    /// What was expected and what was found, as a sentence for people.
-    public let description: String
-
-    /// - Parameters:
-    ///   - kind: what the client does next.
-    ///   - description: what was expected and what was found, as a sentence for people.
-    public init(_ kind: Kind, _ description: String) {
-        self.kind = kind
-        self.description = description
-    }
 }
 
 /// The state of a service's update channel.
@@ -93,9 +67,8 @@ public enum UpdateStatus: Hashable, Sendable {
     case open
     /// The next connection is made after a pause, because of this reason.
     case waiting(reason: String)
-    /// Seven tries have failed, the last one for this reason.
+    /// More than eleven connections in a row have failed, the last one for this reason.
     ///
-    /// The next try follows a change of the network, ``RemoteSettingsService/resumeUpdates()``, a sync that succeeds,
-    /// or the app's next start.
+    /// The next try follows after hours, a change of the network, or a sync that succeeds.
     case givenUp(reason: String)
 }

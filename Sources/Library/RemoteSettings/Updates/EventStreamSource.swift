@@ -27,25 +27,7 @@ struct EventStreamSource: UpdateSource {
         var stream: UpdateStream
 
         mutating func next() async throws(UpdateSourceError) -> UpdateMessage? {
-            do throws(HTTPError) {
-                return try await stream.next()
-            } catch {
-                throw UpdateSourceError(error)
-            }
+            try await stream.nextMessage()
         }
-    }
-}
-
-extension UpdateSourceError {
-    fileprivate init(_ error: HTTPError) {
-        let kind: Kind =
-            switch error.reason {
-            case .backoff(_, let seconds): .notBefore(seconds: seconds)
-            case .status(204, _), .status(404, _), .status(405, _), .status(406, _), .status(410, _), .status(501, _),
-                .invalidURL, .insecure, .notAnEventStream:
-                .unsupported
-            default: .failed
-            }
-        self.init(kind, "\(error)")
     }
 }

@@ -12,10 +12,8 @@ final class UpdateChannel: Sendable {
         var isPaused = false
         var isInBackground = false
         var isClosed = false
-        /// Keeps the connection while one is wanted.
-        var loop: (of: UpdateFollower, task: Task<Void, Never>)?
-        /// The loop before this one, which may still be closing its connection.
-        var ended: Task<Void, Never>?
+        /// Whether the follower keeps a connection.
+        var isFollowing = false
         var device: [Task<Void, Never>] = []
     }
 
@@ -26,9 +24,11 @@ final class UpdateChannel: Sendable {
     ///   it.
     init(hasStreams: @escaping @Sendable () -> Bool) { self.hasStreams = hasStreams }
 
-    /// The present state, as apps see it.
+    /// The current state, as apps see it.
     var status: UpdateStatus {
-        let (follower, isOff) = state.withLock { ($0.loop?.of, $0.isPaused || $0.isInBackground) }
+        let (follower, isOff) = state.withLock {
+            ($0.isFollowing ? $0.follower : nil, $0.isPaused || $0.isInBackground)
+        }
         return follower?.status ?? (isOff ? .paused : .idle)
     }
 
@@ -89,7 +89,7 @@ final class UpdateChannel: Sendable {
         state.withLock { $0.follower }?.announce(announced, changed: changed, isFromChannel: false)
     }
 
-    /// Starts or ends the loop, as is wanted now.
+    /// Asks for a connection, or for none, as is wanted now.
     ///
     /// Callers change the conditions before the call. So of several concurrent calls, the last one decides by the final
     /// conditions.
@@ -97,25 +97,15 @@ final class UpdateChannel: Sendable {
         let ended = state.withLock { state in
             let isWanted = state.isStarted || !state.listeners.isEmpty || hasStreams()
             let isAllowed = !state.isClosed && !state.isPaused && !state.isInBackground
-            let channel = isWanted && isAllowed ? state.follower?.session.updateChannel : nil
+            state.isFollowing = isWanted && isAllowed && state.follower?.session.updateChannel != nil
+            state.follower?.want(state.isFollowing)
             var ended: [Task<Void, Never>] = []
-            if let loop = state.loop, channel == nil || loop.of !== state.follower {
-                ended.append(loop.task)
-                (state.ended, state.loop) = (loop.task, nil)
-            }
-            guard let channel, let follower = state.follower else {
+            if state.isFollowing, state.device.isEmpty {
+                state.device = deviceWatch()
+            } else if !state.isFollowing, !state.isInBackground {
                 // In the background the watch continues, because the device has to say when the background ends.
-                if !state.isInBackground { (ended, state.device) = (ended + state.device, []) }
-                return ended
+                swap(&ended, &state.device)
             }
-            guard state.loop == nil else { return ended }
-            if state.device.isEmpty { state.device = deviceWatch() }
-            let task = Task { [previous = state.ended] in
-                // There is one connection at a time.
-                await previous?.value
-                await follower.run(channel.name, channel.source)
-            }
-            state.loop = (follower, task)
             return ended
         }
         for task in ended { task.cancel() }

@@ -1,37 +1,31 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
+import SnapshotBundle
 
-/// Follows the update channel of one session.
-///
-/// It connects when its ``ConnectionSchedule`` says so, and syncs what was announced when a ``RequestSchedule`` says
-/// so.
+/// Follows the update channel of one session, and syncs what is announced.
 final class UpdateFollower: Sendable {
     private struct State {
-        /// When connections are made; `nil` until the first one.
-        var schedule: ConnectionSchedule?
-        /// The part of the schedule that is in the storage directory.
-        var kept = ConnectionSchedule.Kept()
+        /// What the storage directory has about failed connections.
+        var kept = UpdateTiming.Kept()
         /// Why there is no connection.
         var reason = "earlier connections failed"
         /// What listeners were told last.
         var problem: UpdateProblem?
-        /// Makes syncs. It starts with the first announcement.
-        var syncs: Task<Void, Never>?
+        /// Runs the loop. It starts with the first connection that is wanted, or with the first announcement.
+        var task: Task<Void, Never>?
         var isEnded = false
     }
 
-    private typealias Ending = (end: ConnectionSchedule.End, problem: UpdateSourceError)
-
-    /// How often an open connection is checked for too long a silence.
-    private static let look = Duration.seconds(45)
+    /// More failed connections in a row are told.
+    private static let mostFailures = 11
+    /// More requests for one announcement in a row that were in vain are told.
+    private static let mostAttempts = 5
 
     let session: Session
     private let collections: @Sendable () -> [LocalCollection]
     private let tellListeners: @Sendable (UpdateProblem) -> Void
-    private let requests: StateRequests
+    private let loop: UpdateLoop
     private let state = Mutex(State())
-    private let alarm = Alarm()
-    private var environment: HTTPEnvironment { session.config.environment }
 
     /// - Parameters:
     ///   - collections: the collections of the service's clients.
@@ -43,44 +37,25 @@ final class UpdateFollower: Sendable {
         self.session = session
         self.collections = collections
         tellListeners = tell
-        requests = StateRequests(
-            .app(longestDelay: session.config.updates.longestDelay), environment: session.config.environment,
-            seen: { session.seen(of: Set(collections().map(\.id))) })
+        let silence = Duration.seconds(session.limits.updateIdleSeconds)
+        loop = UpdateLoop(
+            .app(longestDelay: session.config.updates.longestDelay, longestSilence: silence),
+            environment: session.config.environment, seen: { session.seen(of: Set(collections().map(\.id))) })
     }
 
     /// What it is doing while a connection is wanted.
     var status: UpdateStatus {
-        state.withLock { state in
-            guard let schedule = state.schedule else { return .connecting }
-            if schedule.isOpen { return .open }
-            switch schedule.step(at: environment.uptime()) {
-            case .wait(_?): return .waiting(reason: state.reason)
-            case .giveUp: return .givenUp(reason: state.reason)
-            case .wait(nil), .connect, .close: return .connecting
-            }
-        }
+        let timing = loop.current
+        if timing.isOpen { return .open }
+        guard let wait = loop.untilConnection, wait > .zero else { return .connecting }
+        let reason = state.withLock { $0.reason }
+        return timing.failures > Self.mostFailures ? .givenUp(reason: reason) : .waiting(reason: reason)
     }
 
-    /// Forgets for good what was announced. A sync that is under way goes on.
-    func end() {
-        let syncs = state.withLock { state in
-            state.isEnded = true
-            return state.syncs
-        }
-        syncs?.cancel()
+    func want(_ isWanted: Bool) {
+        loop.want(isWanted)
+        if isWanted { start() }
     }
-
-    func note(_ reason: ConnectionSchedule.Reason) {
-        withSchedule { $0?.note(reason, at: environment.uptime()) }
-        alarm.ring()
-        if case .network = reason { requests.note { $0.noteNetwork(at: $1.uptime) } }
-    }
-
-    private func withSchedule<Value: Sendable>(_ body: (inout ConnectionSchedule?) -> Value) -> Value {
-        state.withLock { body(&$0.schedule) }
-    }
-
-    // MARK: Syncs
 
     /// Notes that something newer exists.
     ///
@@ -88,165 +63,83 @@ final class UpdateFollower: Sendable {
     ///   - announced: the monitor's timestamp; `nil` if it is not known.
     ///   - changed: the collections that have changed; `nil` if any may have.
     func announce(_ announced: Timestamp?, changed: [CollectionID]?, isFromChannel: Bool) {
-        let present = Set(collections().map(\.id))
-        guard !present.isEmpty else { return }
-        let isWanted = changed?.contains(where: present.contains) ?? true
-        noteForSyncs {
+        let wanted = Set(collections().map(\.id))
+        guard !wanted.isEmpty else { return }
+        let isWanted = changed?.contains(where: wanted.contains) ?? true
+        loop.note {
             $0.noteAnnounced(announced, isWanted: isWanted, isFromChannel: isFromChannel, at: $1)
         }
+        start()
     }
 
-    private func noteForSyncs(_ event: (inout RequestSchedule, Moment) -> Void) {
-        requests.note(event)
+    func note(_ reason: UpdateTiming.Reason) { loop.note { $0.note(reason, at: $1.uptime) } }
+
+    /// Ends the connection, and forgets for good what was announced.
+    func end() {
+        let task = state.withLock { state in
+            state.isEnded = true
+            return state.task
+        }
+        task?.cancel()
+    }
+
+    private func start() {
         state.withLock { state in
-            guard state.syncs == nil, !state.isEnded else { return }
-            state.syncs = Task { await self.sync() }
+            guard state.task == nil, !state.isEnded else { return }
+            state.task = Task { await self.run() }
         }
     }
 
-    private func sync() async {
-        var reason = ""
-        await requests.run { request in
-            let collections = collections()
-            guard !collections.isEmpty else { return .irrelevant }
-            switch await session.sync(collections, expected: request.announced, trigger: .broadcast) {
-            case .failure(.Backoff(let seconds)): return .notBefore(seconds: Int(clamping: seconds))
-            case .failure(let error):
-                reason = "\(error)"
-                return .failed(isChanged: false)
-            case .success(let results):
-                for case .failure(let error) in results.map(\.result) {
-                    reason = "\(error)"
-                    return .failed(isChanged: false)
-                }
-                let seen = session.seen(of: Set(collections.map(\.id))) ?? Timestamp(milliseconds: 0)
-                let announced = request.announced.map { "\($0)" } ?? "a change"
-                reason = "\(announced) was announced, and the server has \(seen)"
-                return .seen(seen, isChanged: results.contains(where: \.isChanged))
+    private func run() async {
+        let channel = session.updateChannel
+        if let channel { restore(channel.name) }
+        await loop.run { () async throws(UpdateSourceError) in
+            if let channel { try await self.read(channel.source) }
+        } ask: { request in
+            await self.sync(request)
+        } keep: { kept in
+            if let channel { keep(kept, of: channel.name) }
+        } ended: { error in
+            session.logger.info("the update channel is closed: \(error)")
+            state.withLock { $0.reason = error.description }
+            if error.kind == .unsupported || loop.current.failures > Self.mostFailures { tell(.noConnection(error)) }
+            return true
+        }
+    }
+
+    private func read(_ source: any UpdateSource) async throws(UpdateSourceError) {
+        var connection = try await source.connect()
+        loop.note { $0.noteOpened(at: $1) }
+        var hasRefused = false
+        while let message = try await connection.next() {
+            // A channel that sends nothing but such messages is reported once.
+            if case .refused(let error) = message, !hasRefused {
+                hasRefused = true
+                tell(.unreadable(reason: "\(error)"))
             }
-        } noted: { _, _, outcome in
-            if outcome.isVain { tell(.notFetched(reason: reason)) }
-        }
-    }
-
-    // MARK: Connections
-
-    /// Keeps a connection until the task is cancelled.
-    func run(_ name: String, _ source: any UpdateSource) async {
-        begin(name)
-        while !Task.isCancelled {
-            switch withSchedule({ $0?.step(at: environment.uptime()) }) {
-            case .wait(let pause): await alarm.wait(pause, environment)
-            case .giveUp: await alarm.wait(nil, environment)
-            case .connect, .close, nil:
-                guard let (end, problem) = await follow(source, name) else { return }
-                let step = state.withLock { state in
-                    let moment = environment.moment
-                    state.reason = problem.description
-                    state.schedule?.noteEnd(end, at: moment)
-                    return state.schedule?.step(at: moment.uptime)
-                }
-                session.logger.info("the update channel is closed: \(problem)")
-                keep(name)
-                if step == .giveUp || problem.kind == .unsupported { tell(.noConnection(problem)) }
+            if let end = loop.note({ $0.note(message, at: $1) }) { throw end }
+            if case .event(.update(let timestamp, let changed)) = message {
+                announce(timestamp, changed: changed, isFromChannel: true)
             }
         }
     }
 
-    /// Reads what was kept, and allows one more try, because this is a start or a new listener has come. Does I/O.
-    private func begin(_ name: String) {
-        let kept = ConnectionSchedule.Kept.read(
-            session.storage.updatesPath, of: name, limits: session.limits, environment: environment)
-        state.withLock { state in
-            if state.schedule == nil {
-                let rules = ConnectionSchedule.Rules.app(longestSilence: .seconds(session.limits.updateIdleSeconds))
-                state.schedule = ConnectionSchedule(rules, kept: kept)
-                state.kept = state.schedule?.kept ?? kept
-            }
-            state.schedule?.noteStart()
+    private func sync(_ request: UpdateTiming.Request) async -> UpdateTiming.Answer {
+        let collections = collections()
+        guard !collections.isEmpty else { return .irrelevant }
+        var failure: (any Error)?
+        switch await session.sync(collections, expected: request.announced, trigger: .broadcast) {
+        case .failure(.Backoff(let seconds)): return .notBefore(seconds: Int(clamping: seconds))
+        case .failure(let error): failure = error
+        case .success(let results):
+            for case .failure(let error) in results.map(\.result) { failure = error }
         }
-    }
-
-    /// Writes what the next start must know, if that has changed. Does I/O.
-    private func keep(_ name: String) {
-        let changed = state.withLock { state -> ConnectionSchedule.Kept? in
-            guard let kept = state.schedule?.kept, kept != state.kept else { return nil }
-            state.kept = kept
-            return kept
+        let seen = session.seen(of: Set(collections.map(\.id))) ?? Timestamp(milliseconds: 0)
+        if request.attempts == Self.mostAttempts, failure != nil || request.newest.map({ seen < $0 }) == true {
+            let older = "\(request.newest.map { "\($0)" } ?? "a change") was announced, and the server has \(seen)"
+            tell(.notFetched(reason: failure.map { "\($0)" } ?? older))
         }
-        // If it cannot be written, it still holds for this process.
-        guard let changed, (try? session.storage.prepare()) != nil else { return }
-        try? changed.write(to: session.storage.updatesPath, of: name, environment: environment)
-    }
-
-    /// Opens a connection, and passes on what it announces until it ends.
-    ///
-    /// - Returns: how it ended, for the schedule and for people; `nil` in a cancelled task.
-    private func follow(_ source: any UpdateSource, _ name: String) async -> Ending? {
-        withSchedule { $0?.noteConnecting() }
-        let ending = await withTaskGroup(of: Ending?.self) { group in
-            group.addTask { await self.read(source, name) }
-            group.addTask { await self.silence() }
-            defer { group.cancelAll() }
-            return await group.next() ?? nil
-        }
-        requests.note { schedule, _ in schedule.noteClosed() }
-        return Task.isCancelled ? nil : ending
-    }
-
-    /// Returns when nothing arrives over the open connection any more. Until it is open, its source limits the time.
-    private func silence() async -> Ending? {
-        while true {
-            let step = withSchedule { $0?.step(at: environment.uptime()) }
-            if step == .close(.silent) { return Self.ending(.silent) }
-            let left = if case .wait(let left?) = step { left } else { Self.look }
-            do { try await environment.sleep(min(left, Self.look)) } catch { return nil }
-        }
-    }
-
-    private func read(_ source: any UpdateSource, _ name: String) async -> Ending {
-        do throws(UpdateSourceError) {
-            var connection = try await source.connect()
-            withSchedule { $0?.noteOpened(at: environment.uptime()) }
-            noteForSyncs { $0.noteOpened(at: $1) }
-            var hasRefused = false
-            while let message = try await connection.next() {
-                // A channel that sends nothing but such messages is reported once.
-                if case .refused(let error) = message, !hasRefused {
-                    hasRefused = true
-                    tell(.unreadable(reason: "\(error)"))
-                }
-                if let end = take(message, name) { return Self.ending(end) }
-            }
-            return Self.ending(.lost)
-        } catch {
-            switch error.kind {
-            case .failed: return (.lost, error)
-            case .unsupported: return (.unsupported, error)
-            case .notBefore(let seconds): return (.notBefore(seconds: seconds), error)
-            }
-        }
-    }
-
-    private static func ending(_ end: ConnectionSchedule.End) -> Ending {
-        (end, UpdateSourceError(end == .paused(.disabled) ? .unsupported : .failed, "\(end)"))
-    }
-
-    /// - Returns: how the connection is to end; `nil` if it goes on.
-    private func take(_ message: UpdateMessage, _ name: String) -> ConnectionSchedule.End? {
-        let (step, hasLasted) = state.withLock { state in
-            let now = environment.uptime()
-            state.schedule?.noteMessage(message, at: now)
-            let hasLasted = state.schedule?.hasLasted(at: now) == true
-            if hasLasted { state.problem = nil }
-            return (state.schedule?.step(at: now), hasLasted)
-        }
-        if case .close(let end) = step { return end }
-        if hasLasted { keep(name) }
-        if case .event(.update(let timestamp, let changed)) = message {
-            announce(timestamp, changed: changed, isFromChannel: true)
-        }
-        return nil
+        return failure == nil ? .seen(seen) : .failed
     }
 
     private func tell(_ problem: UpdateProblem) {
@@ -258,5 +151,56 @@ final class UpdateFollower: Sendable {
         guard isNew else { return }
         session.logger.notice("the update channel \(session.updateChannel?.name ?? ""): \(problem)")
         tellListeners(problem)
+    }
+}
+
+// MARK: What is remembered about failed connections from one start to the next
+
+/// The times in the file are by this device's clock.
+extension UpdateFollower {
+    /// The most bytes that the file may have.
+    private static let mostBytes = 64 << 10
+
+    private var environment: HTTPEnvironment { session.config.environment }
+
+    /// Reads the file. Does I/O.
+    ///
+    /// A file that cannot be read, or that is about another channel, counts as empty.
+    private func restore(_ channel: String) {
+        guard let bytes = try? FileStore.read(session.storage.updatesPath, limit: Self.mostBytes),
+            let document = try? JSONValue(parsing: bytes, limits: session.limits),
+            document["channel"]?.string == channel, let failures = document["failures"]?.number?.uint64
+        else { return }
+        let isAsked = document["isAsked"] == .bool(true)
+        let next = document["next"]?.number?.uint64.map(Timestamp.init(milliseconds:))
+        let left = next?.elapsed(since: environment.now()) ?? .zero
+        // No pause is ever longer than this. A longer one means that the clock was set back, so the time is ignored.
+        let isPossible = left <= (isAsked ? UpdateTiming.longestAskedPause : UpdateTiming.longestPause)
+        let kept = UpdateTiming.Kept(
+            failures: Int(clamping: failures), until: isPossible ? environment.uptime() + left : .zero,
+            isAsked: isAsked)
+        loop.note { timing, _ in timing.restore(kept) }
+        state.withLock { $0.kept = loop.current.kept }
+    }
+
+    /// Writes the file if something has changed. Does I/O.
+    private func keep(_ kept: UpdateTiming.Kept, of channel: String) {
+        let isNew = state.withLock { state in
+            guard kept != state.kept else { return false }
+            // After a connection that lasted, the same problem is another one.
+            if kept.failures < state.kept.failures { state.problem = nil }
+            state.kept = kept
+            return true
+        }
+        guard isNew, (try? session.storage.prepare()) != nil else { return }
+        let left = kept.until - environment.uptime()
+        let document = JSONValue.members([
+            "channel": .string(channel), "failures": .count(kept.failures),
+            "next": left > .zero ? .count(environment.now().advanced(by: left).milliseconds) : nil,
+            "isAsked": .bool(kept.isAsked),
+        ])
+        // If it cannot be written, it still holds for this process.
+        try? FileStore.replace(
+            session.storage.updatesPath, with: Bytes(JSONText.compact(document)), isContended: true, flushing: false)
     }
 }

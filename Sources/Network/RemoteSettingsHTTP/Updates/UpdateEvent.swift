@@ -22,7 +22,7 @@ public enum UpdateEvent: Hashable, Sendable {
 public enum UpdatePause: Hashable, Sendable {
     /// Come back after this many seconds. The server has already added jitter to the number.
     case retryAfter(seconds: Int)
-    /// Do not come back before 4 hours have passed, or before the app's next start.
+    /// Do not come back before 4 hours have passed.
     case disabled
 }
 
@@ -36,6 +36,32 @@ public enum UpdateMessage: Hashable, Sendable {
     case reconnectionTime(Duration)
     /// An event whose data cannot be read, and so has no meaning.
     case refused(UpdateEventError)
+}
+
+/// Why a connection to an update channel could not be made, or why it broke.
+public struct UpdateSourceError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What the client does next.
+    public enum Kind: Hashable, Sendable {
+        /// The client tries again after a pause, which grows with each failure.
+        case failed
+        /// The server has no such channel. The client tries again after 2 to 6 hours.
+        case unsupported
+        /// The server asked clients to send no requests for this many seconds.
+        case notBefore(seconds: Int)
+    }
+
+    /// What the client does next.
+    public let kind: Kind
+    /// What was expected and what was found, as a sentence for people.
+    public let description: String
+
+    /// - Parameters:
+    ///   - kind: what the client does next.
+    ///   - description: what was expected and what was found, as a sentence for people.
+    public init(_ kind: Kind, _ description: String) {
+        self.kind = kind
+        self.description = description
+    }
 }
 
 /// Why the data of an update event was refused.

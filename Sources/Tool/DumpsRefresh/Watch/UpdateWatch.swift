@@ -1,27 +1,23 @@
-import RemoteSettingsHTTP
 import RemoteSettingsModel
+import RemoteSettingsHTTP
 
 /// Follows a server's update channel for as long as its task runs, over one connection after another.
-///
-/// A ``ConnectionSchedule`` with the rules of a follower decides when the next connection is made. It follows a random
-/// wait of at most 1 s, or the wait that the server asked for with `retry:`. The wait doubles with each failure, up to
-/// 5 minutes. A connection that lasted a minute counts as a success. The server's `Retry-After` and its `pause` are
-/// obeyed. A server that sends more than 600 messages within a minute has failed, because each has to be acted on or
-/// logged. The connection then ends, and the next one waits.
 package struct UpdateWatch: Sendable {
     /// Something to report.
     package enum Notice: Hashable, Sendable {
-        /// The stream is open. Its first event states the server's present state.
+        /// The stream is open.
         case connected(HTTPURL)
         case event(UpdateEvent)
         /// An event that cannot be read.
         case refused(UpdateEventError)
-        /// There is no connection until `wait` has passed. If there is no error, the server has ended the stream.
-        case disconnected(HTTPError?, wait: Duration)
+        /// There is no connection until `wait` has passed.
+        case disconnected(UpdateSourceError, wait: Duration)
     }
 
     /// Three heartbeats of 15 s.
     package static let idleSeconds = 45
+    /// The most events that are reported within a second. Each is a line in a log, and a server may send any number.
+    private static let mostPerSecond = 10
 
     private let client: ServerClient
     private let environment: HTTPEnvironment
@@ -34,69 +30,60 @@ package struct UpdateWatch: Sendable {
 
     /// Follows the channel. Returns when the task is cancelled.
     ///
-    /// - Parameter report: called in order. The next event is read when it returns.
+    /// - Parameters:
+    ///   - ask: fetches the server's state, or looks at it, after an announcement. There is one call at a time.
+    ///   - report: called in order. The next event is read when it returns.
     /// - Throws: `HTTPError` if the server's first answer shows that it has no update channel, or that it cannot be
     ///   used as configured. After the first connection, every failure is retried.
-    package func run(_ report: (Notice) async -> Void) async throws(HTTPError) {
-        var schedule = ConnectionSchedule(.follower)
-        var hasConnected = false
-        while !Task.isCancelled {
-            schedule.noteConnecting()
-            let (end, failure) = await follow(&schedule, report)
-            if Task.isCancelled { return }
-            hasConnected = hasConnected || schedule.isOpen
-            if let failure, !hasConnected, !failure.mayPass { throw failure }
-            let moment = environment.moment
-            schedule.noteEnd(end, at: moment)
-            let wait = if case .wait(let wait?) = schedule.step(at: moment.uptime) { wait } else { Duration.zero }
-            await report(.disconnected(failure, wait: wait))
-            guard (try? await environment.sleep(wait)) != nil else { return }
-        }
-    }
-
-    /// Opens a connection, and reports what arrives until it ends.
-    private func follow(
-        _ schedule: inout ConnectionSchedule, _ report: (Notice) async -> Void
-    ) async -> (ConnectionSchedule.End, HTTPError?) {
-        do throws(HTTPError) {
-            var stream = try await client.startingRun().updates()
-            schedule.noteOpened(at: environment.uptime())
-            await report(.connected(stream.url))
-            while let message = try await stream.next() {
-                schedule.noteMessage(message, at: environment.uptime())
-                let step = schedule.step(at: environment.uptime())
-                if step == .close(.flood) {
-                    return (.flood, HTTPError(stream.url, .notAnEventStream("\(ConnectionSchedule.End.flood)")))
-                }
-                switch message {
-                case .event(let event): await report(.event(event))
-                case .refused(let error): await report(.refused(error))
-                case .heartbeat, .reconnectionTime: break
-                }
-                if case .close(let end) = step { return (end, nil) }
+    package func run(
+        ask: @escaping @Sendable (UpdateTiming.Request) async -> UpdateTiming.Answer,
+        report: @escaping @Sendable (Notice) async -> Void
+    ) async throws(HTTPError) {
+        let loop = UpdateLoop(.follower, environment: environment)
+        let state = Mutex((hasConnected: false, fatal: nil as HTTPError?))
+        loop.want(true)
+        await loop.run { () async throws(UpdateSourceError) in
+            let stream: UpdateStream
+            do throws(HTTPError) {
+                stream = try await client.startingRun().updates()
+            } catch {
+                let problem = UpdateSourceError(error)
+                guard problem.kind == .unsupported else { throw problem }
+                state.withLock { if !$0.hasConnected { $0.fatal = error } }
+                throw UpdateSourceError(.failed, problem.description)
             }
-            return (.lost, nil)
-        } catch {
-            if case .backoff(_, let seconds) = error.reason { return (.notBefore(seconds: seconds), error) }
-            return (.lost, error)
+            state.withLock { $0.hasConnected = true }
+            loop.note { $0.noteOpened(at: $1) }
+            await report(.connected(stream.url))
+            try await read(stream, loop, report)
+        } ask: { request in
+            await ask(request)
+        } ended: { error in
+            if state.withLock({ $0.fatal != nil }) { return false }
+            await report(.disconnected(error, wait: loop.untilConnection ?? .zero))
+            return true
         }
+        if let fatal = state.withLock({ $0.fatal }) { throw fatal }
     }
-}
 
-extension HTTPError {
-    /// Whether the same request may succeed later without anyone changing anything.
-    fileprivate var mayPass: Bool { isRetryable || isNetworkFailure || category == .backoff }
-}
-
-extension RequestSchedule {
-    /// Notes what ``UpdateWatch`` has reported.
-    package mutating func note(_ notice: UpdateWatch.Notice, at moment: Moment) {
-        switch notice {
-        case .connected: noteOpened(at: moment)
-        case .disconnected: noteClosed()
-        case .event(.update(let timestamp, let collections)):
-            noteAnnounced(timestamp, collections: collections.map { Set($0) }, at: moment)
-        case .event(.pause), .refused: break
+    private func read(
+        _ stream: UpdateStream, _ loop: UpdateLoop, _ report: (Notice) async -> Void
+    ) async throws(UpdateSourceError) {
+        var (stream, second, reported) = (stream, environment.uptime(), 0)
+        while let message = try await stream.nextMessage() {
+            let now = environment.uptime()
+            if now - second >= .seconds(1) { (second, reported) = (now, 0) }
+            if message != .heartbeat { reported += 1 }
+            let isReported = reported <= Self.mostPerSecond
+            switch message {
+            case .event(let event) where isReported: await report(.event(event))
+            case .refused(let error) where isReported: await report(.refused(error))
+            default: break
+            }
+            if let end = loop.note({ $0.note(message, at: $1) }) { throw end }
+            if case .event(.update(let timestamp, let collections)) = message {
+                loop.note { $0.noteAnnounced(timestamp, collections: collections.map { Set($0) }, at: $1) }
+            }
         }
     }
 }

@@ -21,8 +21,9 @@ struct WatchCommand: AsyncParsableCommand {
             --watch, this makes a mirror that follows within a second. One refresh runs at a time, and updates that \
             arrive meanwhile are merged into the next one. An update is only a hint: the server's list of collections \
             decides what is new. While the list is older than the update says, the server is asked again, after 1 s, 2 \
-            s, 4 s and so on up to 5 minutes. After two refreshes in a row that changed nothing, the next one waits \
-            for a minute. A server that announces nothing is asked every quarter of an hour.
+            s, 4 s and so on up to 5 minutes. There is a second between two refreshes, and at most ten updates a \
+            second are printed, whatever a server sends. A server that announces nothing is asked every quarter of an \
+            hour.
 
             --exec runs a command in a shell on each update that the server's list of collections confirms, or with \
             --refresh after each refresh that changed something. RSDUMP_EVENT has the update as JSON. One command runs \
@@ -77,32 +78,18 @@ struct WatchCommand: AsyncParsableCommand {
             server: url, transport: transport, userAgent: UserAgent(name: "rsdump", version: RSDump.version),
             limits: limits, onEvent: Console.showAlert)
         let actions = UpdateActions(command: self)
-        let (refresh, line) = (refresh, command)
-        let requests = StateRequests(.follower)
         let signals = TerminationSignals.stream()
         let result = await withTaskGroup(of: Result<Void, HTTPError>.self) { group in
             group.addTask {
                 do throws(HTTPError) {
-                    try await UpdateWatch(client: client).run { notice in
+                    try await UpdateWatch(client: client).run { request in
+                        await actions.follow(request, client)
+                    } report: { notice in
                         WatchLine.print(notice)
-                        requests.note { $0.note(notice, at: $1) }
                     }
                     return .success(())
                 } catch {
                     return .failure(error)
-                }
-            }
-            if refresh || line != nil {
-                group.addTask {
-                    await requests.run { request in
-                        refresh ? await actions.refresh(request) : await actions.look(request, client)
-                    } noted: { request, answer, outcome in
-                        guard outcome.isChanged, let line else { return }
-                        await actions.execute(line, answer, request.collections)
-                        // At most one command starts in a second.
-                        try? await Task.sleep(for: .seconds(1))
-                    }
-                    return .success(())
                 }
             }
             group.addTask {
@@ -129,20 +116,30 @@ struct WatchCommand: AsyncParsableCommand {
 private struct UpdateActions: Sendable {
     let command: WatchCommand
 
+    /// Does what the options say. Calls are a second apart, and so are the commands.
+    func follow(_ request: UpdateTiming.Request, _ client: ServerClient) async -> UpdateTiming.Answer {
+        guard command.refresh || command.command != nil else { return .irrelevant }
+        let (answer, isChanged) = command.refresh ? await refresh(request) : await look(request, client)
+        if isChanged, let line = command.command { await execute(line, answer, request.collections) }
+        return answer
+    }
+
     /// Refreshes the dumps.
-    func refresh(_ request: RequestSchedule.Request) async -> RequestSchedule.Answer {
+    ///
+    /// - Returns: also whether something changed.
+    private func refresh(_ request: UpdateTiming.Request) async -> (UpdateTiming.Answer, isChanged: Bool) {
         let start = ContinuousClock.now
         do {
             // The configuration is read again, because dumps.yaml may have changed.
             let opened = try OpenDumps(command.dumps, applying: command.server.applied)
             if let named = request.collections, opened.configuration.collections.allSatisfy({ !named.contains($0.id) })
             {
-                return .irrelevant
+                return (.irrelevant, false)
             }
             var options = Refresh.Options()
             options.expected = request.announced
             let report = try await opened.refresh([], options: options, progress: Progress(isShown: false))
-            if Task.isCancelled { return .failed(isChanged: false) }
+            if Task.isCancelled { return (.failed, false) }
             let changed = report.outcomes.filter { ![.unchanged, .pinned, .failed].contains($0.status) }.map(\.id)
             WatchLine.print(
                 "refreshed",
@@ -156,38 +153,42 @@ private struct UpdateActions: Sendable {
                 Console.error("rsdump: \(failure.id): \(Console.visible(failure.error.map { "\($0)" } ?? ""))")
             }
             let isChanged = !changed.isEmpty || !report.recovered.isEmpty
-            if report.exitStatus == .done { return .seen(report.monitor, isChanged: isChanged) }
-            if let seconds = report.backoffSeconds, !isChanged { return .notBefore(seconds: seconds) }
-            return .failed(isChanged: isChanged)
+            if report.exitStatus == .done { return (.seen(report.monitor), isChanged) }
+            if let seconds = report.backoffSeconds, !isChanged { return (.notBefore(seconds: seconds), false) }
+            return (.failed, isChanged)
         } catch {
-            return failed(error)
+            return (failed(error), false)
         }
     }
 
     /// Asks whether the server has the state that it announced.
-    func look(_ request: RequestSchedule.Request, _ client: ServerClient) async -> RequestSchedule.Answer {
+    ///
+    /// - Returns: also whether the state is another one than at the last look.
+    private func look(
+        _ request: UpdateTiming.Request, _ client: ServerClient
+    ) async -> (UpdateTiming.Answer, isChanged: Bool) {
         do {
             guard let seen = try await client.monitorTimestamp(expected: request.announced) else {
                 throw DumpsError.emptyMonitor("\(client.server)")
             }
-            return .seen(seen, isChanged: nil)
+            return (.seen(seen), seen != request.seen)
         } catch {
-            return failed(error)
+            return (failed(error), false)
         }
     }
 
-    private func failed(_ error: any Error) -> RequestSchedule.Answer {
-        guard !Task.isCancelled else { return .failed(isChanged: false) }
+    private func failed(_ error: any Error) -> UpdateTiming.Answer {
+        guard !Task.isCancelled else { return .failed }
         let failure = CommandFailure(error)
         WatchLine.print(
             "failed", ["error": .string(failure.description), "exitCode": .count(failure.status.rawValue)])
         if case .backoff(_, let seconds)? = (error as? HTTPError)?.reason { return .notBefore(seconds: seconds) }
-        return .failed(isChanged: false)
+        return .failed
     }
 
-    func execute(_ line: String, _ answer: RequestSchedule.Answer, _ collections: Set<CollectionID>?) async {
+    private func execute(_ line: String, _ answer: UpdateTiming.Answer, _ collections: Set<CollectionID>?) async {
         let newest = try? command.dumps.directory.lockFile(limits: Limits()).collections.values.map(\.timestamp).max()
-        let timestamp = if case .seen(let seen, _) = answer { seen } else { newest ?? Timestamp(milliseconds: 0) }
+        let timestamp = if case .seen(let seen) = answer { seen } else { newest ?? Timestamp(milliseconds: 0) }
         var event = UpdateEvent.update(timestamp: timestamp, collections: collections?.sorted())
         // The system limits the length of an environment variable.
         if event.json.utf8.count > 64 << 10 { event = .update(timestamp: timestamp, collections: nil) }
@@ -231,7 +232,7 @@ private enum WatchLine {
         case .disconnected(let error, let wait):
             print(
                 "disconnected",
-                ["error": error.map { .string("\($0)") }, "wait_milliseconds": .count(wait.wholeMilliseconds)])
+                ["error": .string(error.description), "wait_milliseconds": .count(wait.wholeMilliseconds)])
         }
     }
 

@@ -1,0 +1,107 @@
+import RemoteSettingsModel
+
+/// Follows an update channel: keeps one connection to it, and makes one request after another for what it announces.
+///
+/// An ``UpdateTiming`` says when. The library and `rsdump watch` bring the connection and the request.
+package final class UpdateLoop: Sendable {
+    private let timing: Mutex<UpdateTiming>
+    private let environment: HTTPEnvironment
+    private let seen: @Sendable () -> Timestamp?
+    private let alarm = Alarm()
+    /// Why the connection has ended, until that is noted.
+    private let ending = Mutex<UpdateSourceError?>(nil)
+
+    /// - Parameter seen: the last monitor timestamp that was seen, if others ask for the monitor too.
+    package init(
+        _ rules: UpdateTiming.Rules, environment: HTTPEnvironment,
+        seen: @escaping @Sendable () -> Timestamp? = { nil }
+    ) {
+        timing = Mutex(UpdateTiming(rules))
+        self.environment = environment
+        self.seen = seen
+    }
+
+    /// What is so now.
+    package var current: UpdateTiming { timing.withLock { $0 } }
+
+    /// The time until the next connection; `nil` if there is one, or if none is wanted.
+    package var untilConnection: Duration? { current.connectionDue.map { max($0 - environment.uptime(), .zero) } }
+
+    /// Notes an event.
+    @discardableResult
+    package func note<Value: Sendable>(_ event: (inout UpdateTiming, Moment) -> Value) -> Value {
+        let (seen, moment) = (seen(), environment.moment)
+        let (value, isNews) = timing.withLock { timing in
+            let before = timing
+            if let seen { timing.seen = seen }
+            let value = event(&timing, moment)
+            return (value, timing.isDue(before: before) || timing.kept != before.kept)
+        }
+        // A server may send any number of messages, and each call would cost memory until the wait had passed.
+        if isNews { alarm.ring() }
+        return value
+    }
+
+    /// Says whether a connection is wanted.
+    package func want(_ isWanted: Bool) {
+        timing.withLock { $0.wantsConnection = isWanted }
+        alarm.ring()
+    }
+
+    /// Goes on until the task is cancelled.
+    ///
+    /// - Parameters:
+    ///   - follow: opens a connection, and notes that it is open and all that arrives over it, until it ends.
+    ///   - ask: fetches the server's state, or looks at it.
+    ///   - keep: called before each wait with what the next start must know.
+    ///   - ended: called after each connection that ended, or that could not be made. Says whether to go on.
+    package func run(
+        follow: @escaping @Sendable () async throws(UpdateSourceError) -> Void,
+        ask: @escaping @Sendable (UpdateTiming.Request) async -> UpdateTiming.Answer,
+        keep: (UpdateTiming.Kept) -> Void = { _ in }, ended: (UpdateSourceError) async -> Bool
+    ) async {
+        var (reader, asker): (Task<Void, Never>?, Task<Void, Never>?)
+        while !Task.isCancelled {
+            if let error = ending.withLock({ $0.take() }) {
+                note { $0.noteEnd(error, at: $1) }
+                guard await ended(error) else { break }
+            }
+            let current = current
+            keep(current.kept)
+            let left = current.next.map { $0.due - environment.uptime() }
+            guard let step = current.next?.step, let left, left <= .zero else {
+                await alarm.wait(left, environment)
+                continue
+            }
+            switch step {
+            case .connect:
+                note { timing, _ in timing.noteConnecting() }
+                reader = Task { await self.read(follow) }
+            case .close:
+                reader?.cancel()
+                await reader?.value
+                let silent = UpdateSourceError(.failed, "nothing arrived any more")
+                ending.withLock { $0 = current.wantsConnection ? silent : nil }
+                if !current.wantsConnection { note { $0.noteEnd(nil, at: $1) } }
+            case .ask:
+                guard let request = note({ $0.take(at: $1) }) else { continue }
+                asker = Task {
+                    let answer = await ask(request)
+                    self.note { $0.note(answer, at: $1) }
+                }
+            }
+        }
+        for task in [reader, asker] {
+            task?.cancel()
+            await task?.value
+        }
+    }
+
+    private func read(_ follow: () async throws(UpdateSourceError) -> Void) async {
+        var end = UpdateSourceError(.failed, "the server ended the connection")
+        do throws(UpdateSourceError) { try await follow() } catch { end = error }
+        guard !Task.isCancelled else { return }
+        ending.withLock { $0 = end }
+        alarm.ring()
+    }
+}

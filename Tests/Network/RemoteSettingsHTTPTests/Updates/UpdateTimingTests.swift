@@ -1,0 +1,345 @@
+import RemoteSettingsModel
+import Testing
+import RemoteSettingsHTTP
+
+/// When connections and requests are made, on a clock that moves to whatever is due next.
+struct UpdateTimingTests {
+    private static let app = UpdateTiming.Rules.app(longestDelay: .milliseconds(500), longestSilence: .seconds(3600))
+    private static let start = 1_800_000_000_000
+
+    private var timing = UpdateTiming(Self.app)
+    private var now = Duration.zero
+    private var chance = 0.5
+    /// How far the time of day was set.
+    private var difference = Duration.zero
+    /// The answer to a connection; `nil` opens it.
+    private var refusal: UpdateSourceError?
+    /// The monitor's timestamp; `nil` if requests fail.
+    private var monitor: Timestamp? = at(0)
+    private var connected: [Duration] = []
+    private var asked: [Duration] = []
+
+    private static let down = UpdateSourceError(.failed, "down")
+
+    init() { self.init(Self.app) }
+
+    private init(_ rules: UpdateTiming.Rules) {
+        timing = UpdateTiming(rules)
+        timing.seen = Self.at(0)
+        timing.wantsConnection = true
+    }
+
+    /// A timestamp of the server, so many seconds after the beginning.
+    private static func at(_ seconds: Int) -> Timestamp { Timestamp(milliseconds: UInt64(start + seconds * 1000)) }
+
+    private var moment: Moment {
+        Moment(uptime: now, time: Self.at(0).advanced(by: now + difference), chance: chance)
+    }
+
+    private mutating func announce(_ timestamp: Timestamp?) { timing.noteAnnounced(timestamp, at: moment) }
+
+    private mutating func end(_ error: UpdateSourceError = down) { timing.noteEnd(error, at: moment) }
+
+    private mutating func receive(_ message: UpdateMessage) -> UpdateSourceError? { timing.note(message, at: moment) }
+
+    /// Does whatever is due for as long as it is said.
+    private mutating func pass(_ duration: Duration) {
+        let end = now + duration
+        while let next = timing.next, next.due < end {
+            now = max(now, next.due)
+            switch next.step {
+            case .connect:
+                connected.append(now)
+                timing.noteConnecting()
+                if let refusal { self.end(refusal) } else { timing.noteOpened(at: moment) }
+            case .close: self.end()
+            case .ask:
+                guard timing.take(at: moment) != nil else { continue }
+                asked.append(now)
+                timing.note(monitor.map { .seen($0) } ?? .failed, at: moment)
+            }
+        }
+        now = end
+    }
+
+    /// An open connection that has told the server's state.
+    private mutating func open() {
+        pass(.milliseconds(1))
+        announce(monitor)
+        #expect(timing.isOpen && asked.isEmpty)
+    }
+
+    private func gaps(_ times: [Duration]) -> [Duration] { zip(times, times.dropFirst()).map { $1 - $0 } }
+
+    // MARK: Requests
+
+    /// The lies: false, early, doubled, far in the future, many at once, one each second.
+    @Test(arguments: [app, .follower])
+    func aTrueAnnouncementIsActedOnWithinASecondAndAHalf(_ rules: UpdateTiming.Rules) {
+        var test = Self(rules)
+        test.open()
+        for number in 1...60 {
+            let second = Int(test.now.components.seconds)
+            let future = Timestamp(milliseconds: 9_000_000_000_000 + UInt64(number))
+            let flood = (0..<1000).map { Timestamp(milliseconds: 8_000_000_000_000 + UInt64($0)) as Timestamp? }
+            let lies: [[Timestamp?]] = [
+                [Self.at(second)], [Self.at(second + 3)], [test.monitor, test.monitor], [future], flood, [nil],
+            ]
+            for lie in lies[number % 6] {
+                test.chance = Double(number % 4) / 4
+                test.announce(lie)
+            }
+            _ = test.receive(.heartbeat)
+            test.pass(.milliseconds(number * 50))
+            test.monitor = Self.at(Int(test.now.components.seconds))
+            let began = test.now
+            test.announce(test.monitor)
+            test.pass(.seconds(2))
+            #expect(test.asked.contains { $0 >= began && $0 - began <= .milliseconds(1500) }, "\(number)")
+        }
+        #expect(test.gaps(test.asked).allSatisfy { $0 >= .seconds(1) })
+    }
+
+    @Test mutating func anEventBeforeItsDataIsAskedForUntilTheDataIsThere() {
+        open()
+        announce(Self.at(1))
+        pass(.seconds(5))
+        monitor = Self.at(1)
+        pass(.seconds(60))
+        #expect(gaps(asked) == [1, 2, 4].map { .seconds($0) })
+        // From then on it is held.
+        for old in [1, 0, -1] { announce(Self.at(old)) }
+        pass(.seconds(60))
+        #expect(asked.count == 4)
+    }
+
+    @Test mutating func aLieCostsThirteenRequests() {
+        open()
+        announce(Timestamp(milliseconds: 9_000_000_000_000))
+        for _ in 0..<240 {
+            pass(.seconds(30))
+            _ = receive(.heartbeat)
+        }
+        #expect(asked.count == 13, "\(asked)")
+    }
+
+    /// A late announcement is asked for by its own timestamp, for which a cache has no old answer.
+    @Test mutating func theLastAnnouncementIsAskedFor() {
+        open()
+        announce(Self.at(90_000))
+        pass(.seconds(2))
+        announce(Self.at(1))
+        now += .seconds(1)
+        let request = timing.take(at: moment)
+        #expect(request?.announced == Self.at(1) && request?.newest == Self.at(90_000))
+    }
+
+    @Test mutating func aMonitorFromTheFutureHidesNothing() {
+        monitor = Self.at(72_000)
+        open()
+        announce(nil)
+        pass(.seconds(2))
+        for number in 1...5 {
+            announce(Self.at(number))
+            pass(.seconds(2))
+        }
+        #expect(asked.count >= 6)
+        // The truth ends that.
+        monitor = Self.at(5)
+        pass(.seconds(600))
+        let count = asked.count
+        announce(Self.at(5))
+        pass(.seconds(60))
+        #expect(asked.count == count)
+    }
+
+    @Test(arguments: [-90_000, 90_000]) func aClockThatIsSetHidesNothing(_ seconds: Int) {
+        var test = self
+        test.open()
+        test.difference = .seconds(seconds)
+        for number in 1...5 {
+            test.monitor = Self.at(number)
+            test.announce(test.monitor)
+            test.pass(.seconds(2))
+        }
+        #expect(test.asked.count == 5)
+    }
+
+    @Test mutating func pausesAfterFailedRequestsGrowWhateverIsAnnounced() {
+        open()
+        monitor = nil
+        for second in 1...120 {
+            announce(Self.at(second))
+            pass(.seconds(1))
+        }
+        #expect(gaps(asked) == [1, 2, 4, 8, 16, 32].map { .seconds($0) })
+        // Another network is a reason to try again, though not all the time.
+        let count = asked.count
+        for _ in 0..<59 {
+            timing.note(.network, at: now)
+            pass(.seconds(1))
+        }
+        #expect(asked.count - count == 2)
+        // So is a connection.
+        end()
+        pass(.seconds(3))
+        monitor = Self.at(120)
+        let before = asked.count
+        pass(.seconds(5))
+        #expect(timing.isOpen && asked.count == before + 1)
+    }
+
+    @Test mutating func aServerThatAskedForAPauseGetsIt() {
+        open()
+        announce(Self.at(1))
+        pass(.milliseconds(250))
+        now += .seconds(1)
+        #expect(timing.take(at: moment) != nil)
+        timing.note(.notBefore(seconds: 600), at: moment)
+        end()
+        timing.note(.network, at: now)
+        announce(Self.at(2))
+        let (before, count) = (now, connected.count)
+        pass(.seconds(600))
+        #expect(asked.isEmpty && connected.count == count)
+        monitor = Self.at(2)
+        // The next start knows it, too.
+        #expect(timing.kept.isAsked && timing.kept.until - before == .seconds(630))
+        var next = UpdateTiming(Self.app)
+        next.restore(timing.kept)
+        #expect(next.kept.until == timing.kept.until)
+        pass(.seconds(60))
+        #expect(asked.count == 1 && connected.count == count + 1)
+    }
+
+    @Test mutating func aServerThatDoesNotStateItsStateIsAskedOnce() {
+        pass(.seconds(3000))
+        #expect(asked == [.seconds(2)])
+    }
+
+    /// An announcement is lost, and nothing else is ever announced.
+    @Test(arguments: [(app, 24), (.follower, 2)])
+    func aServerThatAnnouncesNothingIsAskedNowAndThen(_ rules: UpdateTiming.Rules, _ hours: Int) {
+        var test = Self(rules)
+        test.open()
+        for _ in 0..<(hours * 120) {
+            test.pass(.seconds(30))
+            _ = test.receive(.heartbeat)
+        }
+        #expect((7...11).contains(test.asked.count), "\(test.asked)")
+        #expect(test.connected.count == 1)
+        test.timing.wantsConnection = false
+        test.pass(.seconds(86_400))
+        #expect(test.timing.next == nil)
+    }
+
+    // MARK: Connections
+
+    @Test(arguments: [0.25, 0.5, 1]) func pausesAfterFailuresGrowWithChance(_ chance: Double) {
+        for (rules, first, longest) in [(Self.app, 5.0, 14_400.0), (.follower, 1, 300)] {
+            var test = Self(rules)
+            (test.chance, test.refusal) = (chance, Self.down)
+            for failures in 0..<20 {
+                guard let due = test.timing.connectionDue else { return #expect(Bool(false)) }
+                test.now = due
+                test.pass(.milliseconds(1))
+                guard let next = test.timing.connectionDue else { return #expect(Bool(false)) }
+                let full = min(first * Double(1 << failures), longest)
+                #expect(next - due == .seconds(full * (first == 1 ? chance : 0.5 + chance)))
+            }
+        }
+    }
+
+    @Test mutating func aConnectionOfAMinuteIsASuccess() {
+        refusal = Self.down
+        pass(.seconds(100))
+        refusal = nil
+        pass(.seconds(200))
+        #expect(timing.isOpen && timing.failures > 4)
+        end()
+        #expect(timing.failures == 1)
+        pass(.seconds(5.1))
+        #expect(timing.isOpen)
+    }
+
+    @Test(arguments: [(0, 1), (30, 30), (1_000_000_000, 300)])
+    func theServersOwnTimeIsTheFirstPause(_ seconds: Int, _ expected: Int) {
+        var test = self
+        test.open()
+        _ = test.receive(.reconnectionTime(.seconds(seconds)))
+        test.end()
+        #expect(test.timing.connectionDue == test.now + .seconds(expected))
+    }
+
+    @Test mutating func whatAServerAsksForEndsTheConnection() {
+        open()
+        #expect(receive(.event(.pause(.retryAfter(seconds: 77))))?.kind == .notBefore(seconds: 77))
+        #expect(receive(.event(.pause(.disabled)))?.kind == .unsupported)
+        end(UpdateSourceError(.unsupported, "off"))
+        timing.note(.network, at: now)
+        #expect(timing.connectionDue == now + .seconds(14_400))
+    }
+
+    @Test mutating func anotherNetworkIsTriedAtOnceThoughNotAllTheTime() {
+        refusal = UpdateSourceError(.unsupported, "404")
+        for _ in 0..<600 {
+            pass(.seconds(1))
+            timing.note(.answer, at: now)
+        }
+        #expect(connected == [.zero])
+        for _ in 0..<600 {
+            timing.note(.network, at: now)
+            pass(.seconds(1))
+        }
+        #expect((19...21).contains(connected.count))
+    }
+
+    /// The device had no network yet when the connection was begun, and has one when it fails.
+    @Test mutating func whatChangesWhileAConnectionIsMadeCounts() {
+        timing.noteConnecting()
+        timing.note(.network, at: now)
+        now += .seconds(10)
+        end()
+        #expect(timing.connectionDue == .zero)
+    }
+
+    @Test mutating func anAnswerWakesAWaitingChannelEverLessOften() {
+        refusal = Self.down
+        timing.restore(.init(failures: 6))
+        for _ in 0..<36_000 {
+            timing.note(.answer, at: now)
+            pass(.seconds(1))
+        }
+        #expect((4...12).contains(connected.count), "\(connected)")
+    }
+
+    @Test mutating func aSilentConnectionIsReplaced() {
+        open()
+        for _ in 0..<3 {
+            pass(.seconds(20))
+            _ = receive(.heartbeat)
+        }
+        // Three times the interval of the heartbeats.
+        pass(.seconds(59))
+        #expect(connected.count == 1 && timing.isOpen)
+        pass(.seconds(7))
+        #expect(connected.count == 2 && timing.isOpen)
+        // That was wrong, or the server is another one: so long a silence is not taken for an end again.
+        pass(.seconds(3000))
+        #expect(connected.count == 2)
+        _ = receive(.heartbeat)
+        pass(.seconds(890))
+        #expect(connected.count == 2)
+        pass(.seconds(20))
+        #expect(connected.count == 3)
+    }
+
+    @Test func aFollowerReplacesASilentConnectionAfterThreeHeartbeats() {
+        var test = Self(.follower)
+        test.open()
+        test.pass(.seconds(44))
+        #expect(test.connected.count == 1)
+        test.pass(.seconds(3))
+        #expect(test.connected.count == 2)
+    }
+}
