@@ -74,8 +74,8 @@ final class OverridingFile: Sendable {
         }
     }
 
-    /// The timestamp is the time of the last change, and later than the known one even after two edits at the same time,
-    /// so that an edited file counts as a newer state.
+    /// The timestamp is the time of the last change, and later than the known one even after two edits at the same
+    /// time, so that an edited file counts as a newer state.
     private func snapshot(ofJSON identity: FileIdentity?, after known: Timestamp?) throws -> UnverifiedSnapshot {
         guard let identity, let text = try FileStore.read(path, limit: session.limits.changesetBytes) else {
             throw RemoteSettingsError.Other(reason: "\(path): expected a file with records, found none")
