@@ -27,14 +27,14 @@ package final class KeptSnapshotVerifier: Sendable {
     ///   - pem: the stored chains (``KeptChains``). Each is tried with every signature.
     ///   - time: when the snapshot was first verified, according to the lock or the cache file. It is never a time from
     ///     the data or the certificates.
-    ///   - message: the payload's hash, if it was already computed.
     package func verified(
-        _ unverified: UnverifiedSnapshot, chain pem: Bytes, at time: Timestamp, message: SignedMessage? = nil
+        _ unverified: UnverifiedSnapshot, chain pem: Bytes, at time: Timestamp
     ) throws(ContentSignatureError) -> Snapshot {
         guard unverified.timestamp <= time.advanced(by: .seconds(limits.clockToleranceSeconds)) else {
             throw .newerThanVerification(unverified.collection, timestamp: unverified.timestamp, time: time)
         }
         let signer = policy.signer(for: unverified.collection)
+        let message = SignedMessage(unverified.payload.bytes)
         var newest: (snapshot: Snapshot, begins: Timestamp)?
         var failure: ContentSignatureError?
         for kept in KeptChains(text: pem).chains {
@@ -56,55 +56,14 @@ package final class KeptSnapshotVerifier: Sendable {
         return Snapshot(vouchingFor: unverified, chain: pem, provenance: newest.snapshot.provenance)
     }
 
-    /// Verifies a chain before its snapshot, on another thread than the one that reads the snapshot.
-    ///
-    /// It decides nothing: a chain that cannot be verified is refused later, with the snapshot.
-    package func verifyAhead(chain pem: Bytes, of collection: CollectionID, at time: Timestamp) {
-        for chain in KeptChains(text: pem).chains
-        where (try? verifiedChain(chain, signer: policy.signer(for: collection), at: time)) != nil {
-            return
-        }
-    }
-
     /// Whether one of the chains leads to a pinned root, at the time at which it was verified; without a chain, whether
     /// unsigned states are accepted.
     package func vouches(forChain pem: Bytes?, of collection: CollectionID, at time: Timestamp?) -> Bool {
         guard let pem else { return policy.acceptsUnsigned }
         guard let time else { return false }
-        verifyAhead(chain: pem, of: collection, at: time)
-        return hasVerified(chain: pem, of: collection, at: time)
-    }
-
-    /// Whether one of the chains has already been verified for this collection and time.
-    package func hasVerified(chain pem: Bytes, of collection: CollectionID, at time: Timestamp) -> Bool {
-        known(pem, policy.signer(for: collection), at: time) != nil
-    }
-
-    /// Verifies a snapshot's first verifiable signature before the snapshot, on another thread than the one that reads
-    /// it.
-    ///
-    /// It needs a chain that has already been verified, and decides nothing. `message` remembers a valid signature, so
-    /// that it need not be verified again.
-    package func verifyAhead(
-        _ message: inout SignedMessage, _ signatures: [ServedSignature], chain pem: Bytes, of collection: CollectionID,
-        at time: Timestamp
-    ) {
-        guard let chain = known(pem, policy.signer(for: collection), at: time) else { return }
-        for signature in signatures where signature.isKnown {
-            guard let raw = try? RawSignature(base64URL: signature.signature),
-                (try? chain.verify(raw, over: message)) != nil
-            else { continue }
-            message.verified = (raw, chain.key)
-            return
+        return KeptChains(text: pem).chains.contains { chain in
+            (try? verifiedChain(chain, signer: policy.signer(for: collection), at: time)) != nil
         }
-    }
-
-    /// The first kept chain that has already been verified.
-    private func known(_ pem: Bytes, _ signer: SignerName, at time: Timestamp) -> VerifiedChain? {
-        for chain in KeptChains(text: pem).chains {
-            if let known = chains.withLock({ $0[Key(pem: chain, signer: signer)] })?.valid(at: time) { return known }
-        }
-        return nil
     }
 
     private func verifiedChain(

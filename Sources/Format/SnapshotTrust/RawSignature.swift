@@ -47,32 +47,13 @@ package struct SignedMessage: Sendable {
     /// What was hashed, without the prefix.
     let payload: Bytes
     let digest: SHA384Digest
-    /// A signature over this message that has already been verified, with the key that verified it.
-    var verified: (signature: RawSignature, key: P384.Signing.PublicKey)?
 
     /// Hashes `payload` in place, without a copy.
-    package init(_ payload: Bytes) { self.init(payload, continuing: Beginning()) }
-
-    /// Hashes the rest of `payload`. Its first bytes must be those of `beginning`.
-    package init(_ payload: Bytes, continuing beginning: Beginning) {
-        var hash = beginning.hash
-        unsafe payload[beginning.count..<payload.count].withUnsafeBytes { unsafe hash.update(bufferPointer: $0) }
+    package init(_ payload: Bytes) {
+        var hash = SHA384()
+        hash.update(data: Array("Content-Signature:\0".utf8))
+        unsafe payload.withUnsafeBytes { unsafe hash.update(bufferPointer: $0) }
         self.payload = payload
         digest = hash.finalize()
-    }
-
-    /// The hash of a message whose first bytes have arrived.
-    package struct Beginning: Sendable {
-        fileprivate var hash = SHA384()
-        /// How many bytes of the payload have been hashed.
-        package private(set) var count = 0
-
-        package init() { hash.update(data: Array("Content-Signature:\0".utf8)) }
-
-        /// Hashes the payload's next bytes.
-        package mutating func append(_ bytes: Span<UInt8>) {
-            unsafe bytes.withUnsafeBytes { unsafe hash.update(bufferPointer: $0) }
-            count += bytes.count
-        }
     }
 }

@@ -50,11 +50,6 @@ package struct VerifiedChain: Sendable {
     }
 
     func verify(_ signature: RawSignature, over message: SignedMessage) throws(ContentSignatureError) {
-        if let known = message.verified, known.signature.ecdsa.rawRepresentation == signature.ecdsa.rawRepresentation,
-            known.key.rawRepresentation == key.rawRepresentation
-        {
-            return
-        }
         guard key.isValidSignature(signature.ecdsa, for: message.digest) else {
             throw .signatureMismatch(signer: signer)
         }

@@ -43,32 +43,4 @@ struct KeptSnapshotVerifierTests {
         }
     }
 
-    /// What was verified ahead counts for this signature, key and payload only.
-    @Test func aSignatureThatWasVerifiedAhead() throws {
-        let (good, other) = (
-            try snapshot(of: TestPKI.now), try snapshot(of: TestPKI.now.advanced(by: .milliseconds(1)))
-        )
-        func ahead(_ payload: Bytes, _ signed: UnverifiedSnapshot) throws -> SignedMessage {
-            var message = SignedMessage(payload)
-            verifier.verifyAhead(chain: try made.pem, of: collection, at: TestPKI.now)
-            #expect(verifier.hasVerified(chain: try made.pem, of: collection, at: TestPKI.now))
-            verifier.verifyAhead(&message, signed.signatures, chain: try made.pem, of: collection, at: TestPKI.now)
-            return message
-        }
-        func verify(_ snapshot: UnverifiedSnapshot, _ message: SignedMessage) throws {
-            _ = try verifier.verified(snapshot, chain: try made.pem, at: TestPKI.now, message: message)
-        }
-        try verify(good, try ahead(good.payload.bytes, good))
-        // The other one's signature does not fit, and the one that fits is verified later.
-        try verify(good, try ahead(good.payload.bytes, other))
-        try verify(good, try ahead(other.payload.bytes, other))
-        let forged = UnverifiedSnapshot(
-            collection: collection, payload: good.payload, metadata: other.metadata)
-        for message in [
-            try ahead(good.payload.bytes, good), try ahead(good.payload.bytes, other),
-            try ahead(other.payload.bytes, other),
-        ] {
-            #expect(throws: ContentSignatureError.self) { try verify(forged, message) }
-        }
-    }
 }

@@ -104,14 +104,6 @@ struct SnapshotVerificationTests {
 
     // MARK: A hash that was computed ahead
 
-    @Test func aHashInPiecesIsThatOfTheWhole() throws {
-        var beginning = SignedMessage.Beginning()
-        for range in [0..<1, 1..<1, 1..<20] { Self.payload[range].withSpan { beginning.append($0) } }
-        #expect(beginning.count == 20)
-        let message = SignedMessage(Self.payload, continuing: beginning)
-        #expect(throws: Never.self) { try snapshot([good]).verified(with: chains, message: message) }
-    }
-
     @Test func theHashOfOtherBytesVouchesForNothing() throws {
         let other = Bytes(utf8: #"{"data":[{"id":"a","value":2}],"last_modified":"1700000000000"}"#)
         // The hash that was signed, for a payload that was not; and the other way round.

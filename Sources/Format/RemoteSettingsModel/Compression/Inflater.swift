@@ -78,25 +78,7 @@ package final class Inflater {
         }
     }
 
-    /// Inflates a whole raw stream into `output`, which it has to fill exactly. Those who follow `output` get it in
-    /// blocks that are in the processor's cache still.
-    package static func inflate(_ input: Bytes, into output: GrowingMemory) throws(InflateError) {
-        defer { output.end() }
-        let inflater = try Inflater()
-        try unsafe output.fill { (buffer, grow) throws(InflateError) in
-            // zlib copies 32 KiB at the end of each call. Blocks get smaller towards the end, so that little is left to
-            // be done by those who follow when the last one is there.
-            _ = try unsafe inflater.run(input, into: buffer, piece: { max(1 << 16, min(1 << 18, $0 / 2)) }) { grow($0) }
-        }
-    }
-
-    /// - Parameters:
-    ///   - piece: the most bytes to produce between two calls of `made`, by how many there is room for.
-    ///   - made: called with the number of bytes that were produced so far.
-    private func run(
-        _ input: Bytes, into buffer: UnsafeMutableRawBufferPointer, piece: (Int) -> Int = { $0 },
-        made: (Int) -> Void = { _ in }
-    ) throws(InflateError) -> Int {
+    private func run(_ input: Bytes, into buffer: UnsafeMutableRawBufferPointer) throws(InflateError) -> Int {
         var (consumed, produced) = (0, 0)
         // zlib counts in 32 bits; and its end is only reached when it may write one byte more than it has.
         var spare: UInt8 = 0
@@ -106,7 +88,7 @@ package final class Inflater {
             if room > 0 {
                 step = try unsafe inflate(
                     input, from: consumed,
-                    into: UnsafeMutableRawBufferPointer(rebasing: buffer[produced..<produced + min(room, piece(room))]))
+                    into: UnsafeMutableRawBufferPointer(rebasing: buffer[produced...]))
             } else {
                 step = try unsafe withUnsafeMutableBytes(of: &spare) { (last) throws(InflateError) in
                     try unsafe inflate(input, from: consumed, into: last)
@@ -115,7 +97,6 @@ package final class Inflater {
             }
             consumed += step.consumed
             produced += step.produced
-            if step.produced > 0 { made(produced) }
             if step.isEnd {
                 guard consumed == input.count else { throw .trailingBytes }
                 guard produced == buffer.count else { throw .tooShort }

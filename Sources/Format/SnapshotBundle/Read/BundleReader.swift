@@ -79,36 +79,6 @@ package struct BundleReader: Sendable {
     /// or trusts the file.
     package func payloadText() throws(BundleError) -> Bytes { try contents(1) }
 
-    /// Memory for ``inflatePayload(into:)``, which another thread can follow while it is filled; `nil` if the payload
-    /// is stored.
-    package func payloadMemory() throws(BundleError) -> GrowingMemory? {
-        let entry = try directory.open(1).entry
-        return entry.method == ZIPLayout.deflated ? GrowingMemory(count: entry.size) : nil
-    }
-
-    /// Inflates `records.json`, and ends `memory` in any case. The bytes are not checked: the thread that follows them
-    /// computes their CRC-32, for ``payloadText(in:crc:)``.
-    ///
-    /// - Parameter memory: what ``payloadMemory()`` has made for this call.
-    package func inflatePayload(into memory: GrowingMemory) throws(BundleError) {
-        defer { memory.end() }
-        let (entry, data, _) = try directory.open(1)
-        let slice = directory.bytes[data]
-        do throws(InflateError) {
-            try Inflater.inflate(slice, into: memory)
-        } catch {
-            throw damage(1, expected: "\(entry.size) deflated bytes", found: error.found)
-        }
-    }
-
-    /// Like ``payloadText()``, of what ``inflatePayload(into:)`` has inflated without an error.
-    ///
-    /// - Parameter crc: the CRC-32 of all bytes in `memory`.
-    package func payloadText(in memory: GrowingMemory, crc: UInt32) throws(BundleError) -> Bytes {
-        try check(crc, of: 1, directory.open(1).entry)
-        return memory.bytes
-    }
-
     /// `metadata.json`: the collection's metadata as served.
     package func metadataText() throws(BundleError) -> Bytes { try contents(2) }
 

@@ -13,18 +13,10 @@ extension BundleReader {
     /// - Throws: ``BundleError`` if it is damaged, not canonical, or differs from the head.
     package func payload() throws(BundleError) -> Payload { try payload(parsing: payloadText()) }
 
-    /// What finds the records of the payload.
-    package func payloadScanner() -> PayloadScanner { PayloadScanner(limits: limits, records: head.records) }
-
     /// Reads the payload from `text`, which is the bundle's ``payloadText()`` or a copy of it.
-    ///
-    /// - Parameter scanner: a ``payloadScanner()`` that has looked at the first bytes of `text` already; `nil` if none
-    ///   has.
-    package func payload(
-        parsing text: Bytes, continuing scanner: PayloadScanner? = nil
-    ) throws(BundleError) -> Payload {
+    package func payload(parsing text: Bytes) throws(BundleError) -> Payload {
         let payload = try Result { () throws(ChangesetError) in
-            try Payload(parsing: text, continuing: scanner ?? payloadScanner())
+            try Payload(parsing: text, continuing: PayloadScanner(limits: limits, records: head.records))
         }.mapError { error in
             BundleError(
                 .malformed, file: name, entry: BundleFormat.records, expected: "a canonical payload", found: "\(error)")

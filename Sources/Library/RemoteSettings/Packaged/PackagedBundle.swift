@@ -2,12 +2,6 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotTrust
 
-/// A payload and the SHA-256 of its bytes.
-struct HashedPayload: Sendable {
-    let payload: Payload
-    let digest: SHA256Digest
-}
-
 /// One collection in one packaged source: its entry in the source's lock, and its bundle.
 ///
 /// The bundle is opened when it is first needed, and stays open.
@@ -119,45 +113,24 @@ final class PackagedBundle: Sendable {
     /// - Throws: `SnapshotRefusal`, `BundleError` or `ContentSignatureError`.
     func snapshot(_ verifier: KeptSnapshotVerifier, now: Timestamp) throws -> Snapshot {
         let bundle = try reader()
+        let payload = try bundle.payload()
         if isTrusted {
             // Nothing is verified, so the metadata need not be parsed.
             let claim = UnverifiedSnapshot(
-                collection: id, payload: try Self.payload(bundle),
-                metadata: CollectionMetadata(unread: try bundle.metadataText()))
+                collection: id, payload: payload, metadata: CollectionMetadata(unread: try bundle.metadataText()))
             return Snapshot(vouchingFor: claim, chain: try bundle.chain(), provenance: lock.trust)
         }
+        let claim = UnverifiedSnapshot(collection: id, payload: payload, metadata: try bundle.metadata())
         guard let verdict = lock.trust.verdict else {
-            let claim = UnverifiedSnapshot(
-                collection: id, payload: try bundle.payload(), metadata: try bundle.metadata())
             return Snapshot(vouchingFor: claim, chain: nil, provenance: lock.trust)
         }
-        let (payload, ahead) = try payload(bundle, verifiedAt: verdict.verifiedAt, by: verifier)
-        let claim = UnverifiedSnapshot(
-            collection: id, payload: payload, metadata: try ahead.metadata ?? bundle.metadata())
-        guard let chain = try ahead.chain ?? bundle.chain() else {
+        guard let chain = try bundle.chain() else {
             throw SnapshotRefusal(.damaged("\(bundle.name): expected chain.pem, found none"))
         }
-        func snapshot(at time: Timestamp) throws(ContentSignatureError) -> Snapshot {
-            try verifier.verified(claim, chain: chain, at: time, message: ahead.message)
+        if missingState != nil, let snapshot = try? verifier.verified(claim, chain: chain, at: verdict.verifiedAt) {
+            return snapshot
         }
-        if missingState != nil, let snapshot = try? snapshot(at: verdict.verifiedAt) { return snapshot }
-        return try snapshot(at: missingState == nil ? verdict.verifiedAt : now)
-    }
-
-    /// The payload and its SHA-256, which nothing vouches for yet. Does I/O.
-    func hashedPayload() throws(BundleError) -> HashedPayload {
-        let bundle = try reader()
-        let (payload, digest) = try Self.payload(bundle) { text in
-            SHA256Digest(hashing: text)
-        } following: { memory, look in
-            var hasher = ContentHasher()
-            memory.follow { block in
-                hasher.update(block)
-                look(block)
-            }
-            return hasher.finish()
-        }
-        return HashedPayload(payload: payload, digest: digest)
+        return try verifier.verified(claim, chain: chain, at: missingState == nil ? verdict.verifiedAt : now)
     }
 
     /// Reads the bundle's snapshot if its payload is the one that a verified catalogue lists. Does I/O.
@@ -167,104 +140,14 @@ final class PackagedBundle: Sendable {
     /// - Parameters:
     ///   - digest: the SHA-256 of the payload in the catalogue.
     ///   - provenance: the catalogue's.
-    ///   - ahead: the bundle's payload if it was read before; `nil` reads it.
     /// - Returns: `nil` if the payload has another hash.
     /// - Throws: `BundleError`.
-    func snapshot(
-        listedAs digest: SHA256Digest, provenance: Provenance, ahead: HashedPayload?
-    ) throws(BundleError) -> Snapshot? {
-        let hashed = if let ahead { ahead } else { try hashedPayload() }
-        guard hashed.digest == digest else { return nil }
+    func snapshot(listedAs digest: SHA256Digest, provenance: Provenance) throws(BundleError) -> Snapshot? {
         let bundle = try reader()
-        let claim = UnverifiedSnapshot(collection: id, payload: hashed.payload, metadata: try bundle.metadata())
+        let text = try bundle.payloadText()
+        guard SHA256Digest(hashing: text) == digest else { return nil }
+        let claim = UnverifiedSnapshot(
+            collection: id, payload: try bundle.payload(parsing: text), metadata: try bundle.metadata())
         return Snapshot(vouchingFor: claim, chain: try bundle.chain(), provenance: provenance)
-    }
-
-    /// What vouches for a payload, as far as it could be read and verified in parallel. The rest is `nil`.
-    private struct Ahead {
-        var metadata: CollectionMetadata?
-        var chain: Bytes?
-        var message: SignedMessage
-    }
-
-    /// Inflates and indexes a bundle's payload, and verifies in parallel what vouches for it.
-    private func payload(
-        _ bundle: BundleReader, verifiedAt time: Timestamp, by verifier: KeptSnapshotVerifier
-    ) throws(BundleError) -> (Payload, Ahead) {
-        @Sendable func vouched(_ hash: () -> SignedMessage) -> Ahead {
-            let (metadata, chain) = (try? bundle.metadata(), try? bundle.chain())
-            if let chain { verifier.verifyAhead(chain: chain, of: id, at: time) }
-            var message = hash()
-            if let metadata, let chain {
-                verifier.verifyAhead(&message, metadata.signatures, chain: chain, of: id, at: time)
-            }
-            return Ahead(metadata: metadata, chain: chain, message: message)
-        }
-        return try Self.payload(bundle) { text in
-            vouched { SignedMessage(text) }
-        } following: { memory, look in
-            vouched {
-                var beginning = SignedMessage.Beginning()
-                memory.follow { block in
-                    beginning.append(block)
-                    look(block)
-                }
-                return SignedMessage(memory.bytes, continuing: beginning)
-            }
-        }
-    }
-
-    /// Inflates and indexes a bundle's payload, and hashes it in parallel.
-    ///
-    /// - Parameters:
-    ///   - hash: hashes a payload that is stored, not deflated.
-    ///   - following: hashes the part that is inflated so far while the rest is inflated. It must show each block to
-    ///     its second argument.
-    private static func payload<Hashed: Sendable>(
-        _ bundle: BundleReader, hash: @Sendable (Bytes) -> Hashed,
-        following: @Sendable (GrowingMemory, (Span<UInt8>) -> Void) -> Hashed
-    ) throws(BundleError) -> (Payload, Hashed) {
-        guard let memory = try bundle.payloadMemory() else {
-            let text = try bundle.payloadText()
-            let (payload, hashed) = sideBySide(bytes: text.count) {
-                Result { () throws(BundleError) in try bundle.payload(parsing: text) }
-            } _: {
-                hash(text)
-            }
-            return (try payload.get(), hashed)
-        }
-        let (read, followed) = sideBySide(bytes: memory.capacity) {
-            let inflated = Result { () throws(BundleError) in try bundle.inflatePayload(into: memory) }
-            let payload = inflated.flatMap {
-                Result { () throws(BundleError) in try bundle.payload(parsing: memory.bytes) }
-            }
-            return (inflated, payload)
-        } _: {
-            var crc: UInt32 = 0
-            let hashed = following(memory) { crc = crc32(of: $0, continuing: crc) }
-            return (crc, hashed)
-        }
-        try read.0.get()
-        _ = try bundle.payloadText(in: memory, crc: followed.0)
-        return (try read.1.get(), followed.1)
-    }
-
-    /// Inflates and indexes the payload of a bundle that needs no verification.
-    private static func payload(_ bundle: BundleReader) throws(BundleError) -> Payload {
-        guard let memory = try bundle.payloadMemory() else { return try bundle.payload() }
-        let (inflated, followed) = sideBySide(bytes: memory.capacity) {
-            Result { () throws(BundleError) in try bundle.inflatePayload(into: memory) }
-        } _: {
-            var crc: UInt32 = 0
-            var scanner = bundle.payloadScanner()
-            memory.follow { block in
-                crc = crc32(of: block, continuing: crc)
-                memory.bytes.withSpan { scanner.advance($0) }
-            }
-            return (crc, scanner)
-        }
-        try inflated.get()
-        let text = try bundle.payloadText(in: memory, crc: followed.0)
-        return try bundle.payload(parsing: text, continuing: followed.1)
     }
 }

@@ -52,15 +52,9 @@ final class ReleaseView: Sendable {
     /// - Throws: `ChangesetError` or `JSONError` if the file cannot be read.
     func snapshot(of file: CacheFile) throws -> Snapshot? {
         guard let entry = catalogue.entries[file.collection], entry.timestamp == file.timestamp else { return nil }
-        let limits = limits
-        let (digest, payload) = sideBySide(bytes: file.payload.count) {
-            SHA256Digest(hashing: file.payload)
-        } _: {
-            Result { () throws(ChangesetError) in try Payload(parsing: file.payload, limits: limits) }
-        }
-        guard digest == entry.payload else { return nil }
+        guard SHA256Digest(hashing: file.payload) == entry.payload else { return nil }
         let unverified = UnverifiedSnapshot(
-            collection: file.collection, payload: try payload.get(),
+            collection: file.collection, payload: try Payload(parsing: file.payload, limits: limits),
             metadata: try CollectionMetadata(parsing: file.metadata, limits: limits))
         return Snapshot(vouchingFor: unverified, chain: file.chain, provenance: snapshot.provenance)
     }

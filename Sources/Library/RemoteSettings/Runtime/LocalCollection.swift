@@ -71,8 +71,7 @@ final class LocalCollection: Sendable {
             return held
         }
         if id != Catalogue.collection, session.releaseOrigin != nil {
-            let (view, ahead) = currentRelease()
-            if let view { return held(of: view, ahead: ahead) }
+            if let view = session.currentRelease() { return held(of: view) }
         }
         let (known, generation, isStoring) = state.withLock { ($0.held, $0.generation, $0.stores > 0) }
         guard let known else { return load(generation) }
@@ -80,22 +79,11 @@ final class LocalCollection: Sendable {
         return reload(known, generation)
     }
 
-    /// The release in use. If neither the release nor the collection was read before, a packaged bundle is read while
-    /// the catalogue is verified.
-    private func currentRelease() -> (view: ReleaseView?, ahead: SnapshotLoader.ReadAhead?) {
-        guard !session.knowsRelease, state.withLock({ $0.held == nil }) else { return (session.currentRelease(), nil) }
-        return sideBySide(bytes: .max) {
-            session.currentRelease()
-        } _: {
-            session.loader.readAhead(id)
-        }
-    }
-
     /// What is held while a release is in use.
     ///
     /// A state of the release needs no look at its file. Its bytes are those that the catalogue lists, whatever happens
     /// to the file.
-    private func held(of view: ReleaseView, ahead: SnapshotLoader.ReadAhead?) -> HeldState {
+    private func held(of view: ReleaseView) -> HeldState {
         let (known, next, generation) = state.withLock { ($0.held, $0.next, $0.generation) }
         if let known, known.view === view, next?.view !== view || known.isOfRelease {
             if known.isOfRelease { return known }
@@ -106,7 +94,7 @@ final class LocalCollection: Sendable {
             loaded = next
         } else {
             var view = view
-            loaded = session.loader.load(id, of: view, ahead: ahead)
+            loaded = session.loader.load(id, of: view)
             if !loaded.isOfRelease, view.catalogue.entries[id] != nil { session.lookAgain(after: view) }
             // Another process may have stored a later release, and this file with it.
             while !loaded.isOfRelease, let present = session.currentRelease(), present !== view {

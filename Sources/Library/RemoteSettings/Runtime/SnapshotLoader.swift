@@ -138,10 +138,8 @@ struct SnapshotLoader: Sendable {
     ///
     /// The state may be packaged, stored, or about to be stored by a process that has already shown the release. If
     /// there is none, or if the release does not list the collection, the newest state is used.
-    ///
-    /// - Parameter ahead: what ``readAhead(_:)`` has read.
-    func load(_ id: CollectionID, of view: ReleaseView, ahead: ReadAhead? = nil) -> HeldState {
-        if let held = listedState(id, of: view, ahead: ahead) { return held }
+    func load(_ id: CollectionID, of view: ReleaseView) -> HeldState {
+        if let held = listedState(id, of: view) { return held }
         var held = load(id)
         held.view = view
         // The newest state may be the listed one, if it was put there since the first look.
@@ -149,33 +147,13 @@ struct SnapshotLoader: Sendable {
         return held
     }
 
-    /// The packaged bundles of a collection, and the payload of the newest one.
-    struct ReadAhead: Sendable {
-        let bundles: [PackagedBundle]
-        let payload: HashedPayload
-    }
-
-    /// Reads the packaged bundle that the catalogue probably lists, while the catalogue is verified on another thread.
-    ///
-    /// It is the newest one, if its directory is not as trusted as the program, and if nothing is stored. Nothing
-    /// vouches for it yet. Does I/O.
-    func readAhead(_ id: CollectionID) -> ReadAhead? {
-        do { guard try storage.identity(id) == nil else { return nil } } catch { return nil }
-        var problems: [SnapshotStatus.Unused] = []
-        let bundles = packaged.bundles(of: id, problems: &problems)
-        guard let newest = bundles.first, !newest.isTrusted, (try? check(newest)) != nil,
-            let payload = try? newest.hashedPayload()
-        else { return nil }
-        return ReadAhead(bundles: bundles, payload: payload)
-    }
-
-    private func listedState(_ id: CollectionID, of view: ReleaseView, ahead: ReadAhead?) -> HeldState? {
+    private func listedState(_ id: CollectionID, of view: ReleaseView) -> HeldState? {
         guard let entry = view.catalogue.entries[id] else { return nil }
         var held = HeldState()
         held.view = view
         held.isOfRelease = true
         var problems: [SnapshotStatus.Unused] = []
-        let bundles = ahead?.bundles ?? packaged.bundles(of: id, problems: &problems)
+        let bundles = packaged.bundles(of: id, problems: &problems)
         for bundle in bundles { note(bundle, &held) }
         held.bundles = bundles.filter { (try? check($0, isListed: $0.lock.timestamp == entry.timestamp)) != nil }
         held.cacheIdentity = (try? storage.identity(id)) ?? nil
@@ -198,9 +176,7 @@ struct SnapshotLoader: Sendable {
             return held
         }
         for bundle in listed {
-            let read = bundle === ahead?.bundles.first ? ahead?.payload : nil
-            let snapshot = try? bundle.snapshot(
-                listedAs: entry.payload, provenance: view.snapshot.provenance, ahead: read)
+            let snapshot = try? bundle.snapshot(listedAs: entry.payload, provenance: view.snapshot.provenance)
             guard let snapshot else { continue }
             held.serve(snapshot, from: .packaged(bundle.sourceName), isVerifiedHere: !bundle.isTrusted)
             return held
@@ -352,49 +328,15 @@ struct SnapshotLoader: Sendable {
 
     /// The snapshot of a cache file, verified at the time that the file states.
     private func snapshot(_ file: CacheFile, isKnownSigned: Bool) throws -> Snapshot {
-        let metadata = Result { () throws(JSONError) in
-            try CollectionMetadata(parsing: file.metadata, limits: limits)
-        }
-        // One thread hashes the payload and the other verifies the chain. Which takes longer depends on how much of the
-        // program has run before. The first to finish indexes the records, and the other checks the signature.
-        let message = Mutex<SignedMessage?>(nil)
-        let isSignatureTaken = Atomic(false)
-        let isIndexTaken = Atomic(false)
-        @Sendable func checkSignature() {
-            guard let chain = file.chain, let time = file.verifiedAt, let metadata = try? metadata.get(),
-                var hashed = message.withLock({ $0 }),
-                verifier.hasVerified(chain: chain, of: file.collection, at: time),
-                !isSignatureTaken.exchange(true, ordering: .relaxed)
-            else { return }
-            verifier.verifyAhead(&hashed, metadata.signatures, chain: chain, of: file.collection, at: time)
-            message.withLock { $0 = hashed }
-        }
-        @Sendable func index() -> Result<Payload, ChangesetError>? {
-            guard !isIndexTaken.exchange(true, ordering: .relaxed) else { return nil }
-            return Result { () throws(ChangesetError) in try Payload(parsing: file.payload, limits: limits) }
-        }
-        let (one, other) = sideBySide(bytes: file.payload.count) {
-            if file.chain != nil {
-                let hashed = SignedMessage(file.payload)
-                message.withLock { $0 = hashed }
-            }
-            checkSignature()
-            return index()
-        } _: {
-            if let chain = file.chain, let time = file.verifiedAt {
-                verifier.verifyAhead(chain: chain, of: file.collection, at: time)
-            }
-            checkSignature()
-            return index()
-        }
-        let payload = try (one ?? other)?.get() ?? Payload(parsing: file.payload, limits: limits)
+        let payload = try Payload(parsing: file.payload, limits: limits)
         guard payload.timestamp == file.timestamp else {
             throw SnapshotRefusal(.damaged("its records are of \(payload.timestamp), not of \(file.timestamp)"))
         }
         let unverified = UnverifiedSnapshot(
-            collection: file.collection, payload: payload, metadata: try metadata.get())
+            collection: file.collection, payload: payload,
+            metadata: try CollectionMetadata(parsing: file.metadata, limits: limits))
         if let verifiedAt = file.verifiedAt, let chain = file.chain {
-            return try verifier.verified(unverified, chain: chain, at: verifiedAt, message: message.withLock { $0 })
+            return try verifier.verified(unverified, chain: chain, at: verifiedAt)
         }
         guard verifier.policy.acceptsUnsigned else { throw SnapshotRefusal(.unsigned) }
         guard !isKnownSigned else { throw SnapshotRefusal(.signatureLost) }

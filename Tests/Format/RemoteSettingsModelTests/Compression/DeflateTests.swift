@@ -69,38 +69,6 @@ struct DeflateTests {
         }
     }
 
-    /// Damaged at its middle, it ends too: the thread that follows must not wait for ever.
-    @Test(arguments: [false, true])
-    func `What is inflated is followed by another thread`(isDamaged: Bool) throws {
-        let content = Self.content(700_000)
-        let deflater = try #require(Deflater(level: 9))
-        var packed = try #require(deflater.smaller(content))
-        if isDamaged { packed.removeSubrange(packed.count / 2..<packed.count) }
-        let stream = Bytes(packed)
-        let memory = GrowingMemory(count: content.count)
-        let followed = Mutex<[UInt8]>([])
-        let failure = Mutex<InflateError?>(nil)
-        DispatchQueue.concurrentPerform(iterations: 2) { index in
-            if index == 0 {
-                do throws(InflateError) {
-                    try Inflater.inflate(stream, into: memory)
-                } catch {
-                    failure.withLock { $0 = error }
-                }
-            } else {
-                memory.follow { block in
-                    followed.withLock { followed in
-                        for index in block.indices { followed.append(block[index]) }
-                    }
-                }
-            }
-        }
-        let found = followed.withLock { $0 }
-        #expect(found == memory.bytes.array)
-        #expect(failure.withLock { $0 } == (isDamaged ? .tooShort : nil))
-        #expect(isDamaged ? found.count < content.count && content.starts(with: found) : found == content.array)
-    }
-
     @Test(arguments: [0, 1, 100, 65_536, 300_000])
     func `What is deflated is what is inflated`(_ count: Int) throws {
         let deflater = try #require(Deflater(level: 9))
