@@ -18,16 +18,14 @@ FUTURE = 9_000_000_000_000
 
 
 class Following:
-    """A copy that follows a server through a front, by `--refresh` or by `--exec`."""
+    """A copy that follows a server through a front, by `watch --refresh`."""
 
-    def __init__(self, team, folder, mode, front, server):
+    def __init__(self, team, folder, front, server):
         self.team, self.front, self.server = team, front, server
         self.copy = Dumps(folder / "copy")
         root = rsdump.run("keys", "status", team.path / "keys").out.split("trust-root ")[1].split()[0]
         assert self.copy.add(None, "main/one", url=f"{front.url}/v1", root=root).code == rsdump.DONE
-        self.refreshes = mode == "--refresh"
-        options = ["--refresh", "--dumps", self.copy.path] if self.refreshes else ["--exec", "echo $RSDUMP_EVENT"]
-        self.watching = Watching(f"{front.url}/v1", *options)
+        self.watching = Watching(f"{front.url}/v1", "--refresh", "--dumps", self.copy.path)
 
     def publish(self):
         """Publishes a change, and returns its timestamp; nobody is told."""
@@ -37,20 +35,17 @@ class Following:
 
     def truth(self):
         """Waits for what is true to be here."""
-        if self.refreshes:
-            while self.watching.next("refreshed")["changed"] != ["main/one"]:
-                pass
-            assert self.copy.bundle("main/one").payload == self.team.dumps.bundle("main/one").payload
-        else:
-            assert self.watching.next("executed")["exitCode"] == 0
+        while self.watching.next("refreshed")["changed"] != ["main/one"]:
+            pass
+        assert self.copy.bundle("main/one").payload == self.team.dumps.bundle("main/one").payload
 
 
-@pytest.fixture(params=["--refresh", "--exec"])
-def following(request, team, tmp_path):
+@pytest.fixture
+def following(team, tmp_path):
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(Serving("--dumps", team.dumps.path, "--watch"))
         front = stack.enter_context(Announcer(server.port))
-        following = Following(team, tmp_path, request.param, front, server)
+        following = Following(team, tmp_path, front, server)
         with following.watching:
             following.watching.next("connected")
             # The channel says nothing at the beginning, so that the server is asked.

@@ -31,11 +31,11 @@ package final class StateRequests: Sendable {
     /// Makes the requests. Returns when the task is cancelled.
     ///
     /// - Parameters:
-    ///   - ask: fetches the server's state, or looks at it.
+    ///   - ask: fetches the server's state.
     ///   - noted: called after each answer.
     package func run(
         ask: (RequestSchedule.Request) async -> RequestSchedule.Answer,
-        noted: (RequestSchedule.Request, RequestSchedule.Answer, RequestSchedule.Outcome) async -> Void
+        noted: (_ isVain: Bool) async -> Void = { _ in }
     ) async {
         while !Task.isCancelled {
             switch schedule.withLock({ $0.step(at: environment.uptime()) }) {
@@ -44,7 +44,7 @@ package final class StateRequests: Sendable {
                 guard let request = note({ $0.take(at: $1) }) else { continue }
                 let answer = await ask(request)
                 if Task.isCancelled { return }
-                await noted(request, answer, note { $0.note(answer, at: $1) })
+                await noted(note { $0.note(answer, at: $1) })
             }
         }
     }

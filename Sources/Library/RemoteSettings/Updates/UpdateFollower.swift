@@ -113,19 +113,19 @@ final class UpdateFollower: Sendable {
             case .failure(.Backoff(let seconds)): return .notBefore(seconds: Int(clamping: seconds))
             case .failure(let error):
                 reason = "\(error)"
-                return .failed(isChanged: false)
+                return .failed
             case .success(let results):
                 for case .failure(let error) in results.map(\.result) {
                     reason = "\(error)"
-                    return .failed(isChanged: false)
+                    return .failed
                 }
                 let seen = session.seen(of: Set(collections.map(\.id))) ?? Timestamp(milliseconds: 0)
                 let announced = request.announced.map { "\($0)" } ?? "a change"
                 reason = "\(announced) was announced, and the server has \(seen)"
                 return .seen(seen, isChanged: results.contains(where: \.isChanged))
             }
-        } noted: { _, _, outcome in
-            if outcome.isVain { tell(.notFetched(reason: reason)) }
+        } noted: { isVain in
+            if isVain { tell(.notFetched(reason: reason)) }
         }
     }
 

@@ -61,21 +61,14 @@ package struct RequestSchedule: Sendable {
     package enum Answer: Sendable {
         /// The server's monitor has this timestamp.
         ///
-        /// - Parameter isChanged: whether something was new; `nil` decides that by the timestamp.
-        case seen(Timestamp, isChanged: Bool?)
+        /// - Parameter isChanged: whether something was new.
+        case seen(Timestamp, isChanged: Bool)
         /// The announcement concerns nothing that is wanted here. The server was not asked.
         case irrelevant
         /// Some or all of it failed.
-        case failed(isChanged: Bool)
+        case failed
         /// The server asked for no requests for this many seconds.
         case notBefore(seconds: Int)
-    }
-
-    /// What follows from an answer.
-    package struct Outcome: Hashable, Sendable {
-        package var isChanged = false
-        /// Whether so many tries were in vain that somebody may want to hear of it. The tries go on.
-        package var isVain = false
     }
 
     /// More collections than any server has. A longer list means any collection.
@@ -181,25 +174,26 @@ package struct RequestSchedule: Sendable {
     }
 
     /// Notes that the request has ended. Without a request, nothing happens.
-    package mutating func note(_ answer: Answer, at moment: Moment) -> Outcome {
-        guard let (request, before) = asking else { return Outcome() }
+    ///
+    /// - Returns: whether so many tries were in vain that somebody may want to hear of it. The tries go on.
+    package mutating func note(_ answer: Answer, at moment: Moment) -> Bool {
+        guard let (request, before) = asking else { return false }
         asking = nil
         switch answer {
-        case .irrelevant: return Outcome()
+        case .irrelevant: return false
         case .notBefore(let seconds):
             asked = moment.uptime + .seconds(min(max(seconds, 1), 86_400))
             add(request, at: asked)
-            return Outcome()
-        case .failed(let isChanged):
+            return false
+        case .failed:
             failures += 1
             soonest = moment.uptime + rules.failed.pause(after: failures, random: moment.chance)
             add(request, at: soonest)
             due = soonest
-            return Outcome(isChanged: isChanged, isVain: failures == 3 || earlyOnes == 6)
+            return failures == 3 || earlyOnes == 6
         case .seen(let seen, let isChanged):
-            let isChanged = isChanged ?? (seen != before)
             note(seen, isNewer: before.map { $0 < seen } ?? true, isChanged: isChanged, by: request, at: moment)
-            return Outcome(isChanged: isChanged, isVain: earlyOnes == 6)
+            return earlyOnes == 6
         }
     }
 

@@ -4,7 +4,6 @@ import Dumps
 import DumpsRefresh
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import Subprocess
 
 /// `rsdump watch`
 struct WatchCommand: AsyncParsableCommand {
@@ -14,8 +13,8 @@ struct WatchCommand: AsyncParsableCommand {
         discussion: """
             Holds a connection to the event stream at <server>/updates, which rsdump serve and a mirror behind nginx \
             have, and prints what happens as JSON, one line each: "connected", "update" (with the server's timestamp \
-            and the collections that changed), "pause", "disconnected", "refreshed", "executed", "failed". "time" is \
-            in milliseconds since 1970.
+            and the collections that changed), "pause", "disconnected", "refreshed", "hook", "failed". "time" is in \
+            milliseconds since 1970.
 
             With --refresh, the dumps are refreshed on each update, as rsdump refresh does. Together with rsdump serve \
             --watch, this makes a mirror that follows within a second. One refresh runs at a time, and updates that \
@@ -24,20 +23,21 @@ struct WatchCommand: AsyncParsableCommand {
             s, 4 s and so on up to 5 minutes. After two refreshes in a row that changed nothing, the next one waits \
             for a minute. A server that announces nothing is asked every quarter of an hour.
 
-            --exec runs a command in a shell on each update that the server's list of collections confirms, or with \
-            --refresh after each refresh that changed something. RSDUMP_EVENT has the update as JSON. One command runs \
-            at a time, and at most one starts in a second. Its output goes to standard error.
+            \(OnChangeOptions.help)
+
+            With watch, --on-change goes with --refresh. A command that failed is told again after a pause of at most \
+            5 s at first and 5 minutes later, and at most one refresh in a second is followed by commands.
 
             A lost connection is made again after a random wait, of at most 1 s at first and 5 minutes later. A \
             connection without a sign of life for 45 s counts as lost. Events may be lost, so keep a nightly refresh.
 
-            SIGTERM and SIGINT end a refresh or command that is under way (the command after 5 s at the latest), and \
-            then the process.
+            SIGTERM and SIGINT end a refresh or command that is under way, and then the process.
 
             Examples:
               rsdump watch --server https://settings.example.org
               rsdump watch --refresh --dumps dumps
-              rsdump watch --refresh --exec 'git -C dumps commit -qam "Refresh dumps"'
+              rsdump watch --refresh \\
+                --on-change 'git -C dumps commit -qam "Refresh dumps"'
 
             Exit codes:
               0  ended by SIGTERM or SIGINT
@@ -52,15 +52,12 @@ struct WatchCommand: AsyncParsableCommand {
     @Flag(help: "Refresh the dumps on each update.")
     var refresh = false
 
-    @Option(
-        name: .customLong("exec"),
-        help: ArgumentHelp(
-            "Run this command on each update; with --refresh, after each refresh that changed something.",
-            valueName: "command"))
-    var command: String?
+    @OptionGroup var onChange: OnChangeOptions
 
     func validate() throws {
-        if let command, command.isEmpty { throw ValidationError("--exec is empty, expected a command") }
+        if !refresh, !onChange.commands.isEmpty {
+            throw ValidationError("--on-change goes with --refresh: without it, no state is verified and in place")
+        }
     }
 
     func run() async throws {
@@ -77,7 +74,7 @@ struct WatchCommand: AsyncParsableCommand {
             server: url, transport: transport, userAgent: UserAgent(name: "rsdump", version: RSDump.version),
             limits: limits, onEvent: Console.showAlert)
         let actions = UpdateActions(command: self)
-        let (refresh, line) = (refresh, command)
+        let refresh = refresh
         let requests = StateRequests(.follower)
         let signals = TerminationSignals.stream()
         let result = await withTaskGroup(of: Result<Void, HTTPError>.self) { group in
@@ -92,16 +89,9 @@ struct WatchCommand: AsyncParsableCommand {
                     return .failure(error)
                 }
             }
-            if refresh || line != nil {
+            if refresh {
                 group.addTask {
-                    await requests.run { request in
-                        refresh ? await actions.refresh(request) : await actions.look(request, client)
-                    } noted: { request, answer, outcome in
-                        guard outcome.isChanged, let line else { return }
-                        await actions.execute(line, answer, request.collections)
-                        // At most one command starts in a second.
-                        try? await Task.sleep(for: .seconds(1))
-                    }
+                    await requests.run { await actions.refresh($0) }
                     return .success(())
                 }
             }
@@ -129,9 +119,8 @@ struct WatchCommand: AsyncParsableCommand {
 private struct UpdateActions: Sendable {
     let command: WatchCommand
 
-    /// Refreshes the dumps.
+    /// Refreshes the dumps, and runs the commands of `--on-change`.
     func refresh(_ request: RequestSchedule.Request) async -> RequestSchedule.Answer {
-        let start = ContinuousClock.now
         do {
             // The configuration is read again, because dumps.yaml may have changed.
             let opened = try OpenDumps(command.dumps, applying: command.server.applied)
@@ -139,77 +128,59 @@ private struct UpdateActions: Sendable {
             {
                 return .irrelevant
             }
-            var options = Refresh.Options()
-            options.expected = request.announced
-            let report = try await opened.refresh([], options: options, progress: Progress(isShown: false))
-            if Task.isCancelled { return .failed(isChanged: false) }
-            let changed = report.outcomes.filter { ![.unchanged, .pinned, .failed].contains($0.status) }.map(\.id)
-            WatchLine.print(
-                "refreshed",
-                [
-                    "changed": .array(changed.map { .string("\($0)") }),
-                    "failed": .array(report.failed.map { .string("\($0.id)") }),
-                    "milliseconds": .count((ContinuousClock.now - start).wholeMilliseconds),
-                    "exitCode": .count(report.exitStatus.rawValue),
-                ])
-            for failure in report.failed {
-                Console.error("rsdump: \(failure.id): \(Console.visible(failure.error.map { "\($0)" } ?? ""))")
+            let (report, told) = try await command.onChange.telling(of: opened.directory) {
+                try await refresh(opened, expecting: request.announced)
             }
-            let isChanged = !changed.isEmpty || !report.recovered.isEmpty
-            if report.exitStatus == .done { return .seen(report.monitor, isChanged: isChanged) }
+            if Task.isCancelled { return .failed }
+            for outcome in told where outcome.status != "unchanged" {
+                WatchLine.print("hook", HooksReport.members(outcome))
+            }
+            // Commands follow at most one refresh in a second.
+            if told.contains(where: { $0.status != "unchanged" }) { try? await Task.sleep(for: .seconds(1)) }
+            let isChanged = !report.changed.isEmpty || !report.recovered.isEmpty
+            if report.exitStatus == .done, told.allSatisfy({ $0.failure == nil }) {
+                return .seen(report.monitor, isChanged: isChanged)
+            }
             if let seconds = report.backoffSeconds, !isChanged { return .notBefore(seconds: seconds) }
-            return .failed(isChanged: isChanged)
+            return .failed
         } catch {
             return failed(error)
         }
     }
 
-    /// Asks whether the server has the state that it announced.
-    func look(_ request: RequestSchedule.Request, _ client: ServerClient) async -> RequestSchedule.Answer {
-        do {
-            guard let seen = try await client.monitorTimestamp(expected: request.announced) else {
-                throw DumpsError.emptyMonitor("\(client.server)")
-            }
-            return .seen(seen, isChanged: nil)
-        } catch {
-            return failed(error)
+    private func refresh(_ opened: OpenDumps, expecting announced: Timestamp?) async throws -> RefreshReport {
+        let start = ContinuousClock.now
+        var options = Refresh.Options()
+        options.expected = announced
+        let report = try await opened.refresh([], options: options, progress: Progress(isShown: false))
+        guard !Task.isCancelled else { return report }
+        WatchLine.print(
+            "refreshed",
+            [
+                "changed": .array(report.changed.map { .string("\($0)") }),
+                "failed": .array(report.failed.map { .string("\($0.id)") }),
+                "milliseconds": .count((ContinuousClock.now - start).wholeMilliseconds),
+                "exitCode": .count(report.exitStatus.rawValue),
+            ])
+        for failure in report.failed {
+            Console.error("rsdump: \(failure.id): \(Console.visible(failure.error.map { "\($0)" } ?? ""))")
         }
+        return report
     }
 
     private func failed(_ error: any Error) -> RequestSchedule.Answer {
-        guard !Task.isCancelled else { return .failed(isChanged: false) }
+        guard !Task.isCancelled else { return .failed }
         let failure = CommandFailure(error)
         WatchLine.print(
             "failed", ["error": .string(failure.description), "exitCode": .count(failure.status.rawValue)])
         if case .backoff(_, let seconds)? = (error as? HTTPError)?.reason { return .notBefore(seconds: seconds) }
-        return .failed(isChanged: false)
+        return .failed
     }
+}
 
-    func execute(_ line: String, _ answer: RequestSchedule.Answer, _ collections: Set<CollectionID>?) async {
-        let newest = try? command.dumps.directory.lockFile(limits: Limits()).collections.values.map(\.timestamp).max()
-        let timestamp = if case .seen(let seen, _) = answer { seen } else { newest ?? Timestamp(milliseconds: 0) }
-        var event = UpdateEvent.update(timestamp: timestamp, collections: collections?.sorted())
-        // The system limits the length of an environment variable.
-        if event.json.utf8.count > 64 << 10 { event = .update(timestamp: timestamp, collections: nil) }
-        var options = PlatformOptions()
-        options.createSession = true
-        options.teardownSequence = [
-            .gracefulShutDown(toProcessGroup: true, allowedDurationToNextStep: .seconds(5))
-        ]
-        do {
-            let result = try await Subprocess.run(
-                .path("/bin/sh"), arguments: ["-c", line],
-                environment: .inherit.updating(["RSDUMP_EVENT": event.json]), platformOptions: options,
-                output: .currentStandardError, error: .currentStandardError)
-            guard !Task.isCancelled else { return }
-            switch result.terminationStatus {
-            case .exited(let code): WatchLine.print("executed", ["exitCode": .count(code)])
-            case .signaled(let signal): WatchLine.print("executed", ["signal": .count(signal)])
-            }
-        } catch {
-            guard !Task.isCancelled else { return }
-            WatchLine.print("failed", ["error": .string("--exec: \(error)")])
-        }
+extension RefreshReport {
+    fileprivate var changed: [CollectionID] {
+        outcomes.filter { ![.unchanged, .pinned, .failed].contains($0.status) }.map(\.id)
     }
 }
 

@@ -29,8 +29,10 @@ struct RequestScheduleTests {
             case .ask:
                 guard schedule.take(at: moment()) != nil else { continue }
                 asked.append(now)
-                let found = answer(now).map { RequestSchedule.Answer.seen($0, isChanged: nil) }
-                _ = schedule.note(found ?? .failed(isChanged: false), at: moment())
+                let found = answer(now).map { [seen = schedule.seen] in
+                    RequestSchedule.Answer.seen($0, isChanged: $0 != seen)
+                }
+                _ = schedule.note(found ?? .failed, at: moment())
             case .wait(let pause):
                 guard let pause, now + pause < end else {
                     now = end
@@ -120,7 +122,7 @@ struct RequestScheduleTests {
             requests.noteOpened(at: moment(.zero))
             requests.noteAnnounced(at(1), at: moment(.seconds(100)))
             guard requests.take(at: moment(.seconds(103))) != nil else { return #expect(Bool(false)) }
-            _ = requests.note(.failed(isChanged: false), at: moment(.seconds(103)))
+            _ = requests.note(.failed, at: moment(.seconds(103)))
             connection.noteEnd(.lost, at: moment(.seconds(103)))
             requests.noteClosed()
             guard case .wait(let pause?) = connection.step(at: .seconds(103)) else { return #expect(Bool(false)) }
