@@ -90,7 +90,7 @@ package.targets = [
         uses: """
             SnapshotTrust ContentSigning SnapshotBundle TargetFilter Dumps CMappedFaults RemoteSettingsHTTP
             CurlTransport SnapshotOrigin RemoteSettings ConfigParameters DumpsRefresh DumpsExchange SigningKeys Publish
-            StaticMirror ArgumentParser Logging Subprocess
+            StaticMirror ArgumentParser Logging
             """,
         also: [module("SnapshotServer", trait: "Server")], as: .executable),
 

@@ -3,7 +3,7 @@
     announcements.py [--rounds N] [--hours]
 
 A real `rsdump serve --watch`, behind a front that announces whatever it is told to; followers are an app with remote config (the
-library, over its own transport and channel), `rsdump watch --refresh` and `rsdump watch --exec`. The time begins when what is true
+library, over its own transport and channel) and `rsdump watch --refresh`. The time begins when what is true
 can be had: when it is announced, when the connection is cut, when the data is there, when the server answers again. With --hours
 an announcement is lost while the connections stay, which `watch` makes up for within 15 minutes, and an app within 4 hours.
 """
@@ -35,14 +35,13 @@ class Followers:
     def __init__(self, stack, origin, front, folder):
         copy = Dumps(folder / "copy")
         assert copy.add(None, "main/app-config", url=f"{front.url}/v1", root=origin.root).code == rsdump.DONE
-        self.times = {"app": [], "--refresh": [], "--exec": []}
+        self.times = {"app": [], "--refresh": []}
         app = App(origin, f"{front.url}/v2")
         stack.callback(app.process.kill)
         self.follow("app", app.lines.get)
-        for name, options in {"--refresh": ["--dumps", copy.path], "--exec": ["true"]}.items():
-            watching = Watching(f"{front.url}/v1", name, *options)
-            stack.callback(watching.process.kill)
-            self.follow(name, lambda watching=watching, name=name: self.line(watching, name))
+        watching = Watching(f"{front.url}/v1", "--refresh", "--dumps", copy.path)
+        stack.callback(watching.process.kill)
+        self.follow("--refresh", lambda: self.line(watching))
 
     def follow(self, name, next):
         def note():
@@ -52,14 +51,13 @@ class Followers:
         threading.Thread(target=note, daemon=True).start()
 
     @staticmethod
-    def line(watching, name):
-        kind = {"--refresh": "refreshed", "--exec": "executed"}[name]
+    def line(watching):
         while line := watching.lines.get():
             event = json.loads(line)
-            if event["event"] == kind and event.get("changed") != []:
+            if event["event"] == "refreshed" and event["changed"] != []:
                 return event
 
-    def since(self, began, limit, names=("app", "--refresh", "--exec")):
+    def since(self, began, limit, names=("app", "--refresh")):
         """Seconds until each has got something after a moment; `None` for who has not."""
         end = time.time() + limit
         found = {}
@@ -149,7 +147,7 @@ def main():
             publish()
             return time.time()
 
-        print("| announcement | app | `watch --refresh` | `watch --exec` | requests of all |\n| --- | --- | --- | --- | --- |", flush=True)
+        print("| announcement | app | `watch --refresh` | requests of both |\n| --- | --- | --- | --- |", flush=True)
 
         def measure(name, act, rounds, limit):
             found, asked = [], len(front.polls)
@@ -162,7 +160,7 @@ def main():
                 if len(times) < rounds:
                     return f"{len(times)} of {rounds} in {limit} s"
                 return f"{statistics.median(times):.1f} s" + (f", at most {max(times):.1f} s" if rounds > 1 else "")
-            cells = " | ".join(cell(follower) for follower in ("app", "--refresh", "--exec"))
+            cells = " | ".join(cell(follower) for follower in ("app", "--refresh"))
             print(f"| {name} | {cells} | {len(front.polls) - asked} |", flush=True)
 
         time.sleep(15)
@@ -172,7 +170,7 @@ def main():
             front.announce(published, "main/app-config")
             front.announce(published - 1)
         time.sleep(5)
-        print(f"| doubled and late, 40 of them | | | | {len(front.polls) - asked} |", flush=True)
+        print(f"| doubled and late, 40 of them | | | {len(front.polls) - asked} |", flush=True)
         measure("before its data, by 5 s", early, arguments.rounds, 120)
         measure("while the server fails", while_the_server_fails, arguments.rounds, 120)
         measure("lost with its connection", lost_with_the_connection, arguments.rounds, 60)

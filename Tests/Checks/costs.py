@@ -24,17 +24,17 @@ FEATURES = [
         "Tests/Format/SnapshotTrustTests/Catalogue", "Tests/Library/RemoteSettingsTests/ReleaseTests", "Tests/Library/RemoteSettingsTests/SubstitutionTests",
         "Tests/Library/RemoteConfigurationTests/ReleaseTests", "Tests/Publish/PublishTests/ReleaseTests", "Tests/Lab/release-process",
         I + "test_releases", I + "test_release_kill"]),
-    ("real time: event streams, `watch`, `--notify`", "apps and mirrors that follow within seconds", [
+    ("real time: event streams, `watch`, `--on-change`", "apps and mirrors that follow within seconds", [
         "Sources/Network/RemoteSettingsHTTP/Updates", "Sources/Network/RemoteSettingsHTTP/Updates", "Sources/Library/RemoteSettings/Updates",
         "Sources/Library/RemoteSettings/API/RemoteSettingsService+Updates", "Sources/Library/RemoteSettings/API/UpdatePolicy",
-        "Sources/Server/SnapshotServer/Updates", "Sources/Tool/DumpsRefresh/Watch", "Sources/Tool/DumpsRefresh/Notifications",
-        "Sources/Network/RemoteSettingsHTTP/UpdateStream", "Sources/Format/Dumps/Configuration/NotificationTarget",
+        "Sources/Server/SnapshotServer/Updates", "Sources/Tool/DumpsRefresh/Watch", "Sources/Tool/DumpsRefresh/OnChange",
+        "Sources/Network/RemoteSettingsHTTP/UpdateStream",
         "Sources/Library/RemoteSettingsTesting/InMemoryOrigin/ScriptedUpdates"], [
-        "Tests/Network/RemoteSettingsHTTPTests/Updates", "Tests/Network/RemoteSettingsHTTPTests/Updates", "Tests/Tool/DumpsRefreshTests/Watch", "Tests/Tool/DumpsRefreshTests/Notifications",
+        "Tests/Network/RemoteSettingsHTTPTests/Updates", "Tests/Network/RemoteSettingsHTTPTests/Updates", "Tests/Tool/DumpsRefreshTests/Watch", "Tests/Tool/DumpsRefreshTests/OnChange",
         "Tests/Library/RemoteSettingsTests/UpdateChannelTests", "Tests/Library/RemoteSettingsTests/UpdateFaultTests",
         "Tests/Server/SnapshotServerTests/UpdateTests", "Tests/Network/RemoteSettingsHTTPTests/UpdateStreamTests",
         "Tests/Library/RemoteConfigurationTests/RealTimeTests",
-        I + "updates", I + "watching", I + "test_announcements", I + "test_notify", I + "test_http2_faults",
+        I + "updates", I + "watching", I + "test_announcements", I + "test_on_change",
         I + "trusting", I + "test_real_time", I + "test_serve_updates", I + "test_updates_nchan", I + "test_watch", "Tests/Firefox"]),
     ("remote config", "apps with parameters, values and conditions", [
         "Sources/Library/RemoteConfiguration", "Sources/Library/ConfigParameters", "Sources/Library/ConfigParameters/DefaultsFiles", "Examples/ConfigExample",

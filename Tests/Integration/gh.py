@@ -44,7 +44,7 @@ def main():
         sys.exit(f"gh: {options.command}: HTTP 502")
     if options.command == "list":
         found = [
-            {**each, "headRefOid": each.get("headRefOid") or head(each["head"])} for each in reversed(requests)
+            {**each, "url": f"https://github.example/pull/{each['number']}", "headRefOid": each.get("headRefOid") or head(each["head"])} for each in reversed(requests)
             if each["head"] == options.head and each["base"] == options.base
             and options.state in ("all", each["state"].lower())]
         wanted = [{name: each[name] for name in options.json.split(",")} for each in found]

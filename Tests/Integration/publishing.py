@@ -1,9 +1,13 @@
 """A small team that publishes: sources of two collections, keys, and the directory of dumps."""
 import base64
+import json
 import random
 
 import rsdump
 from dumps import Dumps
+
+# Commands for --on-change.
+ON_CHANGE = rsdump.REPOSITORY / "Examples/on-change"
 
 
 class Team:
@@ -36,7 +40,21 @@ class Team:
 
     @property
     def kept(self):
-        return self.dumps.path / ".rsdump/notify.json"
+        return self.dumps.path / ".rsdump/on-change.json"
+
+
+class Hook:
+    """A command for `--on-change` that keeps what it is told, and fails while the file `fails` is there."""
+
+    def __init__(self, folder):
+        self.log, self.fails = folder / "told", folder / "fails"
+        self.command = f"test ! -e {self.fails} && cat >>{self.log}"
+
+    def take(self):
+        """The changes so far, and forgets them."""
+        lines = self.log.read_text().splitlines() if self.log.exists() else []
+        self.log.unlink(missing_ok=True)
+        return [json.loads(line) for line in lines]
 
 
 class LargeFiles:

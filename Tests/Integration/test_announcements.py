@@ -39,16 +39,14 @@ def checks_after_lies(front, publish, truth):
 
 
 class Following:
-    """A copy that follows a server through a front, by `--refresh` or by `--exec`."""
+    """A copy that follows a server through a front, by `watch --refresh`."""
 
-    def __init__(self, team, folder, mode, front, server):
+    def __init__(self, team, folder, front, server):
         self.team, self.front, self.server = team, front, server
         self.copy = Dumps(folder / "copy")
         root = rsdump.run("keys", "status", team.path / "keys").out.split("trust-root ")[1].split()[0]
         assert self.copy.add(None, "main/one", url=f"{front.url}/v1", root=root).code == rsdump.DONE
-        self.refreshes = mode == "--refresh"
-        options = ["--refresh", "--dumps", self.copy.path] if self.refreshes else ["--exec", "echo $RSDUMP_EVENT"]
-        self.watching = Watching(f"{front.url}/v1", *options)
+        self.watching = Watching(f"{front.url}/v1", "--refresh", "--dumps", self.copy.path)
 
     def publish(self):
         """Publishes a change, and returns its timestamp when the server has it; nobody is told."""
@@ -62,21 +60,19 @@ class Following:
     def truth(self):
         """Waits for what is true to be here."""
         while not self.is_current():
-            self.watching.next("refreshed" if self.refreshes else "executed")
+            self.watching.next("refreshed")
 
     def is_current(self):
-        if self.refreshes:
-            copy, original = self.copy, self.team.dumps
-            return "main/one" in copy.names and copy.bundle("main/one").payload == original.bundle("main/one").payload
-        return any(f'"timestamp":{monitor(self.server)}' in line for line in self.watching.errors)
+        copy, original = self.copy, self.team.dumps
+        return "main/one" in copy.names and copy.bundle("main/one").payload == original.bundle("main/one").payload
 
 
-@pytest.fixture(params=["--refresh", "--exec"])
-def following(request, team, tmp_path):
+@pytest.fixture
+def following(team, tmp_path):
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(Serving("--dumps", team.dumps.path, "--watch"))
         front = stack.enter_context(Announcer(server.port))
-        following = Following(team, tmp_path, request.param, front, server)
+        following = Following(team, tmp_path, front, server)
         with following.watching:
             following.watching.next("connected")
             # The channel says nothing at the beginning, so that the server is asked.

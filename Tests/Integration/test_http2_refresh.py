@@ -18,8 +18,9 @@ import http2_origin
 import rsdump
 from dumps import Dumps
 from http2_faults import (
-    CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, MAX_CONCURRENT_STREAMS, PING, PRIORITY, PUSH_PROMISE,
-    RST_STREAM, SETTINGS, UNKNOWN, WINDOW_UPDATE, field, frame, head)
+    CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, INITIAL_WINDOW_SIZE, MAX_CONCURRENT_STREAMS,
+    MAX_FRAME_SIZE, PING, PRIORITY, PUSH_PROMISE, RST_STREAM, SETTINGS, UNKNOWN, WINDOW_UPDATE, FaultyHTTP2, field, frame,
+    head)
 from nginx import Nginx, free_port
 from publishing import Team
 from serve import Serving
@@ -456,3 +457,38 @@ def test_a_fault_of_each_answer(place, outcomes, name):
         check_refreshed(place, dumps, code, err)
     else:
         check_failed(place, dumps, code, report, err)
+
+
+def beginning(*frames, settings=None, close=False):
+    """A server that sends this before it has got a request."""
+    def begin(peer):
+        peer.preface() if settings is None else peer.greet(*settings)
+        peer.send(*frames)
+        return close
+    return begin
+
+
+CONNECTIONS = {
+    "nothing but the handshake": lambda peer: True,
+    "nothing but SETTINGS": beginning(settings=(), close=True),
+    "GOAWAY": beginning(frame(GOAWAY, payload=bytes(8))),
+    "GOAWAY after SETTINGS": beginning(frame(GOAWAY, payload=bytes(8)), settings=()),
+    "another frame than SETTINGS": beginning(frame(PING, payload=bytes(8))),
+    "SETTINGS too short": beginning(frame(SETTINGS, payload=b"x")),
+    "a window larger than allowed": beginning(settings=[(INITIAL_WINDOW_SIZE, (1 << 32) - 1)]),
+    "frames smaller than allowed": beginning(settings=[(MAX_FRAME_SIZE, 0)]),
+    "PING too short": beginning(frame(PING, payload=b"x"), settings=()),
+    "a stream of the server's": beginning(frame(HEADERS, END_HEADERS | END_STREAM, 2, head(200)), settings=()),
+    "a head on stream 0": beginning(frame(HEADERS, END_HEADERS | END_STREAM, 0, head(200)), settings=()),
+    "HTTP/1": beginning(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
+    **{f"SETTINGS cut at byte {cut}": beginning(frame(SETTINGS)[:cut], close=True) for cut in (1, 3, 5, 8)},
+}
+
+
+@pytest.mark.parametrize("name", CONNECTIONS)
+def test_a_connection_that_breaks_before_the_first_request(place, tmp_path, name):
+    with FaultyHTTP2(place.certificate, place.key) as server:
+        dumps = place.configured(tmp_path / "dumps", server.url(CONNECTIONS[name]).rstrip("/"))
+        code, _, err, peak = place.refresh(dumps)
+    assert code == rsdump.UNREACHABLE and "https://127.0.0.1:" in err and len(err) < 2000, err
+    assert peak < 192 * MEBIBYTES and list(dumps.files()) == ["dumps.yaml"]

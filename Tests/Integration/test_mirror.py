@@ -96,7 +96,7 @@ def test_types_caching_and_compression(real_mirror, refreshed_real):
 
 
 @pytest.mark.parametrize("path", [
-    "/", "/objects.json", "/notify.json", "/v1/buckets/", "/v1/buckets/main/", "/attachments/", "/chains/",
+    "/", "/objects.json", "/on-change.json", "/v1/buckets/", "/v1/buckets/main/", "/attachments/", "/chains/",
     "/v1/buckets/main/collections/none/changeset?_expected=0", "/v1/index.json", "/v3/", "/attachments/none",
     "/attachments/../objects.json", "/attachments/%2e%2e/%2e%2e/letter.txt", "/attachments/..%2f..%2fletter.txt",
     "/v1/buckets/main/collections/regions/since/1", "/v1/buckets/..%2f..%2fx/collections/y/changeset?_expected=0",

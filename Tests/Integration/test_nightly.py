@@ -12,6 +12,7 @@ from dumps import Dumps
 from git import ENVIRONMENT
 from nightly import BRANCH, Nightly
 from nginx import free_port
+from publishing import Hook
 from test_changes import ICONS, REGIONS, SETTINGS
 
 GIT_FAILED = 7
@@ -444,3 +445,49 @@ def test_outside_of_a_repository(nightly, tmp_path):
     folder = tmp_path / "plain"
     folder.mkdir()
     assert nightly.run(cwd=folder).code == rsdump.USAGE
+
+
+def test_a_command_is_told_of_what_has_landed_with_its_pull_request(nightly, sample, tmp_path):
+    hook = Hook(tmp_path)
+    options = "--on-change", hook.command
+    before = nightly.checkout("main", "before").lock["collections"]
+    check(nightly.run(*options))
+    assert not hook.take()
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    # gh fails: the branch is pushed, but there is no pull request yet.
+    check(nightly.run(*options, env={"GH_FAIL": "create"}), GIT_FAILED)
+    assert not hook.take()
+    hook.fails.touch()
+    run = check(nightly.run(*options))
+    assert "warning: --on-change ended with exit code 1" in run.err and not hook.take()
+    # It is told once, of everything since, though another night came between.
+    hook.fails.unlink()
+    sample.delete_record(REGIONS, "nowhere")
+    check(nightly.run(*options))
+    after = nightly.checkout(BRANCH, "after").lock["collections"]
+    names = [REGIONS, SETTINGS]
+    assert hook.take() == [{
+        "timestamp": max(each["timestamp"] for each in after.values()), "collections": names,
+        "changes": [{
+            "collection": name, "previousTimestamp": before[name]["timestamp"], "timestamp": after[name]["timestamp"]}
+            for name in names],
+        "pull_request": "https://github.example/pull/1"}]
+    check(nightly.run(*options))
+    # What was merged is no change.
+    nightly.merge()
+    check(nightly.run(*options))
+    assert not hook.take()
+    # Directly on a branch, there is no pull request.
+    sample.patch_record(SETTINGS, "telemetry", {"value": False})
+    check(nightly.run(*options, "--branch", "main", "--base", "main"))
+    [change] = hook.take()
+    assert change["collections"] == [SETTINGS] and "pull_request" not in change
+
+
+def test_a_command_that_does_not_end_is_ended(nightly, sample, tmp_path):
+    """timeout(1) of this machine with a shorter time."""
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    (nightly.bin / "timeout").write_text('#!/bin/sh\ntest "$2" = 60 && shift 2 && exec /usr/bin/timeout --kill-after=1 1 "$@"\n')
+    (nightly.bin / "timeout").chmod(0o755)
+    run = check(nightly.run("--on-change", f"trap '' TERM; sleep 60; touch {tmp_path}/late"))
+    assert "--on-change ended with exit code" in run.err and not (tmp_path / "late").exists()

@@ -12,6 +12,7 @@ import pytest
 
 import rsdump
 from mirror import UpdatesMirror
+from publishing import ON_CHANGE
 from serve import Serving
 
 APP = rsdump.BINARY.with_name("config-process")
@@ -182,7 +183,7 @@ def test_the_library_reads_the_stream_of_nginx_with_nchan(origin, tmp_path):
             waiting.says("first")
             for state in ("second", "third"):
                 origin.publish(state)
-                mirror.publish(dumps, options=("--notify", mirror.publisher))
+                mirror.publish(dumps, options=("--on-change", f"{ON_CHANGE}/webhook {mirror.publisher}"))
                 waiting.says(state)
             # Nobody is told of this state, and nginx forgets its messages when it restarts.
             origin.publish("fourth")

@@ -22,7 +22,7 @@ import pytest
 import rsdump
 import toolchain
 from dumps import Dumps
-from endpoint import Endpoint
+from publishing import Hook
 from serve import Serving
 
 ROUNDS = int(os.environ.get("RELEASE_KILL_ROUNDS", "8"))
@@ -614,12 +614,12 @@ def test_a_removed_collection(origin, served, tmp_path):
     packager.good()
 
 
-def test_targets_are_told_of_the_catalogue_among_the_others(origin):
-    with Endpoint() as endpoint:
-        origin.publish("--notify", endpoint.url, one=5)
-        assert endpoint.take()[0].json()["collections"] == ["main/one", CATALOGUE]
-        origin.publish("--notify", endpoint.url)
-        assert endpoint.take() == []
+def test_commands_are_told_of_the_catalogue_among_the_others(origin, tmp_path):
+    hook = Hook(tmp_path)
+    origin.publish("--on-change", hook.command, one=5)
+    assert [each["collections"] for each in hook.take()] == [["main/one", CATALOGUE]]
+    origin.publish("--on-change", hook.command)
+    assert hook.take() == []
 
 
 def test_a_new_directory_begins_with_a_name(tmp_path):

@@ -10,6 +10,7 @@ import requests
 import rsdump
 import toolchain
 from mirror import Mirror, UpdatesMirror
+from publishing import ON_CHANGE
 from watching import Watching
 
 
@@ -59,12 +60,12 @@ def test_a_mirror_tells_its_subscribers_once_it_has_changed(mirror, dumps, sampl
     mirror.publish(dumps)
     with mirror:
         # nginx has nothing to say yet: it was not running when the first tree came.
-        notify = ("--notify", mirror.publisher)
-        assert mirror.publish(dumps, options=notify).json()["notifications"][0]["status"] == "unchanged"
+        hook = ("--on-change", f"{ON_CHANGE}/webhook {mirror.publisher}")
+        assert mirror.publish(dumps, options=hook).json()["hooks"][0]["status"] == "unchanged"
         with mirror.listen() as first:
             sample.delete_record("main/regions", dumps.bundle("main/regions").records[0]["id"])
             assert dumps.refresh().code == rsdump.DONE
-            told = mirror.publish(dumps, options=notify).json()["notifications"][0]
+            told = mirror.publish(dumps, options=hook).json()["hooks"][0]
             assert told["status"] == "told" and told["collections"] == ["main/regions"]
             event = first.next()
             assert event.name == "update"
@@ -80,19 +81,19 @@ def test_a_mirror_tells_its_subscribers_once_it_has_changed(mirror, dumps, sampl
     # nginx is away: the mirror changes all the same, and who was not told is told by the next run.
     sample.delete_record("main/regions", dumps.bundle("main/regions").records[0]["id"])
     assert dumps.refresh().code == rsdump.DONE
-    outcome = mirror.publish(dumps, options=notify)
-    assert outcome.json()["notifications"][0]["status"] == "pending" and "warning:" in outcome.err
-    assert (mirror.output / "notify.json").exists()
+    outcome = mirror.publish(dumps, options=hook)
+    assert outcome.json()["hooks"][0]["status"] == "pending" and "warning:" in outcome.err
+    assert (mirror.output / "on-change.json").exists()
     with mirror:
-        assert mirror.publish(dumps, options=notify).json()["notifications"][0]["status"] == "told"
+        assert mirror.publish(dumps, options=hook).json()["hooks"][0]["status"] == "told"
         with mirror.listen() as late:
             assert late.next().json()["collections"] == ["main/regions"]
-    assert not (mirror.output / "notify.json").exists()
+    assert not (mirror.output / "on-change.json").exists()
     letters = mirror.folder / "letters"
     letters.mkdir()
     (letters / "letter.txt").write_text("dear")
     mirror.output = letters
-    outcome = Mirror.publish(mirror, dumps, options=notify)
+    outcome = Mirror.publish(mirror, dumps, options=hook)
     assert outcome.code == rsdump.USAGE and [path.name for path in letters.iterdir()] == ["letter.txt"]
 
 
@@ -104,7 +105,7 @@ def test_a_directory_follows_the_mirror(mirror, dumps, sample, tmp_path):
         assert watching.next("refreshed")["exitCode"] == 0
         sample.delete_record("main/regions", dumps.bundle("main/regions").records[0]["id"])
         assert dumps.refresh().code == rsdump.DONE
-        mirror.publish(dumps, options=("--notify", mirror.publisher))
+        mirror.publish(dumps, options=("--on-change", f"{ON_CHANGE}/webhook {mirror.publisher}"))
         assert watching.next("update")["collections"] == ["main/regions"]
         assert watching.next("refreshed")["changed"] == ["main/regions"]
         assert copy.bundle("main/regions").payload == dumps.bundle("main/regions").payload

@@ -10,6 +10,7 @@ import pytest
 import rsdump
 from dumps import Dumps
 from event_stream import EventStream
+from publishing import Hook
 from scripted_stream import HEAD, ScriptedStream, answer, update
 from serve import Serving
 from watching import Watching
@@ -47,7 +48,6 @@ def test_a_server_without_the_channel_is_an_error(script, code):
         outcome = rsdump.run("watch", "--server", server.url)
         assert outcome.code == code and "update channel" in outcome.err and not outcome.out
     assert rsdump.run("watch", "--server", "http://192.0.2.1/v2").code == rsdump.USAGE
-    assert rsdump.run("watch", "--server", "prod", "--exec", "").code == rsdump.USAGE
 
 
 def test_a_server_that_is_not_ready_is_waited_for():
@@ -91,29 +91,47 @@ def test_a_stream_that_lies_costs_little():
     assert peak < 96 * 1024, f"{peak} KiB"
 
 
-def test_the_command_runs_once_at_a_time_and_misses_nothing(tmp_path):
-    log = tmp_path / "log"
-    command = f'echo "begin $RSDUMP_EVENT" >>{log}; sleep 0.3; echo end >>{log}; echo spoken; exit 3'
-    events = [HEAD, update(1), 0.2, *[update(number, f"main/c{number % 3}") for number in range(2, 52)], 2.5, update(60), "hold"]
-    with ScriptedStream(events) as server:
-        with Watching(server.url, "--exec", command) as watching:
-            codes = []
-            while len(codes) < 3:
-                codes.append(watching.next("executed")["exitCode"])
-    assert codes == [3, 3, 3]
-    lines = log.read_text().splitlines()
-    assert [line.split()[0] for line in lines] == ["begin", "end"] * 3
-    told = [json.loads(line.split(" ", 1)[1]) for line in lines if line.startswith("begin")]
-    assert told[0] == {"timestamp": 1} and told[2] == {"timestamp": 60}
-    assert told[1] == {"timestamp": 51, "collections": ["main/c0", "main/c1", "main/c2"]}
-    assert "spoken\n" in watching.errors
+def follow(team, copy, server, *options):
+    """`rsdump watch` of a copy of main/one."""
+    root = rsdump.run("keys", "status", team.path / "keys").out.split("trust-root ")[1].split()[0]
+    assert copy.add(None, "main/one", url=f"{server.url}/v1", root=root).code == rsdump.DONE
+    return Watching(f"{server.url}/v1", "--refresh", "--dumps", copy.path, *options)
+
+
+def test_a_command_that_fails_is_told_again_and_misses_nothing(team, tmp_path):
+    hook, copy = Hook(tmp_path), Dumps(tmp_path / "copy")
+    hook.fails.touch()
+    with Serving("--dumps", team.dumps.path, "--watch") as server:
+        with follow(team, copy, server, "--on-change", f"echo spoken; {hook.command}") as watching:
+            first = watching.next("hook")
+            assert (first["status"], first["collections"]) == ("pending", ["main/one"]) and "exit code 1" in first["error"]
+            # It is not told of what happened before, again and again, but at once of all that it has missed.
+            team.change("one")
+            team.publish()
+            while watching.next("refreshed")["changed"] != ["main/one"]:
+                pass
+            hook.fails.unlink()
+            while (told := watching.next("hook"))["status"] == "pending":
+                pass
+            assert told["status"] == "told" and told["timestamp"] == team.timestamps["main/one"]
+            assert hook.take() == [{
+                "timestamp": told["timestamp"], "collections": ["main/one"],
+                "changes": [{"collection": "main/one", "timestamp": told["timestamp"]}]}]
+            team.change("one")
+            team.publish()
+            assert watching.next("hook")["status"] == "told"
+            [change] = hook.take()
+            assert change["changes"] == [{
+                "collection": "main/one", "previousTimestamp": told["timestamp"], "timestamp": team.timestamps["main/one"]}]
+    assert "spoken\n" in watching.errors and not (copy.path / ".rsdump").exists()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_the_end_leaves_no_child(tmp_path, number):
-    began = tmp_path / "began"
-    with ScriptedStream([HEAD, update(1), "hold"]) as server:
-        watching = Watching(server.url, "--exec", f"sleep 300 & echo $! >{began}; wait")
+def test_the_end_leaves_no_child(team, tmp_path, number):
+    began, copy = tmp_path / "began", Dumps(tmp_path / "copy")
+    with Serving("--dumps", team.dumps.path, "--watch") as server:
+        command = f"sleep 300 & echo $! >{began}; wait"
+        watching = follow(team, copy, server, "--on-change", command)
         while not began.exists() or not began.read_text():
             time.sleep(0.02)
         assert children(watching.process)
@@ -125,20 +143,20 @@ def test_the_end_leaves_no_child(tmp_path, number):
                 if pathlib.Path(f"/proc/{sleeper}/stat").read_text().split()[2] == "Z":
                     raise ProcessLookupError
                 time.sleep(0.05)
+    # The next run tells it.
+    assert command in json.loads((copy.path / ".rsdump/on-change.json").read_text())
 
 
 def test_a_mirror_follows_a_server_that_watches_its_dumps(team, tmp_path):
     """publish, serve --watch, watch --refresh, serve --watch of the copy, and whoever listens there."""
     with Serving("--dumps", team.dumps.path, "--watch") as server:
         copy = Dumps(tmp_path / "copy")
-        root = rsdump.run("keys", "status", team.path / "keys").out.split("trust-root ")[1].split()[0]
-        assert copy.add(None, "main/one", url=f"{server.url}/v1", root=root).code == rsdump.DONE
-        with Watching(f"{server.url}/v1", "--refresh", "--dumps", copy.path, "--exec", "echo ran >&2") as watching:
+        with follow(team, copy, server, "--on-change", "true") as watching:
             # The first event tells the present state, which is fetched.
             assert watching.next("update").get("collections") is None
             refreshed = watching.next("refreshed")
             assert refreshed["changed"] == ["main/one"] and refreshed["exitCode"] == 0
-            assert watching.next("executed")["exitCode"] == 0
+            assert watching.next("hook")["status"] == "told"
             with Serving("--dumps", copy.path, "--watch") as second, EventStream(f"{second.url}/v2/updates") as stream:
                 before = stream.next().json()["timestamp"]
                 team.change("one")

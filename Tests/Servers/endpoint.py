@@ -18,12 +18,12 @@ class Message:
 class Endpoint:
     """Runs as long as a `with` block does. `answers` is consumed from its start; then `status` is the answer.
 
-    `body` is what every answer has. `on_message(message)` is called before the answer, on the server's thread.
+    `body` and `headers` are what every answer has. `on_message(message)` is called before the answer, on the server's thread.
     """
 
     def __init__(self, status=204, answers=(), on_message=lambda message: None):
         self.status, self.answers, self.on_message = status, list(answers), on_message
-        self.body = b""
+        self.body, self.headers = b"", {}
         self.messages = []
 
     def __enter__(self):
@@ -39,6 +39,8 @@ class Endpoint:
                 endpoint.on_message(message)
                 status = endpoint.answers.pop(0) if endpoint.answers else endpoint.status
                 self.send_response(status)
+                for name, value in endpoint.headers.items():
+                    self.send_header(name, value)
                 self.send_header("Content-Length", str(len(endpoint.body)))
                 self.end_headers()
                 self.wfile.write(endpoint.body)

@@ -74,11 +74,41 @@ package struct ExternalProgram: Sendable {
     package func run(
         input: Bytes?, mostOutput: Int, seconds: Int?
     ) async throws(Failure) -> Finished {
+        try await run(input, seconds) { input, started in
+            let result = try await Subprocess.run(
+                executable, arguments: arguments, environment: environment, platformOptions: options, input: input,
+                output: .bytes(limit: mostOutput), error: .string(limit: 1 << 20), body: { started.note($0) })
+            guard case .exited(let status) = result.terminationStatus else { throw Failure.endedBySignal }
+            return Finished(status: status, output: result.standardOutput, errors: result.standardError)
+        }
+    }
+
+    /// Runs the program. All that it writes goes to the standard error of this process.
+    ///
+    /// - Parameters:
+    ///   - input: its standard input.
+    ///   - seconds: how long it may take.
+    /// - Returns: its exit code.
+    package func runVisibly(input: Bytes, seconds: Int) async throws(Failure) -> Int32 {
+        try await run(input, seconds) { input, started in
+            let result = try await Subprocess.run(
+                executable, arguments: arguments, environment: environment, platformOptions: options, input: input,
+                output: .currentStandardError, error: .currentStandardError, body: { started.note($0) })
+            guard case .exited(let status) = result.terminationStatus else { throw Failure.endedBySignal }
+            return status
+        }
+    }
+
+    private func run<Value: Sendable>(
+        _ input: Bytes?, _ seconds: Int?,
+        _ body: @escaping @Sendable (FileDescriptorInput, StartedProcess) async throws -> Value
+    ) async throws(Failure) -> Value {
         let descriptor = try Self.descriptor(for: input)
         defer { if descriptor != STDIN_FILENO { close(descriptor) } }
-        guard let seconds else { return try await outcome(descriptor, mostOutput).get() }
-        let first = await withTaskGroup(of: Result<Finished, Failure>.self) { group in
-            group.addTask { await outcome(descriptor, mostOutput) }
+        let started = StartedProcess()
+        guard let seconds else { return try await Self.outcome(descriptor, started, body).get() }
+        let first = await withTaskGroup(of: Result<Value, Failure>.self) { group in
+            group.addTask { await Self.outcome(descriptor, started, body) }
             group.addTask {
                 let isOver = (try? await Task.sleep(for: .seconds(seconds))) != nil
                 return .failure(isOver ? .late(seconds: seconds) : .failed("it was cancelled"))
@@ -87,6 +117,8 @@ package struct ExternalProgram: Sendable {
             group.cancelAll()
             return first
         }
+        // Subprocess ends the group only until the shell has ended. What ignores SIGTERM may be left.
+        if options.createSession, case .failure = first { started.killGroup() }
         return try (first ?? .failure(.late(seconds: seconds))).get()
     }
 
@@ -101,15 +133,16 @@ package struct ExternalProgram: Sendable {
         }
     }
 
-    private func outcome(_ descriptor: Int32, _ mostOutput: Int) async -> Result<Finished, Failure> {
+    private static func outcome<Value>(
+        _ descriptor: Int32, _ started: StartedProcess,
+        _ body: (FileDescriptorInput, StartedProcess) async throws -> Value
+    ) async -> Result<Value, Failure> {
         do {
-            let result = try await Subprocess.run(
-                executable, arguments: arguments, environment: environment, platformOptions: options,
-                input: .fileDescriptor(.init(rawValue: descriptor), closeAfterSpawningProcess: false),
-                output: .bytes(limit: mostOutput), error: .string(limit: 1 << 20))
-            guard case .exited(let status) = result.terminationStatus else { return .failure(.endedBySignal) }
-            return .success(
-                Finished(status: status, output: result.standardOutput, errors: result.standardError))
+            let input = FileDescriptorInput.fileDescriptor(
+                .init(rawValue: descriptor), closeAfterSpawningProcess: false)
+            return .success(try await body(input, started))
+        } catch let error as Failure {
+            return .failure(error)
         } catch let error as SubprocessError {
             switch error.code {
             case .executableNotFound: return .failure(.notFound)
@@ -119,6 +152,19 @@ package struct ExternalProgram: Sendable {
         } catch {
             return .failure(.failed("\(error)"))
         }
+    }
+}
+
+/// The process that was started, so that its group can be ended.
+private final class StartedProcess: Sendable {
+    private let identifier = Mutex<Int32?>(nil)
+
+    func note(_ execution: Execution<some InputProtocol, some OutputProtocol, some OutputProtocol>) {
+        identifier.withLock { $0 = execution.processIdentifier.value }
+    }
+
+    func killGroup() {
+        if let identifier = identifier.withLock({ $0 }) { kill(-identifier, SIGKILL) }
     }
 }
 

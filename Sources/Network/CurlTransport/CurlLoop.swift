@@ -8,7 +8,7 @@ import RemoteSettingsModel
 final class CurlLoop: Sendable {
     /// The thread's next orders, in the order in which it carries them out.
     private struct Orders {
-        var started: [(id: UInt64, request: HTTPRequest, body: [UInt8]?, answer: AnswerBuffer)] = []
+        var started: [(id: UInt64, request: HTTPRequest, answer: AnswerBuffer)] = []
         var resumed: [UInt64] = []
         var dropped: [UInt64] = []
 
@@ -58,9 +58,7 @@ final class CurlLoop: Sendable {
     // MARK: From any thread
 
     /// - Returns: the transfer's number, by which ``drop(_:)`` ends it.
-    func start(
-        _ request: HTTPRequest, posting body: [UInt8]?, _ answer: AnswerBuffer
-    ) throws(HTTPError) -> UInt64 {
+    func start(_ request: HTTPRequest, _ answer: AnswerBuffer) throws(HTTPError) -> UInt64 {
         if let problem = unsafe rs_curl_load() {
             throw HTTPError(request.url, .unreachable(unsafe String(cString: problem)))
         }
@@ -70,7 +68,7 @@ final class CurlLoop: Sendable {
                 unsafe state.multi = multi
             }
             state.count += 1
-            state.orders.started.append((state.count, request, body, answer))
+            state.orders.started.append((state.count, request, answer))
             state.wake()
             return state.count
         }
@@ -153,9 +151,9 @@ final class CurlLoop: Sendable {
             defer { state.orders = Orders() }
             return state.orders
         }
-        for (id, request, body, answer) in orders.started {
+        for (id, request, answer) in orders.started {
             transfers[id] = unsafe CurlTransfer(
-                request, posting: body, answer, certificateAuthorities: certificateAuthorities, multi: multi)
+                request, answer, certificateAuthorities: certificateAuthorities, multi: multi)
         }
         for id in orders.resumed { transfers[id]?.resume() }
         for id in orders.dropped { end(id, of: &transfers) }

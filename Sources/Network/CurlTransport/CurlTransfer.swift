@@ -15,8 +15,6 @@ final class CurlTransfer {
 
     private let multi: UnsafeMutableRawPointer
     private let request: HTTPRequest
-    /// The bytes to send by `POST`; `nil` for `GET`.
-    private let body: [UInt8]?
     private let answer: AnswerBuffer
     private var head = HeadLines()
     private var received = 0
@@ -27,11 +25,9 @@ final class CurlTransfer {
     private let message: UnsafeMutablePointer<CChar>
 
     init(
-        _ request: HTTPRequest, posting body: [UInt8]?, _ answer: AnswerBuffer, certificateAuthorities: String?,
-        multi: UnsafeMutableRawPointer
+        _ request: HTTPRequest, _ answer: AnswerBuffer, certificateAuthorities: String?, multi: UnsafeMutableRawPointer
     ) {
         self.request = request
-        self.body = body
         self.answer = answer
         unsafe self.multi = unsafe multi
         unsafe message = .allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -77,17 +73,8 @@ final class CurlTransfer {
         if let certificateAuthorities { set(CURLOPT_CAINFO, certificateAuthorities) }
         set(CURLOPT_PATH_AS_IS, 1)
         set(CURLOPT_URL, request.url.description)
-        // These suppress libcurl's own fields. Those of the request replace them.
+        // This suppresses libcurl's own field. That of the request replaces it.
         var lines = ["Accept:"]
-        if let body {
-            lines += ["Content-Type:", "Expect:"]
-            set(CURLOPT_POST, 1)
-            set(CURLOPT_POSTFIELDSIZE, body.count)
-            unsafe body.withUnsafeBytes { bytes in
-                let copied = unsafe UnsafeMutableRawPointer(mutating: bytes.baseAddress)
-                unsafe rs_curl_set_pointer(handle, CURLOPT_COPYPOSTFIELDS, copied)
-            }
-        }
         for field in request.headers.fields {
             lines.append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
         }
@@ -179,7 +166,7 @@ final class CurlTransfer {
     ///
     /// libcurl itself repeats a request that a GOAWAY has left out, but it takes some of them for failures.
     private func isUnprocessed(_ result: CURLcode) -> Bool {
-        guard body == nil, !isRepetition, head.bytes == 0 else { return false }
+        guard !isRepetition, head.bytes == 0 else { return false }
         switch result {
         case CURLE_HTTP2, CURLE_SEND_ERROR: return true
         case CURLE_OK, CURLE_PARTIAL_FILE, CURLE_RECV_ERROR:

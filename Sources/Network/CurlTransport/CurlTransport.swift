@@ -9,7 +9,7 @@ import RemoteSettingsHTTP
 ///   transport and its last transfer. No thread of Swift's task pool waits for the network.
 /// - If a body is not read, the transport buffers about 1 MB of it. Over HTTP/2, libcurl 7.88 holds up to 32 MB more,
 ///   and the other requests of the connection go on.
-/// - A `GET` that has not got a byte of an answer when its HTTP/2 connection ends is sent once more, at once.
+/// - A request that has not got a byte of an answer when its HTTP/2 connection ends is sent once more, at once.
 /// - Servers' certificates are verified against the system's authorities, or those given. The transport speaks only
 ///   `http` and `https`, and uses no cookies, `.netrc`, stored credentials or signal handlers.
 /// - Proxies are those of the environment, as for the tool `curl`: `http_proxy` (in lower case only), `https_proxy`,
@@ -33,19 +33,8 @@ package final class CurlTransport: HTTPTransport {
     }
 
     package func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
-        try await exchange(request, posting: nil)
-    }
-
-    /// Sends bytes by `POST`, to the URL and with the header fields and time-outs of `request`.
-    ///
-    /// - Returns: the answer, whatever its status is. A caller that does not want its body releases it.
-    package func post(_ body: [UInt8], by request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
-        try await exchange(request, posting: body)
-    }
-
-    private func exchange(_ request: HTTPRequest, posting body: [UInt8]?) async throws(HTTPError) -> HTTPResponse {
         let answer = AnswerBuffer(mostBuffered: CurlTransfer.mostBuffered)
-        let id = try loop.start(request, posting: body, answer)
+        let id = try loop.start(request, answer)
         // Releasing the body, or leaving here with an error, stops the transfer.
         let body = BufferedBody(
             answer, url: request.url, resume: { [loop] in loop.resume(id) }, stop: { [loop] in loop.drop(id) })

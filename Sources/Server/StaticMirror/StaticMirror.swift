@@ -22,8 +22,8 @@ package struct StaticMirror: Sendable {
         package var notes: [String]
     }
 
-    /// The file beside the trees that keeps undelivered notifications of a new tree. It is not served.
-    package static let notificationsName = "notify.json"
+    /// The file beside the trees that records which commands must still be told of a new tree. It is not served.
+    package static let hooksName = "on-change.json"
     static let linkName = "current"
     private static let treePrefix = "tree-"
     /// The prefix of temporary files. Those of `Examples/object-store/upload` have it, too.
@@ -82,7 +82,7 @@ package struct StaticMirror: Sendable {
     /// Whether a killed publication may have left a file or folder with this name.
     private static func isTemporary(_ name: String) -> Bool {
         name.hasPrefix(temporaryPrefix) || name.hasPrefix("\(linkName).")
-            || name.hasPrefix("\(notificationsName).")
+            || name.hasPrefix("\(hooksName).")
     }
 
     /// The collections of the mirror that is published in a folder, with their timestamps; empty if there is none. Does
@@ -106,7 +106,7 @@ package struct StaticMirror: Sendable {
             return
         }
         let foreign = names.first { name in
-            ![linkName, notificationsName].contains(name) && !name.hasPrefix(treePrefix) && !isTemporary(name)
+            ![linkName, hooksName].contains(name) && !name.hasPrefix(treePrefix) && !isTemporary(name)
         }
         if let foreign { throw MirrorError.notAMirror(folder, found: foreign) }
     }

@@ -13,7 +13,11 @@ enum RemovedUsage {
         "export --updates":
             "serve the mirror with Examples/nginx/mirror.conf, which has the update channel",
         "export --updates-redis":
-            "run export with --notify on each host, so that it tells its own clients",
+            "run export with --on-change on each host, so that it tells its own clients",
+        "--notify":
+            "use --on-change with a command of Examples/on-change (webhook, fcm, apns, slack, email)",
+        "watch --exec":
+            "use watch --refresh with --on-change, whose command has the change as JSON on its standard input",
         "serve --tls-cert":
             "serve plain HTTP on loopback, behind nginx or Caddy with TLS (Examples/nginx/remote-settings.conf)",
         "serve --tls-key":

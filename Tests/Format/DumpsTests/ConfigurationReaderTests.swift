@@ -20,9 +20,6 @@ struct ConfigurationReaderTests {
               signer: signer.example.org
               accept-unsigned: true
             attachments: none
-            notify:
-              nginx: http://127.0.0.1:8889/publish
-              phones: {url: "https://push.example", format: fcm, topic: news, headers-from-env: PUSH}
             collections:
               main/b:
               main/a: {attachments: all}
@@ -37,12 +34,6 @@ struct ConfigurationReaderTests {
         #expect(configuration.trust.roots.map(\.hex) == [hash, String(repeating: "cd", count: 32)])
         #expect(configuration.trust.signer == "signer.example.org")
         #expect(configuration.trust.acceptsUnsigned)
-        #expect(
-            try configuration.notificationTargets == [
-                "nginx": NotificationTarget(url: "http://127.0.0.1:8889/publish"),
-                "phones": NotificationTarget(
-                    url: "https://push.example", format: .fcm, topic: "news", headersVariable: "PUSH"),
-            ])
         #expect(configuration.collections.map(\.id.description) == ["main/a", "main/b", "main/c"])
         #expect(
             configuration.collections.map(\.attachments.selection) == [.all, .none, .include(#"fromLang == "en""#)])
@@ -63,8 +54,7 @@ struct ConfigurationReaderTests {
         ("version: 1\nservers: prod", 2, "unknown key \"servers\""),
         ("version: 1\nserver: [prod]", 2, "server is a list"),
         ("version: 1\nallow-plain-http: perhaps", 2, "allow-plain-http"),
-        ("version: 1\nnotify:\n  a:\n    format: fcm\n    url: https://host/", 4, "needs a topic"),
-        ("version: 1\nnotify:\n  a:\n    format: sms", 4, "format is \"sms\""),
+        ("version: 1\nnotify:\n  nginx: http://127.0.0.1:8889/publish", 2, "--on-change"),
         ("version: 1\ntrust:\n  root: x", 3, "unknown key \"root\""),
         ("version: 1\ntrust:\n  roots:\n    - \"abc\"", 4, "not a SHA-256"),
         ("version: 1\ntrust:\n  roots: abc", 3, "roots is \"abc\""),

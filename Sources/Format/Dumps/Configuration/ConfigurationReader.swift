@@ -23,8 +23,7 @@ package struct ConfigurationReader {
         let root = try compose(text)
         var configuration = DumpsConfiguration()
         let known = [
-            "version", "server", "allow-plain-http", "trust", "release", "attachments", "budget", "notify",
-            "collections",
+            "version", "server", "allow-plain-http", "trust", "release", "attachments", "budget", "collections",
         ]
         for (key, value) in try mapping(root, "the file") {
             switch key.string {
@@ -42,7 +41,10 @@ package struct ConfigurationReader {
             case "release": configuration.release = try release(value)
             case "attachments": configuration.attachments = try rule(value)
             case "budget": (configuration.budget, configuration.totalBudget) = try budget(value, isOfAll: true)
-            case "notify": configuration.notificationTargets = try notificationTargets(value)
+            case "notify":
+                throw error(
+                    key, "notify: was removed before 0.1.0",
+                    remedy: "delete it; refresh, publish, export and watch run a command (--on-change) instead")
             case "collections": break
             default: throw unknown(key, known)
             }

@@ -71,8 +71,6 @@ package struct DumpsConfiguration: Hashable, Sendable {
     package var budget = Budget()
     /// The most bytes that all bundles together may have; `nil` for no limit.
     package var totalBudget: UInt64?
-    /// The targets to which `--notify NAME` posts update events, by name.
-    package var notificationTargets: [String: NotificationTarget] = [:]
     /// The collections that the file names, sorted by id.
     package var collections: [Collection] = []
 

@@ -5,8 +5,8 @@ import SnapshotBundle
 ///
 /// It contains `dumps.yaml`, `dumps.lock.json` and `<bucket>/<collection>.zip`. A refresh works in `.rsdump/`. That
 /// holds downloads that are not packed yet, lock entries that are not in the lock yet, pauses that the server asked
-/// for, and undelivered notifications. It ignores itself by a `.gitignore`, and a refresh that leaves nothing to do
-/// removes it.
+/// for, and what commands must still be told. It ignores itself by a `.gitignore`, and a refresh that leaves nothing
+/// to do removes it.
 package struct DumpsDirectory: Sendable {
     package let path: String
 
@@ -183,19 +183,19 @@ package struct DumpsDirectory: Sendable {
 }
 
 extension DumpsDirectory {
-    /// The file that records which targets of `--notify` must still be told, and what they know.
-    package var notificationsPath: String { "\(workPath)/notify.json" }
+    /// The file that records which commands of `--on-change` must still be told, and what they know.
+    package var hooksPath: String { "\(workPath)/on-change.json" }
 
-    /// Makes the directory of ``notificationsPath``.
-    package func prepareNotifications() throws(FileError) {
+    /// Makes the directory of ``hooksPath``.
+    package func prepareHooks() throws(FileError) {
         try refuseLinks()
         try FileStore.makeDirectories(path)
         try FileStore.makeDirectories(workPath, below: path)
         try ignoreWork()
     }
 
-    /// Removes what ``prepareNotifications()`` made if it was not used.
-    package func finishNotifications() throws(FileError) {
+    /// Removes what ``prepareHooks()`` made if it was not used.
+    package func finishHooks() throws(FileError) {
         try refuseLinks()
         try removeIdleWork()
         try FileStore.removeIfEmpty(path)

@@ -87,13 +87,3 @@ package struct UpdateWatch: Sendable {
         }
     }
 }
-
-extension ServerClient {
-    /// Fetches the timestamp of the server's monitor, and nothing else. Uses the network.
-    ///
-    /// - Throws: `HTTPError`, or `ChangesetError` for an answer that is no list of collections.
-    package func monitorTimestamp(expected: Timestamp?) async throws -> Timestamp? {
-        guard case .changes(let document, _) = try await startingRun().monitor(expected: expected) else { return nil }
-        return try MonitorChangeset(parsing: document.body, limits: limits).timestamp
-    }
-}

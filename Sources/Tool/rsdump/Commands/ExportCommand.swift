@@ -31,13 +31,13 @@ struct ExportCommand: AsyncParsableCommand {
             written beside the current one, and then the link "current" is replaced in one step. objects.json in the \
             tree lists each file's path, type and caching for an upload to an object store. --url is the address at \
             which clients reach the mirror. With --history, clients that ask what has changed since an older bundle \
-            get only that; others get the whole collection. Events that could not be posted yet are kept in \
-            notify.json in the output.
+            get only that; others get the whole collection. What commands of --on-change must still be told is kept in \
+            on-change.json in the output.
 
             Examples/nginx/mirror.conf serves a mirror by nginx, with an update channel. The script \
             remote-settings-upload (Examples/object-store/upload) brings it into an object store.
 
-            \(NotifyOptions.help)
+            \(OnChangeOptions.help)
 
             Examples:
               rsdump export --to application-services --update \\
@@ -47,7 +47,7 @@ struct ExportCommand: AsyncParsableCommand {
                 --key id --value value main/settings
               rsdump export --to mirror --output /srv/mirror --history git \\
                 --url https://settings.example.org \\
-                --notify http://127.0.0.1:8889/publish
+                --on-change 'Examples/on-change/webhook http://127.0.0.1:8889/publish'
             """)
 
     @Argument(
@@ -91,7 +91,7 @@ struct ExportCommand: AsyncParsableCommand {
             valueName: "git|dir"))
     var history: [String] = []
 
-    @OptionGroup var notify: NotifyOptions
+    @OptionGroup var onChange: OnChangeOptions
 
     @Option(help: "How to print the result: text or json.")
     var format = OutputFormat.text
@@ -106,7 +106,7 @@ struct ExportCommand: AsyncParsableCommand {
             if update { throw ValidationError("--update is not for mirror, which is published again without it") }
         case .layout(let layout):
             if url != nil || !history.isEmpty { throw ValidationError("--url and --history go with --to mirror") }
-            if !notify.names.isEmpty { throw ValidationError("--notify goes with --to mirror") }
+            if !onChange.commands.isEmpty { throw ValidationError("--on-change goes with --to mirror") }
             if update, !layout.isUpdatable {
                 throw ValidationError("--update is for firefox and application-services, not for \(layout.rawValue)")
             }
@@ -150,9 +150,8 @@ struct ExportCommand: AsyncParsableCommand {
         let older = history.isEmpty ? nil : try await BundleHistory(of: directory.path, in: history)
         let address = try OriginAddress(url ?? "")
         let target = try FileStore.absolute(folder)
-        let (report, told) = try await notify.telling(
-            ofMirror: target, state: { try StaticMirror.published(in: target, address: address) },
-            directory.configurationOrDefault(), file: directory.configurationPath
+        let (report, told) = try await onChange.telling(
+            ofMirror: target, state: { try StaticMirror.published(in: target, address: address) }
         ) {
             try await StaticMirror.publish(
                 collections, of: directory, to: target, address: address, history: older,
@@ -162,12 +161,12 @@ struct ExportCommand: AsyncParsableCommand {
         let (files, size) = (Counted.text(report.objects, "file"), ByteSize.text(UInt64(clamping: report.bytes)))
         format.print(
             "\(folder): \(files), \(size), in \(report.tree)" + (report.isUnchanged ? ", as before" : "")
-                + NotificationReport.text(told),
+                + HooksReport.text(told),
             .members([
                 "output": .string(folder), "layout": .string("mirror"), "tree": .string(report.tree),
                 "unchanged": .bool(report.isUnchanged), "files": .count(report.objects),
                 "bytes": .count(report.bytes), "notes": .array(report.notes.map(JSONValue.string)),
-                "notifications": NotificationReport.json(told),
+                "hooks": HooksReport.json(told),
             ]))
     }
 }

@@ -106,7 +106,7 @@ struct PublishCommand: AsyncParsableCommand {
             signed the root of the keys (rsdump keys succeed), apps that pin the older root get a signature too. \
             Bundles keep all chains, and origins serve them.
 
-            \(NotifyOptions.help)
+            \(OnChangeOptions.help)
 
             Examples:
               rsdump publish --dry-run          show what would change; needs no keys
@@ -174,7 +174,7 @@ struct PublishCommand: AsyncParsableCommand {
             "Where the second signature's chain is; by default, the origin serves it too.", valueName: "url"))
     var overlapChainURL: String?
 
-    @OptionGroup var notify: NotifyOptions
+    @OptionGroup var onChange: OnChangeOptions
 
     @Option(help: "How to print the result: text, json, or with --dry-run markdown.")
     var format = Diff.Format.text
@@ -194,7 +194,7 @@ struct PublishCommand: AsyncParsableCommand {
             if signWith.isEmpty { throw ValidationError("--sign-with is empty, expected a command") }
             if dryRun { throw ValidationError("--sign-with does not go with --dry-run, which signs nothing") }
         }
-        if dryRun, !notify.names.isEmpty { throw ValidationError("--notify does not go with --dry-run") }
+        if dryRun, !onChange.commands.isEmpty { throw ValidationError("--on-change does not go with --dry-run") }
         if resign, dryRun { throw ValidationError("--resign changes no data; leave out --dry-run") }
         if confirm, dryRun || resign {
             throw ValidationError("--confirm goes neither with --dry-run nor with --resign")
@@ -233,7 +233,7 @@ struct PublishCommand: AsyncParsableCommand {
         }
         let publish = Publisher(
             into: dumps.directory, signer: signer, policy: try policy(for: signer), options: settings)
-        let (outcomes, told) = try await notify.telling(of: dumps.directory, dumps.directory.configurationOrDefault()) {
+        let (outcomes, told) = try await onChange.telling(of: dumps.directory) {
             if confirm { return try await publish.confirm() }
             return resign
                 ? try await publish.resign(collections) : try await publish.run(options.sources.read(collections))
@@ -294,7 +294,7 @@ enum Publishing {
 /// The result of publishing, as text and as JSON.
 private struct PublishReport {
     let outcomes: [Publisher.Outcome]
-    let told: [Notifier.Outcome]
+    let told: [ChangeHooks.Outcome]
 
     var status: ExitStatus {
         let failures = outcomes.compactMap { outcome in
@@ -328,7 +328,7 @@ private struct PublishReport {
         if !collections.isEmpty || outcomes.isEmpty {
             lines.append("\(changed) of \(Counted.text(collections.count, "collection")) published")
         }
-        return lines.joined(separator: "\n") + NotificationReport.text(told)
+        return lines.joined(separator: "\n") + HooksReport.text(told)
     }
 
     private static func words(_ state: NextState, _ style: Style) -> String {
@@ -362,7 +362,7 @@ private struct PublishReport {
                         "release": outcome.release.map(ReleaseText.json),
                     ])
                 }),
-            "notifications": NotificationReport.json(told),
+            "hooks": HooksReport.json(told),
             "exitCode": .count(status.rawValue),
         ])
     }

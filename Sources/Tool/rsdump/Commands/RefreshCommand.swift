@@ -26,7 +26,7 @@ struct RefreshCommand: AsyncParsableCommand {
             With --locked nothing is written, and the exit code is 6 if anything would change: the server has a newer \
             state, a bundle is missing or damaged, or dumps.yaml asks for other attachments.
 
-            \(NotifyOptions.help)
+            \(OnChangeOptions.help)
 
             Examples:
               rsdump refresh
@@ -64,7 +64,7 @@ struct RefreshCommand: AsyncParsableCommand {
             "Fail if a pin is past its last day and its bundle older than this, such as 90d.", valueName: "age"))
     var maxAge: Age?
 
-    @OptionGroup var notify: NotifyOptions
+    @OptionGroup var onChange: OnChangeOptions
 
     @Option(help: "How to print the result: text or json.")
     var format = OutputFormat.text
@@ -80,8 +80,8 @@ struct RefreshCommand: AsyncParsableCommand {
         if locked && (dryRun || full) {
             throw ValidationError("--locked goes neither with --dry-run nor with --full")
         }
-        if !notify.names.isEmpty && (dryRun || locked) {
-            throw ValidationError("--notify goes neither with --dry-run nor with --locked, which change nothing")
+        if !onChange.commands.isEmpty && (dryRun || locked) {
+            throw ValidationError("--on-change goes neither with --dry-run nor with --locked, which change nothing")
         }
     }
 
@@ -96,7 +96,7 @@ struct RefreshCommand: AsyncParsableCommand {
         options.isLocked = locked
         options.maxAge = maxAge?.duration
         if let jobs { (options.jobs, options.streams) = (jobs, jobs) }
-        let (report, told) = try await notify.telling(of: opened.directory, opened.configuration) {
+        let (report, told) = try await onChange.telling(of: opened.directory) {
             try await opened.refresh(collections, options: options, progress: progress)
         }
         for outcome in report.outcomes {
@@ -106,8 +106,8 @@ struct RefreshCommand: AsyncParsableCommand {
         }
         let now = HTTPEnvironment.system.now()
         format.print(
-            RefreshText(report: report, now: now, style: .output).text + NotificationReport.text(told),
-            RefreshJSON.document(report, at: now, notifications: NotificationReport.json(told)))
+            RefreshText(report: report, now: now, style: .output).text + HooksReport.text(told),
+            RefreshJSON.document(report, at: now, hooks: HooksReport.json(told)))
         if let summary {
             // Before the first refresh, the files of the dumps did not exist yet.
             try opened.refuseOwn(summary)

@@ -4,7 +4,6 @@ import Dumps
 import DumpsRefresh
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import Subprocess
 
 /// `rsdump watch`
 struct WatchCommand: AsyncParsableCommand {
@@ -14,8 +13,8 @@ struct WatchCommand: AsyncParsableCommand {
         discussion: """
             Holds a connection to the event stream at <server>/updates, which rsdump serve and a mirror behind nginx \
             have, and prints what happens as JSON, one line each: "connected", "update" (with the server's timestamp \
-            and the collections that changed), "pause", "disconnected", "refreshed", "executed", "failed". "time" is \
-            in milliseconds since 1970.
+            and the collections that changed), "pause", "disconnected", "refreshed", "hook", "failed". "time" is in \
+            milliseconds since 1970.
 
             With --refresh, the dumps are refreshed on each update, as rsdump refresh does. Together with rsdump serve \
             --watch, this makes a mirror that follows within a second. One refresh runs at a time, and updates that \
@@ -25,20 +24,21 @@ struct WatchCommand: AsyncParsableCommand {
             second are printed, whatever a server sends. A server that announces nothing is asked every quarter of an \
             hour.
 
-            --exec runs a command in a shell on each update that the server's list of collections confirms, or with \
-            --refresh after each refresh that changed something. RSDUMP_EVENT has the update as JSON. One command runs \
-            at a time, and at most one starts in a second. Its output goes to standard error.
+            \(OnChangeOptions.help)
+
+            With watch, --on-change goes with --refresh. A command that failed is told again after a pause of at most \
+            5 s at first and 5 minutes later, and at most one refresh in a second is followed by commands.
 
             A lost connection is made again after a random wait, of at most 1 s at first and 5 minutes later. A \
             connection without a sign of life for 45 s counts as lost. Events may be lost, so keep a nightly refresh.
 
-            SIGTERM and SIGINT end a refresh or command that is under way (the command after 5 s at the latest), and \
-            then the process.
+            SIGTERM and SIGINT end a refresh or command that is under way, and then the process.
 
             Examples:
               rsdump watch --server https://settings.example.org
               rsdump watch --refresh --dumps dumps
-              rsdump watch --refresh --exec 'git -C dumps commit -qam "Refresh dumps"'
+              rsdump watch --refresh \\
+                --on-change 'git -C dumps commit -qam "Refresh dumps"'
 
             Exit codes:
               0  ended by SIGTERM or SIGINT
@@ -53,15 +53,12 @@ struct WatchCommand: AsyncParsableCommand {
     @Flag(help: "Refresh the dumps on each update.")
     var refresh = false
 
-    @Option(
-        name: .customLong("exec"),
-        help: ArgumentHelp(
-            "Run this command on each update; with --refresh, after each refresh that changed something.",
-            valueName: "command"))
-    var command: String?
+    @OptionGroup var onChange: OnChangeOptions
 
     func validate() throws {
-        if let command, command.isEmpty { throw ValidationError("--exec is empty, expected a command") }
+        if !refresh, !onChange.commands.isEmpty {
+            throw ValidationError("--on-change goes with --refresh: without it, no state is verified and in place")
+        }
     }
 
     func run() async throws {
@@ -83,7 +80,7 @@ struct WatchCommand: AsyncParsableCommand {
             group.addTask {
                 do throws(HTTPError) {
                     try await UpdateWatch(client: client).run { request in
-                        await actions.follow(request, client)
+                        await actions.follow(request)
                     } report: { notice in
                         WatchLine.print(notice)
                     }
@@ -116,65 +113,52 @@ struct WatchCommand: AsyncParsableCommand {
 private struct UpdateActions: Sendable {
     let command: WatchCommand
 
-    /// Does what the options say. Calls are a second apart, and so are the commands.
-    func follow(_ request: UpdateTiming.Request, _ client: ServerClient) async -> UpdateTiming.Answer {
-        guard command.refresh || command.command != nil else { return .irrelevant }
-        let (answer, isChanged) = command.refresh ? await refresh(request) : await look(request, client)
-        if isChanged, let line = command.command { await execute(line, answer, request.collections) }
-        return answer
-    }
-
-    /// Refreshes the dumps.
-    ///
-    /// - Returns: also whether something changed.
-    private func refresh(_ request: UpdateTiming.Request) async -> (UpdateTiming.Answer, isChanged: Bool) {
-        let start = ContinuousClock.now
+    /// With `--refresh`, refreshes the dumps, and runs the commands of `--on-change`. Calls are a second apart.
+    func follow(_ request: UpdateTiming.Request) async -> UpdateTiming.Answer {
+        guard command.refresh else { return .irrelevant }
         do {
             // The configuration is read again, because dumps.yaml may have changed.
             let opened = try OpenDumps(command.dumps, applying: command.server.applied)
             if let named = request.collections, opened.configuration.collections.allSatisfy({ !named.contains($0.id) })
             {
-                return (.irrelevant, false)
+                return .irrelevant
             }
-            var options = Refresh.Options()
-            options.expected = request.announced
-            let report = try await opened.refresh([], options: options, progress: Progress(isShown: false))
-            if Task.isCancelled { return (.failed, false) }
-            let changed = report.outcomes.filter { ![.unchanged, .pinned, .failed].contains($0.status) }.map(\.id)
-            WatchLine.print(
-                "refreshed",
-                [
-                    "changed": .array(changed.map { .string("\($0)") }),
-                    "failed": .array(report.failed.map { .string("\($0.id)") }),
-                    "milliseconds": .count((ContinuousClock.now - start).wholeMilliseconds),
-                    "exitCode": .count(report.exitStatus.rawValue),
-                ])
-            for failure in report.failed {
-                Console.error("rsdump: \(failure.id): \(Console.visible(failure.error.map { "\($0)" } ?? ""))")
+            let (report, told) = try await command.onChange.telling(of: opened.directory) {
+                try await refresh(opened, expecting: request.announced)
             }
-            let isChanged = !changed.isEmpty || !report.recovered.isEmpty
-            if report.exitStatus == .done { return (.seen(report.monitor), isChanged) }
-            if let seconds = report.backoffSeconds, !isChanged { return (.notBefore(seconds: seconds), false) }
-            return (.failed, isChanged)
+            if Task.isCancelled { return .failed }
+            for outcome in told where outcome.status != "unchanged" {
+                WatchLine.print("hook", HooksReport.members(outcome))
+            }
+            let isChanged = !report.changed.isEmpty || !report.recovered.isEmpty
+            if report.exitStatus == .done, told.allSatisfy({ $0.failure == nil }) {
+                return .seen(report.monitor)
+            }
+            if let seconds = report.backoffSeconds, !isChanged { return .notBefore(seconds: seconds) }
+            return .failed
         } catch {
-            return (failed(error), false)
+            return failed(error)
         }
     }
 
-    /// Asks whether the server has the state that it announced.
-    ///
-    /// - Returns: also whether the state is another one than at the last look.
-    private func look(
-        _ request: UpdateTiming.Request, _ client: ServerClient
-    ) async -> (UpdateTiming.Answer, isChanged: Bool) {
-        do {
-            guard let seen = try await client.monitorTimestamp(expected: request.announced) else {
-                throw DumpsError.emptyMonitor("\(client.server)")
-            }
-            return (.seen(seen), seen != request.seen)
-        } catch {
-            return (failed(error), false)
+    private func refresh(_ opened: OpenDumps, expecting announced: Timestamp?) async throws -> RefreshReport {
+        let start = ContinuousClock.now
+        var options = Refresh.Options()
+        options.expected = announced
+        let report = try await opened.refresh([], options: options, progress: Progress(isShown: false))
+        guard !Task.isCancelled else { return report }
+        WatchLine.print(
+            "refreshed",
+            [
+                "changed": .array(report.changed.map { .string("\($0)") }),
+                "failed": .array(report.failed.map { .string("\($0.id)") }),
+                "milliseconds": .count((ContinuousClock.now - start).wholeMilliseconds),
+                "exitCode": .count(report.exitStatus.rawValue),
+            ])
+        for failure in report.failed {
+            Console.error("rsdump: \(failure.id): \(Console.visible(failure.error.map { "\($0)" } ?? ""))")
         }
+        return report
     }
 
     private func failed(_ error: any Error) -> UpdateTiming.Answer {
@@ -185,32 +169,11 @@ private struct UpdateActions: Sendable {
         if case .backoff(_, let seconds)? = (error as? HTTPError)?.reason { return .notBefore(seconds: seconds) }
         return .failed
     }
+}
 
-    private func execute(_ line: String, _ answer: UpdateTiming.Answer, _ collections: Set<CollectionID>?) async {
-        let newest = try? command.dumps.directory.lockFile(limits: Limits()).collections.values.map(\.timestamp).max()
-        let timestamp = if case .seen(let seen) = answer { seen } else { newest ?? Timestamp(milliseconds: 0) }
-        var event = UpdateEvent.update(timestamp: timestamp, collections: collections?.sorted())
-        // The system limits the length of an environment variable.
-        if event.json.utf8.count > 64 << 10 { event = .update(timestamp: timestamp, collections: nil) }
-        var options = PlatformOptions()
-        options.createSession = true
-        options.teardownSequence = [
-            .gracefulShutDown(toProcessGroup: true, allowedDurationToNextStep: .seconds(5))
-        ]
-        do {
-            let result = try await Subprocess.run(
-                .path("/bin/sh"), arguments: ["-c", line],
-                environment: .inherit.updating(["RSDUMP_EVENT": event.json]), platformOptions: options,
-                output: .currentStandardError, error: .currentStandardError)
-            guard !Task.isCancelled else { return }
-            switch result.terminationStatus {
-            case .exited(let code): WatchLine.print("executed", ["exitCode": .count(code)])
-            case .signaled(let signal): WatchLine.print("executed", ["signal": .count(signal)])
-            }
-        } catch {
-            guard !Task.isCancelled else { return }
-            WatchLine.print("failed", ["error": .string("--exec: \(error)")])
-        }
+extension RefreshReport {
+    fileprivate var changed: [CollectionID] {
+        outcomes.filter { ![.unchanged, .pinned, .failed].contains($0.status) }.map(\.id)
     }
 }
 
@@ -232,7 +195,7 @@ private enum WatchLine {
         case .disconnected(let error, let wait):
             print(
                 "disconnected",
-                ["error": .string(error.description), "wait_milliseconds": .count(wait.wholeMilliseconds)])
+                ["error": error.map { .string("\($0)") }, "wait_milliseconds": .count(wait.wholeMilliseconds)])
         }
     }
 

@@ -5,8 +5,8 @@ import SnapshotBundle
 
 /// A refresh's report as JSON.
 enum RefreshJSON {
-    /// - Parameter notifications: the results for the targets of `--notify`; `nil` if there are none.
-    static func document(_ report: RefreshReport, at now: Timestamp, notifications: JSONValue? = nil) -> JSONValue {
+    /// - Parameter hooks: what became of the commands of `--on-change`; `nil` if there are none.
+    static func document(_ report: RefreshReport, at now: Timestamp, hooks: JSONValue? = nil) -> JSONValue {
         .members([
             "server": .string(report.server),
             "release": report.release.map { ReleaseText.json($0, at: now) },
@@ -18,7 +18,7 @@ enum RefreshJSON {
             "overBudget": report.excess.map(excess),
             "requests": .count(report.metrics.requests),
             "receivedBytes": .count(report.metrics.bodyBytes),
-            "notifications": notifications,
+            "hooks": hooks,
             "exitCode": .count(report.exitStatus.rawValue),
         ])
     }

@@ -12,7 +12,7 @@ private final class AppDelegate {
 
     init(remoteConfig: RemoteConfig) { self.remoteConfig = remoteConfig }
 
-    /// Step: subscribe to a topic. The message is sent by your own service, when `rsdump publish --notify` tells it.
+    /// Step: subscribe to a topic. The message is sent by your own service, when `rsdump publish --on-change` runs it.
     func messagingDidReceiveToken(subscribe: (String) -> Void) { subscribe("PUSH_RC") }
 
     /// Step: note that there is something newer. The guide keeps a flag in `UserDefaults`; here the library keeps it,

@@ -1,0 +1,116 @@
+import Dumps
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// Commands that are run after a change, when the new state is in place, with the change as JSON on their standard
+/// input.
+///
+/// The state that a command knows is written down before anything changes, and removed when the command has succeeded.
+/// If a run is killed or a command fails, the next run can therefore make up for it. It then tells the command
+/// everything that has changed since. So a command is told of each change at least once.
+package struct ChangeHooks: Sendable {
+    /// What became of one command.
+    package struct Outcome: Sendable {
+        package let command: String
+        /// What has changed since the command was last told.
+        package let change: DumpsChange
+        /// Why the command has to be told again; `nil` if it was told, or if nothing has changed.
+        package let failure: String?
+
+        /// `unchanged`, `told`, or `pending` if the next run tells it.
+        package var status: String {
+            failure != nil ? "pending" : change.collections.isEmpty ? "unchanged" : "told"
+        }
+    }
+
+    private let commands: [String]
+    private let path: String
+    private let seconds: Int
+    private let limits: Limits
+    /// What each command knows.
+    private var known: [String: DumpsChange.State] = [:]
+
+    /// - Parameters:
+    ///   - commands: commands for the shell.
+    ///   - path: where the states that commands know are kept.
+    ///   - seconds: how long a command may take.
+    package init(_ commands: [String], keeping path: String, seconds: Int = 60, limits: Limits = Limits()) {
+        self.commands = commands
+        self.path = path
+        self.seconds = seconds
+        self.limits = limits
+    }
+
+    /// Writes down what the commands know, before the state changes. Does I/O.
+    ///
+    /// - Parameter state: the current state. A command that failed in an earlier run knows an older one.
+    package mutating func begin(_ state: DumpsChange.State) throws(FileError) {
+        known = try read()
+        for command in commands where known[command] == nil { known[command] = state }
+        try write(known)
+    }
+
+    /// Runs each command, one after another, if something has changed since the state that it knows. Does I/O.
+    ///
+    /// - Parameter state: the state that is in place now.
+    /// - Throws: `FileError` if it cannot be written down that a command was told. It may then be told again.
+    package func finish(_ state: DumpsChange.State) async throws(FileError) -> [Outcome] {
+        var outcomes: [Outcome] = []
+        for command in commands {
+            let change = DumpsChange(from: known[command] ?? state, to: state)
+            let failure = change.collections.isEmpty ? nil : await run(command, change)
+            outcomes.append(Outcome(command: command, change: change, failure: failure))
+            if failure == nil {
+                var left = try read()
+                left[command] = nil
+                try write(left)
+            }
+        }
+        return outcomes
+    }
+
+    /// - Returns: why the command failed; `nil` if it ended with 0.
+    private func run(_ command: String, _ change: DumpsChange) async -> String? {
+        guard !Task.isCancelled else { return "it was not started, because this process was told to end" }
+        do throws(ExternalProgram.Failure) {
+            let input = Bytes(JSONText.compact(change.json) + [UInt8(ascii: "\n")])
+            let status = try await ExternalProgram(shell: command).runVisibly(input: input, seconds: seconds)
+            return status == 0 ? nil : "it ended with exit code \(status)"
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    /// The states that commands know. A damaged file counts as empty.
+    ///
+    /// - Throws: `FileError` if the file cannot be read. Writing it anew would forget who has not been told yet.
+    private func read() throws(FileError) -> [String: DumpsChange.State] {
+        guard let bytes = try FileStore.read(path, limit: limits.lockBytes),
+            let document = try? JSONValue(parsing: bytes, limits: limits), case .object(let commands) = document
+        else { return [:] }
+        var known: [String: DumpsChange.State] = [:]
+        for command in commands {
+            guard case .object(let members) = command.value else { continue }
+            var state: DumpsChange.State = [:]
+            for member in members {
+                guard let id = try? CollectionID(member.key), let number = member.value.number?.uint64 else { continue }
+                state[id] = Timestamp(milliseconds: number)
+            }
+            known[command.key] = state
+        }
+        return known
+    }
+
+    private func write(_ known: [String: DumpsChange.State]) throws(FileError) {
+        guard !known.isEmpty else { return try FileStore.remove(path) }
+        let commands = known.sorted { $0.key < $1.key }.map { command, state in
+            let members = state.sorted { $0.key < $1.key }.map { id, timestamp in
+                JSONValue.Member(key: "\(id)", value: .count(timestamp.milliseconds))
+            }
+            return JSONValue.Member(key: command, value: .object(members))
+        }
+        // A command may contain a secret.
+        try FileStore.replace(
+            path, with: Bytes(JSONText.compact(.object(commands))), isContended: true, isPrivate: true)
+    }
+}

@@ -1,0 +1,36 @@
+import RemoteSettingsModel
+
+/// What has changed between two states of a directory or a mirror, for a command that wants to know of it.
+package struct DumpsChange: Hashable, Sendable {
+    /// The timestamp of each collection.
+    package typealias State = [CollectionID: Timestamp]
+
+    /// The newest timestamp of all collections.
+    package let timestamp: Timestamp
+    /// The collections whose timestamp is not what it was, sorted.
+    package let collections: [CollectionID]
+    private let before: State
+    private let after: State
+
+    package init(from before: State, to after: State) {
+        timestamp = after.values.max() ?? Timestamp(milliseconds: 0)
+        collections = after.keys.filter { before[$0] != after[$0] }.sorted()
+        (self.before, self.after) = (before, after)
+    }
+
+    /// The update event, with both timestamps of each collection in addition. A new collection had none before.
+    package var json: JSONValue {
+        .members([
+            "timestamp": .count(timestamp.milliseconds),
+            "collections": .array(collections.map { .string("\($0)") }),
+            "changes": .array(
+                collections.map { id in
+                    .members([
+                        "collection": .string("\(id)"),
+                        "previousTimestamp": before[id].map { .count($0.milliseconds) },
+                        "timestamp": after[id].map { .count($0.milliseconds) },
+                    ])
+                }),
+        ])
+    }
+}

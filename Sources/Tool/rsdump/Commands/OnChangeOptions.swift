@@ -1,0 +1,98 @@
+import ArgumentParser
+import Dumps
+import DumpsRefresh
+import RemoteSettingsModel
+import SnapshotBundle
+import StaticMirror
+
+/// The option that runs commands after a change: `--on-change`.
+struct OnChangeOptions: ParsableArguments {
+    static let help = """
+        After a change, when the new state is in place, each command of --on-change is run by /bin/sh, with the change \
+        as JSON on its standard input, such as {"timestamp":1740558489816,"collections":["main/regions"],...}. It has \
+        a minute, and its output goes to standard error. If it fails, a warning says so, and the exit code stays what \
+        it would be without the command. The next run with the same command tells it everything that it has missed. \
+        Examples/on-change has commands for webhooks, Slack, e-mail and push messages.
+        """
+
+    @Option(
+        name: .customLong("on-change"), parsing: .singleValue,
+        help: ArgumentHelp(
+            "After a change, run this command with the change as JSON on its standard input; may be repeated.",
+            valueName: "command"))
+    var commands: [String] = []
+
+    func validate() throws {
+        if commands.contains("") { throw ValidationError("--on-change is empty, expected a command") }
+    }
+
+    /// Makes a change to a directory of dumps, and runs the commands.
+    func telling<Value>(
+        of directory: DumpsDirectory, _ change: () async throws -> Value
+    ) async throws -> (Value, [ChangeHooks.Outcome]) {
+        guard !commands.isEmpty else { return (try await change(), []) }
+        try directory.prepareHooks()
+        defer { try? directory.finishHooks() }
+        return try await tell(keeping: directory.hooksPath, change) {
+            try directory.lockFile(limits: Limits()).collections.mapValues(\.timestamp)
+        }
+    }
+
+    /// Publishes a mirror, and runs the commands.
+    func telling<Value>(
+        ofMirror folder: String, state: () throws -> DumpsChange.State, _ change: () async throws -> Value
+    ) async throws -> (Value, [ChangeHooks.Outcome]) {
+        guard !commands.isEmpty else { return (try await change(), []) }
+        try StaticMirror.check(folder)
+        try FileStore.makeDirectories(folder)
+        return try await tell(keeping: "\(folder)/\(StaticMirror.hooksName)", change, state: state)
+    }
+
+    private func tell<Value>(
+        keeping path: String, _ change: () async throws -> Value, state: () throws -> DumpsChange.State
+    ) async throws -> (Value, [ChangeHooks.Outcome]) {
+        var hooks = ChangeHooks(commands, keeping: path)
+        try hooks.begin(state())
+        let result: Result<Value, any Error>
+        do { result = .success(try await change()) } catch { result = .failure(error) }
+        var outcomes: [ChangeHooks.Outcome] = []
+        do {
+            outcomes = try await hooks.finish(state())
+        } catch {
+            // The change is made, even if a command cannot be told.
+            Console.error("warning: \(Console.visible("\(error)"))")
+        }
+        for outcome in outcomes {
+            guard let failure = outcome.failure else { continue }
+            Console.error(
+                "warning: --on-change \(Console.visible("\(outcome.command): \(failure)")); "
+                    + "the next run with this command tells it again")
+        }
+        return (try result.get(), outcomes)
+    }
+}
+
+/// What became of the commands of `--on-change`, in the output of a command.
+enum HooksReport {
+    /// One line for each command that was told. A line feed precedes each line.
+    static func text(_ outcomes: [ChangeHooks.Outcome]) -> String {
+        outcomes.filter { $0.status == "told" }.map { outcome in
+            let count = Counted.text(outcome.change.collections.count, "collection")
+            return "\n\(Console.visible(outcome.command)): told that \(count) changed"
+        }.joined()
+    }
+
+    /// `nil` if there are no commands. The output then has no such member.
+    static func json(_ outcomes: [ChangeHooks.Outcome]) -> JSONValue? {
+        outcomes.isEmpty ? nil : .array(outcomes.map { .members(members($0)) })
+    }
+
+    static func members(_ outcome: ChangeHooks.Outcome) -> KeyValuePairs<String, JSONValue?> {
+        [
+            "command": .string(outcome.command), "status": .string(outcome.status),
+            "timestamp": .count(outcome.change.timestamp.milliseconds),
+            "collections": .array(outcome.change.collections.map { .string("\($0)") }),
+            "error": outcome.failure.map(JSONValue.string),
+        ]
+    }
+}

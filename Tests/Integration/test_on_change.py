@@ -1,0 +1,469 @@
+"""`--on-change`: which commands are run after a change, when, with what, and what happens where one fails.
+
+The second half is about the commands of Examples/on-change, against servers that refuse what the real ones refuse.
+"""
+import base64
+import contextlib
+import email
+import email.policy
+import json
+import re
+import shlex
+import socketserver
+import ssl
+import subprocess
+import threading
+import time
+
+import pytest
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
+
+import nginx
+import rsdump
+from dumps import Dumps
+from endpoint import Endpoint
+from publishing import ON_CHANGE, Hook, Team
+from serve import Serving
+from trusting import self_signed
+
+
+@pytest.fixture
+def hook(tmp_path):
+    return Hook(tmp_path)
+
+
+def hooks(outcome):
+    return outcome.json()["hooks"]
+
+
+def test_a_command_has_the_change_once_the_new_state_is_in_place(hook, tmp_path):
+    (tmp_path / "team").mkdir()
+    team = Team(tmp_path / "team")
+    assert hooks(team.publish("--on-change", hook.command))[0]["status"] == "told"
+    first = team.timestamps
+    [change] = hook.take()
+    assert change == {
+        "timestamp": max(first.values()), "collections": ["main/one", "main/two"],
+        "changes": [{"collection": name, "timestamp": first[name]} for name in ("main/one", "main/two")]}
+    # Nothing has changed.
+    assert hooks(team.publish("--on-change", hook.command))[0]["status"] == "unchanged"
+    assert not hook.take()
+    team.change("two")
+    lock = tmp_path / "lock"
+    outcome = team.publish(
+        "--on-change", hook.command, "--on-change", f"echo spoken; cp '{team.dumps.path}/dumps.lock.json' '{lock}'")
+    assert [each["status"] for each in hooks(outcome)] == ["told", "told"] and "spoken\n" in outcome.err
+    assert json.loads(lock.read_text()) == team.dumps.lock
+    now = team.timestamps["main/two"]
+    assert hook.take() == [{
+        "timestamp": now, "collections": ["main/two"],
+        "changes": [{"collection": "main/two", "previousTimestamp": first["main/two"], "timestamp": now}]}]
+    assert not (team.dumps.path / ".rsdump").exists()
+
+
+def test_a_command_that_fails_is_told_again_by_the_next_run(team, hook):
+    hook.fails.touch()
+    team.change("one")
+    outcome = team.publish("--on-change", hook.command)
+    [told] = hooks(outcome)
+    assert told["status"] == "pending" and told["command"] == hook.command and "exit code 1" in told["error"]
+    assert "warning:" in outcome.err and hook.command in outcome.err and "exit code 1" in outcome.err
+    # A command may contain a secret.
+    assert team.kept.stat().st_mode & 0o777 == 0o600
+    # A run with another command leaves it as it is.
+    hook.fails.unlink()
+    other = f"{hook.command} # another one"
+    team.change("two")
+    team.publish("--on-change", other)
+    assert [each["collections"] for each in hook.take()] == [["main/two"]] and team.kept.exists()
+    # The next one tells everything that was missed, though it changes nothing itself.
+    team.publish("--on-change", hook.command)
+    [change] = hook.take()
+    assert (change["timestamp"], change["collections"]) == (max(team.timestamps.values()), ["main/one", "main/two"])
+    team.publish("--on-change", hook.command)
+    assert not hook.take() and not (team.dumps.path / ".rsdump").exists()
+
+
+def test_what_was_missed_is_not_forgotten_where_it_cannot_be_read(team, hook):
+    hook.fails.touch()
+    team.change("one")
+    team.publish("--on-change", hook.command)
+    kept = team.kept.read_bytes()
+    hook.fails.unlink()
+    # The system refuses to open a link to itself.
+    team.kept.unlink()
+    team.kept.symlink_to(team.kept)
+    outcome = rsdump.run(*team.arguments("--on-change", hook.command))
+    assert outcome.code == rsdump.SOME_FAILED and str(team.kept) in outcome.err and team.kept.is_symlink()
+    team.kept.unlink()
+    team.kept.write_bytes(kept)
+    team.publish("--on-change", hook.command)
+    assert [each["collections"] for each in hook.take()] == [["main/one"]]
+
+
+def test_a_run_that_is_killed_while_it_tells_is_made_up_for(team, tmp_path):
+    team.change("one")
+    log, go_on = tmp_path / "log", tmp_path / "go-on"
+    command = f"cat >>{log}; while [ ! -e {go_on} ]; do sleep 0.1; done"
+    killed = rsdump.start(*team.arguments("--on-change", command))
+    while not log.exists() or not log.read_text():
+        assert killed.poll() is None
+        time.sleep(0.02)
+    killed.kill()
+    killed.wait()
+    go_on.touch()
+    assert team.kept.exists()
+    team.publish("--on-change", command)
+    assert [json.loads(line)["collections"] for line in log.read_text().splitlines()] == [["main/one"]] * 2
+    assert not (team.dumps.path / ".rsdump").exists()
+
+
+def test_a_command_has_the_environment_and_need_not_read(team):
+    for number in range(300):
+        team.values[f"collection-{number}"] = 1
+    [told] = hooks(team.publish("--on-change", 'test "$WORD" = "of mine"', env={"WORD": "of mine"}))
+    assert told["status"] == "told" and len(told["collections"]) == 300
+
+
+@pytest.mark.parametrize("command", ["kill -9 $$", "no-such-command", "exit 9"])
+def test_the_exit_code_is_that_without_the_command(team, command):
+    team.change("one")
+    outcome = team.publish("--on-change", command)
+    assert hooks(outcome)[0]["status"] == "pending" and f"warning: --on-change {command}: " in outcome.err
+
+
+@pytest.mark.parametrize("arguments, word", [
+    (["publish", "--on-change", ""], "empty"), (["publish", "--on-change", "true", "--dry-run"], "--dry-run"),
+    (["refresh", "--on-change", "true", "--dry-run"], "--dry-run"),
+    (["refresh", "--on-change", "true", "--locked"], "--locked"),
+    (["export", "--to", "tar.zst", "--output", "x", "--on-change", "true"], "--to mirror"),
+    (["watch", "--on-change", "true"], "--refresh"),
+])
+def test_what_makes_no_sense_is_refused(arguments, word):
+    outcome = rsdump.run(*arguments)
+    assert outcome.code == rsdump.USAGE and word in outcome.err, str(outcome)
+
+
+def test_dumps_yaml_runs_nothing(team, hook):
+    """Whoever may propose a change to dumps.yaml must not get the job to run a command, nor what it knows."""
+    text = team.dumps.config.read_text()
+    for key in ("notify", "on-change"):
+        team.dumps.config.write_text(f"{text}\n{key}:\n  - {hook.command}\n")
+        outcome = rsdump.run("refresh", "--dumps", team.dumps.path)
+        assert outcome.code == rsdump.USAGE and "dumps.yaml:" in outcome.err, str(outcome)
+        assert key != "notify" or "--on-change" in outcome.err
+    assert not hook.take()
+
+
+def test_a_refresh_tells_what_it_brought_and_verified(tmp_path, hook):
+    options = "--on-change", hook.command
+    with Serving("--demo") as server:
+        dumps = Dumps(tmp_path / "dumps")
+        assert dumps.add(None, "main/settings", "main/regions", url=f"{server.url}/v2", root=server.root).code == 0
+        # Another root than the one that signs.
+        right = dumps.config.read_text()
+        dumps.config.write_text(re.sub(r"(?:[0-9A-F]{2}:){31}[0-9A-F]{2}|[0-9a-f]{64}", "ab" * 32, right))
+        assert dumps.config.read_text() != right
+        assert dumps.refresh(*options).code == rsdump.SOME_FAILED and not hook.take()
+        dumps.config.write_text(right)
+        outcome = dumps.refresh(*options)
+        assert outcome.code == rsdump.DONE and f"{hook.command}: told that 2 collections changed" in outcome.out, str(outcome)
+        assert [each["collections"] for each in hook.take()] == [["main/regions", "main/settings"]]
+        assert server.ask("/demo/publish", method="POST").status == 200
+        hook.fails.touch()
+        assert dumps.refresh(*options).code == rsdump.DONE and not hook.take()
+    # The server has gone; what the command missed is told all the same.
+    hook.fails.unlink()
+    assert dumps.refresh(*options).code == rsdump.UNREACHABLE
+    assert [each["collections"] for each in hook.take()] == [["main/regions", "main/settings"]]
+
+
+# The commands of Examples/on-change. Each server is an endpoint that answers as the real one does.
+
+@contextlib.contextmanager
+def checking(status):
+    """An endpoint that answers with what `status(message)` says."""
+    def check(message):
+        endpoint.status = status(message)
+    with Endpoint(on_message=check) as endpoint:
+        yield endpoint
+
+
+def told(team, command, env=None):
+    """What became of an example's command after a change of main/one."""
+    team.change("one")
+    outcome = team.publish("--on-change", f"{ON_CHANGE}/{command}", env=env)
+    # What a command says is on the standard error; no secret is.
+    assert "s3cret" not in outcome.out + outcome.err, str(outcome)
+    return hooks(outcome)[0]["status"]
+
+
+def webhook(message):
+    """As nginx with nchan does, by Examples/nginx/mirror.conf; what is in it is what clients read."""
+    return 413 if len(message.body) > 4096 else 201
+
+
+def test_a_webhook_gets_the_update_event(team):
+    with checking(webhook) as endpoint:
+        assert told(team, f"webhook {endpoint.url}/publish", {"WEBHOOK_HEADER": "Authorization: Bearer s3cret"}) == "told"
+        [message] = endpoint.take()
+        assert message.path == "/publish"
+        assert message.headers["content-type"] == "application/json"
+        assert message.headers["x-eventsource-event"] == "update"
+        assert message.headers["authorization"] == "Bearer s3cret"
+        assert message.json() == {"timestamp": team.timestamps["main/one"], "collections": ["main/one"]}
+        # Credentials do not go over plain http to another machine.
+        assert told(team, "webhook http://192.0.2.1/x", {"WEBHOOK_HEADER": "Authorization: Bearer s3cret"}) == "pending"
+        for number in range(300):
+            team.values[f"collection-{number}"] = 1
+        assert told(team, f"webhook {endpoint.url}/publish") == "told"
+        [message] = endpoint.take()
+        assert message.json() == {"timestamp": max(team.timestamps.values())}
+
+
+@pytest.mark.parametrize("status", [302, 400, 404, 410, 500])
+def test_a_webhook_that_does_not_take_it_is_pending(team, status):
+    with Endpoint(status=status) as endpoint:
+        endpoint.headers = {"Location": "/elsewhere"}
+        assert told(team, f"webhook {endpoint.url}/publish") == "pending"
+        # What may pass is tried three times.
+        assert [each.path for each in endpoint.take()] == ["/publish"] * (3 if status == 500 else 1)
+    # Nothing answers.
+    assert told(team, f"webhook http://127.0.0.1:{nginx.free_port()}/") == "pending"
+
+
+def slack(message):
+    """https://api.slack.com/messaging/webhooks: 403 invalid_token, 400 invalid_payload or no_text."""
+    if message.path != "/services/T0/B0/s3cret":
+        return 403
+    text = message.json().get("text")
+    return 200 if isinstance(text, str) and text and message.headers["content-type"] == "application/json" else 400
+
+
+def test_slack_gets_a_line(team):
+    with checking(slack) as endpoint:
+        assert told(team, "slack", {"SLACK_WEBHOOK": f"{endpoint.url}/services/T0/B0/s3cret"}) == "told"
+        assert endpoint.take()[0].json() == {"text": "1 of our Remote Settings collections changed: main/one"}
+        assert told(team, "slack", {"SLACK_WEBHOOK": f"{endpoint.url}/services/T0/B0/other"}) == "pending"
+
+
+def fcm(message):
+    """https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages: what it refuses of ours."""
+    if message.path != "/v1/projects/our-project/messages:send":
+        return 404
+    if message.headers.get("authorization") != "Bearer ya29.s3cret":
+        return 401
+    inner = message.json()["message"]
+    is_valid = (
+        len(message.body) <= 4096 and message.headers["content-type"] == "application/json"
+        and set(inner) <= {"topic", "data", "apns"} and re.fullmatch(r"[a-zA-Z0-9-_.~%]+", inner["topic"])
+        and all(isinstance(value, str) for value in inner["data"].values())
+        and all(isinstance(value, str) for value in inner["apns"]["headers"].values()))
+    return 200 if is_valid else 400
+
+
+def test_fcm_gets_a_silent_message(team):
+    with checking(fcm) as endpoint:
+        env = {"FCM_URL": endpoint.url, "FCM_TOKEN": "ya29.s3cret"}
+        assert told(team, "fcm our-project PUSH_RC", env) == "told"
+        [message] = endpoint.take()
+        timestamp = str(team.timestamps["main/one"])
+        # What the library's guide and the sample app read, and what wakes an iOS app in the background.
+        assert message.json() == {"message": {
+            "topic": "PUSH_RC", "data": {"CONFIG_STATE": "STALE", "timestamp": timestamp},
+            "apns": {"headers": {"apns-push-type": "background", "apns-priority": "5"},
+                     "payload": {"aps": {"content-available": 1}}}}}
+        assert told(team, "fcm our-project PUSH_RC", {**env, "FCM_TOKEN": "ya29.late"}) == "pending"
+        assert told(team, "fcm our-project 'PUSH RC'", env) == "pending"
+
+
+class Apple(nginx.Nginx):
+    """HTTP/2 over TLS in front of an endpoint, as Apple's push service has it."""
+
+    def __init__(self, folder, endpoint):
+        super().__init__(folder)
+        self.endpoint = endpoint
+        self.folder.mkdir(parents=True)
+        self.certificate, _ = self_signed(self.folder)
+        self.url = f"https://127.0.0.1:{self.port}"
+
+    def configuration(self, user):
+        return (
+            f"{user}\npid {self.folder}/nginx.pid;\nerror_log {self.folder}/error.log warn;\nworker_processes 1;\n"
+            "events { worker_connections 64; }\nhttp {\n access_log off;\n"
+            + "".join(f" {kind}_temp_path {self.folder}/tmp-{kind};\n"
+                      for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+            + f" server {{ listen 127.0.0.1:{self.port} ssl http2; ssl_certificate {self.certificate};\n"
+            f"  ssl_certificate_key {self.folder}/key.pem; location / {{ proxy_pass {self.endpoint.url};\n"
+            "   proxy_set_header X-Protocol $server_protocol; } } }\n")
+
+
+DEVICE, GONE = "0123456789abcdef" * 4, "f" * 64
+APNS_KEY = ec.generate_private_key(ec.SECP256R1())
+
+
+def provider_token(value):
+    """Header and claims of a JSON Web Token whose signature holds."""
+    token = value.removeprefix("bearer ")
+    header, claims, signature = (base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)) for part in token.split("."))
+    r, s = (int.from_bytes(half) for half in (signature[:32], signature[32:]))
+    APNS_KEY.public_key().verify(
+        encode_dss_signature(r, s), token.rpartition(".")[0].encode(), ec.ECDSA(hashes.SHA256()))
+    assert len(signature) == 64
+    return json.loads(header), json.loads(claims)
+
+
+def apns(message):
+    """https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns"""
+    headers = message.headers
+    assert headers["x-protocol"] == "HTTP/2.0"
+    try:
+        header, claims = provider_token(headers["authorization"])
+    except Exception:
+        return 403
+    if (header, claims["iss"]) != ({"alg": "ES256", "kid": "KEY"}, "TEAM") or abs(claims["iat"] - time.time()) > 3600:
+        return 403
+    if len(message.body) > 4096:
+        return 413
+    # TopicDisallowed; for a background message, BadPriority and InvalidPushType.
+    if headers["apns-topic"] != "org.example.app" or headers["apns-priority"] != "5" or headers["apns-push-type"] != "background":
+        return 400
+    if set(message.json()["aps"]) != {"content-available"}:
+        return 400
+    return {f"/3/device/{DEVICE}": 200, f"/3/device/{GONE}": 410}.get(message.path, 400)
+
+
+def test_apns_gets_background_messages_by_http_2(team, tmp_path):
+    (tmp_path / "key.p8").write_text(APNS_KEY.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()).decode())
+    env = {"APNS_KEY": str(tmp_path / "key.p8"), "APNS_KEY_ID": "KEY", "APNS_TEAM_ID": "TEAM"}
+    with checking(apns) as endpoint, Apple(tmp_path / "tls", endpoint) as tls:
+        env["APNS_URL"] = tls.url
+        command = f"apns org.example.app {DEVICE} {GONE}"
+        # Nobody is told over a connection that anybody could have answered.
+        assert told(team, command, env) == "pending" and not endpoint.take()
+        env["CURL_CA_BUNDLE"] = str(tls.certificate)
+        # The numbers of an ECDSA signature may begin with zeros: some tries. Nobody waits for a device that is gone.
+        for _ in range(8):
+            assert told(team, command, env) == "told"
+            first, second = endpoint.take()
+            assert (first.path, second.path) == (f"/3/device/{DEVICE}", f"/3/device/{GONE}")
+            timestamp = str(team.timestamps["main/one"])
+            assert first.json() == {"aps": {"content-available": 1}, "CONFIG_STATE": "STALE", "timestamp": timestamp}
+        assert told(team, f"apns org.example.other {DEVICE}", env) == "pending"
+        assert told(team, f"apns org.example.app {DEVICE} {'0' * 64}", env) == "pending"
+        assert told(team, command, {**env, "APNS_TOKEN": "a.b.s3cret"}) == "pending"
+
+
+class Mail:
+    """An SMTP server that takes mail only over TLS and from somebody whom it knows (RFC 5321, 3207, 4954)."""
+
+    def __init__(self, folder):
+        certificate, key = self_signed(folder)
+        self.certificate = certificate
+        self.messages = []
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        mail = self
+
+        class Handler(socketserver.StreamRequestHandler):
+            def say(self, text):
+                self.wfile.write(f"{text}\r\n".encode())
+
+            def handle(self):
+                is_secure = is_known = False
+                sender, recipients = None, []
+                self.say("220 mail.example.org ESMTP")
+                while line := self.rfile.readline():
+                    assert line.endswith(b"\r\n")
+                    verb, _, rest = line.decode("ascii").strip().partition(" ")
+                    match verb.upper():
+                        case "EHLO":
+                            self.say("250-mail.example.org")
+                            self.say("250 AUTH PLAIN" if is_secure else "250 STARTTLS")
+                        case "STARTTLS":
+                            self.say("220 Ready")
+                            self.connection = context.wrap_socket(self.connection, server_side=True)
+                            self.rfile, self.wfile = self.connection.makefile("rb"), self.connection.makefile("wb", 0)
+                            is_secure = True
+                        case "AUTH":
+                            is_known = is_secure and base64.b64decode(rest.split()[1]) == b"\0user\0s3cret"
+                            self.say("235 Known" if is_known else "535 Unknown")
+                        case "MAIL" if not is_known:
+                            self.say("530 Authentication required")
+                        case "MAIL":
+                            sender = re.match(r"FROM:<(.+?)>", rest)[1]
+                            self.say("250 OK")
+                        case "RCPT":
+                            recipient = re.match(r"TO:<(.+?)>", rest)[1]
+                            is_taken = recipient.endswith("@example.org")
+                            recipients += [recipient] * is_taken
+                            self.say("250 OK" if is_taken else "550 No such user")
+                        case "DATA":
+                            self.say("354 Go on")
+                            body = b""
+                            while (line := self.rfile.readline()) != b".\r\n":
+                                assert line.endswith(b"\r\n") and len(line) <= 1000
+                                body += line
+                            mail.messages.append((sender, recipients, email.message_from_bytes(body, policy=email.policy.default)))
+                            self.say("250 Taken")
+                        case "QUIT":
+                            self.say("221 Bye")
+                            return
+                        case "RSET":
+                            self.say("250 OK")
+                        case _:
+                            self.say("502 Unknown command")
+
+        self.server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+
+    def __enter__(self):
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+    @property
+    def env(self):
+        port = self.server.server_address[1]
+        return {"SMTP_SERVER": f"127.0.0.1:{port}", "SMTP_USER": "user", "SMTP_PASSWORD": "s3cret",
+                "SSL_CERT_FILE": str(self.certificate)}
+
+
+def test_an_e_mail_is_sent(team, tmp_path):
+    before = team.timestamps["main/one"]
+    with Mail(tmp_path) as mail:
+        assert told(team, "email dumps@example.org a@example.org b@example.org", mail.env) == "told"
+        [(sender, recipients, message)] = mail.messages
+        assert (sender, recipients) == ("dumps@example.org", ["a@example.org", "b@example.org"])
+        assert message["From"] == "dumps@example.org" and message["To"] == "a@example.org, b@example.org"
+        assert message["Subject"] == "Remote Settings: 1 collection changed" and message["Date"] and message["Message-ID"]
+        assert message.get_content().strip() == f"main/one: {before} -> {team.timestamps['main/one']}"
+        for command, env in (
+                ("email dumps@example.org a@example.net", {}), ("email dumps@example.org a@example.org b@example.net", {}),
+                ("email dumps@example.org a@example.org", {"SMTP_PASSWORD": "another"}),
+                ("email dumps@example.org a@example.org", {"SSL_CERT_FILE": "/dev/null"})):
+            assert told(team, command, {**mail.env, **env}) == "pending", command
+
+
+@pytest.mark.parametrize("name, arguments, env", [
+    ("webhook", "{url}/publish", {}), ("slack", "", {"SLACK_WEBHOOK": "{url}/services/T0/B0/s3cret"})])
+def test_what_a_nightly_job_tells_has_its_pull_request(tmp_path, name, arguments, env):
+    """As scripts/nightly runs them: see test_nightly."""
+    change = {"timestamp": 2, "collections": ["main/a"], "changes": [{"collection": "main/a", "timestamp": 2}],
+              "pull_request": "https://github.example/pull/1?a&b"}
+    with Endpoint() as endpoint:
+        command = f"{shlex.quote(str(ON_CHANGE / name))} {arguments.format(url=endpoint.url)}"
+        subprocess.run(
+            ["sh", "-c", command], input=json.dumps(change), text=True, check=True,
+            env=rsdump.environment({key: value.format(url=endpoint.url) for key, value in env.items()}))
+        [message] = endpoint.take()
+    if name == "webhook":
+        assert message.json() == {key: change[key] for key in ("timestamp", "collections", "pull_request")}
+    else:
+        assert message.json()["text"].endswith("main/a (https://github.example/pull/1?a&amp;b)")
