@@ -195,7 +195,7 @@ private enum WatchLine {
         case .disconnected(let error, let wait):
             print(
                 "disconnected",
-                ["error": error.map { .string("\($0)") }, "wait_milliseconds": .count(wait.wholeMilliseconds)])
+                ["error": .string("\(error)"), "wait_milliseconds": .count(wait.wholeMilliseconds)])
         }
     }
 
