@@ -204,6 +204,7 @@ def test_the_crontab_line_runs():
 
 
 def test_the_scripts_are_sound_shell():
-    scripts = ("scripts/nightly", "scripts/package", "scripts/check", "Tests/Benchmark/bench", UPLOAD_SCRIPT)
+    scripts = ("scripts/nightly", "scripts/package", "scripts/check", "Tests/Benchmark/bench", UPLOAD_SCRIPT,
+               *(f"Examples/on-change/{name}" for name in ("webhook", "slack", "fcm")))
     judged = run("shellcheck", *(rsdump.REPOSITORY / name for name in scripts))
     assert judged.returncode == 0, judged.stdout
