@@ -30,7 +30,7 @@ package final class KeptSnapshotVerifier: Sendable {
     package func verified(
         _ unverified: UnverifiedSnapshot, chain pem: Bytes, at time: Timestamp
     ) throws(ContentSignatureError) -> Snapshot {
-        guard unverified.timestamp <= time.advanced(by: .seconds(limits.clockToleranceSeconds)) else {
+        guard unverified.timestamp <= time.advanced(by: .seconds(Limits.clockToleranceSeconds)) else {
             throw .newerThanVerification(unverified.collection, timestamp: unverified.timestamp, time: time)
         }
         let signer = policy.signer(for: unverified.collection)

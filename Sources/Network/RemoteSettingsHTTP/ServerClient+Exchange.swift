@@ -82,8 +82,8 @@ extension ServerClient {
             let next = try target(of: answer)
             guard !seen.contains(next) else { throw HTTPError(next, .redirectLoop) }
             seen.append(next)
-            guard seen.count <= limits.redirects + 1 else {
-                throw HTTPError(next, .tooManyRedirects(limit: limits.redirects))
+            guard seen.count <= Limits.redirects + 1 else {
+                throw HTTPError(next, .tooManyRedirects(limit: Limits.redirects))
             }
             onEvent(.redirect(from: url, to: next))
             await drain(&answer)
@@ -132,11 +132,11 @@ extension ServerClient {
     private func failure(_ answer: inout Answer) async -> HTTPError {
         let status = answer.response.status
         var body: [UInt8] = []
-        while body.count < limits.errorBodyBytes, let piece = try? await nextPiece(of: &answer) {
-            body.append(contentsOf: piece.prefix(limits.errorBodyBytes - body.count))
+        while body.count < Limits.errorBodyBytes, let piece = try? await nextPiece(of: &answer) {
+            body.append(contentsOf: piece.prefix(Limits.errorBodyBytes - body.count))
         }
         let mayRepeat = status == 429 || (500...599).contains(status)
-        if mayRepeat, let hold = standingHold(on: answer.url), hold.left > .seconds(limits.patienceSeconds) {
+        if mayRepeat, let hold = standingHold(on: answer.url), hold.left > .seconds(Limits.patienceSeconds) {
             return HTTPError(answer.url, .backoff(until: hold.until, seconds: hold.seconds))
         }
         let text = HTTPError.printable(String(decoding: body, as: UTF8.self))

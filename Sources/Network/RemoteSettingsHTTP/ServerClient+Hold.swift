@@ -20,7 +20,7 @@ extension ServerClient {
         guard let until = [holdsAtStart, refusals].compactMap({ $0.until(origin) }).max() else { return nil }
         let left = until.elapsed(since: environment.now())
         // No hold is ever set further ahead. The clock has been changed since, so the hold is ignored.
-        guard left > .zero, left <= .seconds(limits.backoffSeconds) else { return nil }
+        guard left > .zero, left <= .seconds(Limits.backoffSeconds) else { return nil }
         return StandingHold(until: until, left: left)
     }
 
@@ -30,7 +30,7 @@ extension ServerClient {
     func waitForHold(on url: HTTPURL) async throws(HTTPError) {
         var waits = 0
         while let hold = standingHold(on: url) {
-            guard hold.left <= .seconds(limits.patienceSeconds), waits <= limits.tries else {
+            guard hold.left <= .seconds(Limits.patienceSeconds), waits <= limits.tries else {
                 throw HTTPError(url, .backoff(until: hold.until, seconds: hold.seconds))
             }
             waits += 1
@@ -41,7 +41,7 @@ extension ServerClient {
     /// Waits until an origin that asked for a `Backoff` in this run may be asked again.
     func keepPace(with url: HTTPURL) async throws(HTTPError) {
         let now = environment.uptime()
-        let pause = Duration.milliseconds(limits.gentlePauseMilliseconds)
+        let pause = Duration.milliseconds(Limits.gentlePauseMilliseconds)
         let wait = pace.withLock { next -> Duration in
             guard !next.isEmpty else { return .zero }
             let origin = url.origin
@@ -60,7 +60,7 @@ extension ServerClient {
     func noteHold(_ answer: Answer) {
         let headers = answer.response.headers
         let now = environment.now()
-        let longest = limits.backoffSeconds
+        let longest = Limits.backoffSeconds
         let status = answer.response.status
         let isRefusal = status == 429 || (500...599).contains(status)
         var wait: Duration = .zero
@@ -77,7 +77,7 @@ extension ServerClient {
             if stop > .zero { $0.refusals.extend(hold.origin, until: now.advanced(by: stop)) }
         }
         if stop == .zero {
-            let next = environment.uptime() + .milliseconds(limits.gentlePauseMilliseconds)
+            let next = environment.uptime() + .milliseconds(Limits.gentlePauseMilliseconds)
             pace.withLock { $0[hold.origin] = $0[hold.origin] ?? next }
         }
         onEvent(.hold(hold))

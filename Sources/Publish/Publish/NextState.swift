@@ -109,7 +109,7 @@ package struct NextState: Sendable {
             return time
         }
         // Apps refuse a timestamp that is further ahead of their clocks.
-        guard held < time.advanced(by: .seconds(limits.clockToleranceSeconds)) else {
+        guard held < time.advanced(by: .seconds(Limits.clockToleranceSeconds)) else {
             throw .clockBehind(id, present: held, time: time)
         }
         return held.advanced(by: .milliseconds(1))

@@ -565,7 +565,7 @@ package struct Publisher: Sendable {
     /// Signs a state and verifies it as the apps of each root do.
     private func signed(_ state: NextState, _ chains: [Chain]) async throws -> Snapshot {
         // Apps do not believe data that is newer than its verification.
-        guard state.timestamp <= options.time.advanced(by: .seconds(limits.clockToleranceSeconds)) else {
+        guard state.timestamp <= options.time.advanced(by: .seconds(Limits.clockToleranceSeconds)) else {
             throw PublishError.clockBehind(state.collection, present: state.timestamp, time: options.time)
         }
         let signatures = try await signatures(over: state.payload.bytes, chains)

@@ -58,7 +58,7 @@ struct AnswerTests {
             Issue.record("\(String(describing: why))")
             return
         }
-        #expect(body.utf8.count <= Limits().errorBodyBytes + 3)
+        #expect(body.utf8.count <= Limits.errorBodyBytes + 3)
         #expect(body.hasPrefix(" [31mé"))
     }
 
@@ -137,7 +137,7 @@ struct AnswerTests {
     @Test func tooManyRedirects() async throws {
         let server = try FaultyServer()
         let client = try server.client("many")
-        let limit = Limits().redirects
+        let limit = Limits.redirects
         #expect(await reason { try await client.rootDocument() } == .tooManyRedirects(limit: limit))
         #expect(client.metrics.requests == limit + 1)
     }
@@ -219,7 +219,7 @@ struct AnswerTests {
         #expect(await reason { try await next.rootDocument() } == .backoff(until: hold.until, seconds: 60))
         #expect(client.metrics.requests == 1)
         #expect(try await client.rootDocument().body.text == "hi")
-        #expect(clock.slept == .milliseconds(Limits().gentlePauseMilliseconds))
+        #expect(clock.slept == .milliseconds(Limits.gentlePauseMilliseconds))
     }
 
     @Test func alertIsShownOnce() async throws {

@@ -196,7 +196,7 @@ struct ExtremeNumberTests {
                     "a", at: base, resume: ResumePoint(offset: offset), receive: { _ in })
             }
             let longest = client.backoff.holds.map(\.until).max() ?? Timestamp(milliseconds: 0)
-            #expect(longest <= RecordingClock().now.advanced(by: .seconds(Limits().backoffSeconds)))
+            #expect(longest <= RecordingClock().now.advanced(by: .seconds(Limits.backoffSeconds)))
         }
     }
 

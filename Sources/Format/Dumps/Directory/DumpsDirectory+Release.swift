@@ -74,7 +74,7 @@ extension DumpsDirectory {
 
     /// The bundles that a killed run had begun to rename together; `nil` if there are none.
     func bundlesNamedTogether(limits: Limits) throws -> LockFile? {
-        guard let bytes = try FileStore.read(togetherPath, limit: limits.lockBytes) else { return nil }
+        guard let bytes = try FileStore.read(togetherPath, limit: Limits.lockBytes) else { return nil }
         // If the machine failed, the note may be incomplete. No bundle has been renamed then.
         return try? LockFile(parsing: bytes, path: togetherPath, limits: limits)
     }

@@ -101,7 +101,7 @@ package struct DumpsDirectory: Sendable {
 
     /// The text of `dumps.yaml`; `nil` if there is none.
     package func configurationText() throws -> String? {
-        guard let bytes = try FileStore.read(configurationPath, limit: Limits().configurationBytes) else { return nil }
+        guard let bytes = try FileStore.read(configurationPath, limit: Limits.configurationBytes) else { return nil }
         guard let text = String(validating: bytes.array, as: UTF8.self) else {
             throw ConfigurationError(
                 file: configurationPath, problem: "the text is not UTF-8", remedy: "save it as UTF-8")
@@ -119,7 +119,7 @@ package struct DumpsDirectory: Sendable {
     ///
     /// - Throws: ``FileError`` or `BundleError`.
     package func lockFile(limits: Limits) throws -> LockFile {
-        guard let bytes = try FileStore.read(lockPath, limit: limits.lockBytes) else { return LockFile() }
+        guard let bytes = try FileStore.read(lockPath, limit: Limits.lockBytes) else { return LockFile() }
         return try LockFile(parsing: bytes, path: lockPath, limits: limits)
     }
 
@@ -208,7 +208,7 @@ extension DumpsDirectory {
         var entries: [CollectionID: LockFile.Collection] = [:]
         for name in try FileStore.list(pendingDirectory) ?? [] where name.hasSuffix(".json") {
             let path = "\(pendingDirectory)/\(name)"
-            guard let bytes = try FileStore.read(path, limit: limits.lockBytes) else { continue }
+            guard let bytes = try FileStore.read(path, limit: Limits.lockBytes) else { continue }
             // If the machine failed, the note may be incomplete. Nothing is known about the bundle then.
             guard let lock = try? LockFile(parsing: bytes, path: path, limits: limits) else { continue }
             entries.merge(lock.collections) { _, new in new }

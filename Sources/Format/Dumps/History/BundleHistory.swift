@@ -103,7 +103,7 @@ package struct BundleHistory: Sendable {
         of id: CollectionID, in locks: Set<GitRepository.Blob>, _ repository: GitRepository
     ) async throws(HistoryError) -> [GitRepository.Blob: LockFile.Collection] {
         var entries: [GitRepository.Blob: LockFile.Collection] = [:]
-        try await repository.read(locks.filter { $0.size <= limits.lockBytes }) { lock, text in
+        try await repository.read(locks.filter { $0.size <= Limits.lockBytes }) { lock, text in
             entries[lock] = try? LockFile.collection(id, in: text, path: GitRepository.lockPath, limits: limits)
         }
         return entries

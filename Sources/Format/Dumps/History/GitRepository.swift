@@ -79,7 +79,7 @@ package struct GitRepository: Sendable {
             throw .noRevision(directory: directory, name: name, isShallow: isShallow)
         }
         // A line has at most 20 digits, a space, 64 digits and its end.
-        let limit = GitCommand.Limit(bytes: limits.revisions * 86, name: "revisions", allowed: limits.revisions)
+        let limit = GitCommand.Limit(bytes: Limits.revisions * 86, name: "revisions", allowed: Limits.revisions)
         return Self.revisions(try await checked(["rev-list", "--timestamp", commit, "--", path], limit: limit))
     }
 
@@ -119,7 +119,7 @@ extension GitRepository {
         guard !input.isEmpty else { return [] }
         let count = paths.count * revisions.count
         let limit = GitCommand.Limit(
-            bytes: input.count + 128 * count, name: "revisions", allowed: limits.revisions)
+            bytes: input.count + 128 * count, name: "revisions", allowed: Limits.revisions)
         let lines = try await checked(
             ["cat-file", "--batch-check=%(objecttype) %(objectsize) %(objectname)"], input: input, limit: limit
         ).split(separator: UInt8(ascii: "\n"))

@@ -75,7 +75,7 @@ package struct HistoricBundle: Sendable {
 
     private func neighbouringLock() throws(HistoryError) -> LockFile? {
         let path = "\(FileStore.parent(of: FileStore.parent(of: "\(origin)")))/\(GitRepository.lockPath)"
-        let text = try Result { () throws(FileError) in try FileStore.read(path, limit: limits.lockBytes) }
+        let text = try Result { () throws(FileError) in try FileStore.read(path, limit: Limits.lockBytes) }
             .mapError(HistoryError.file).get()
         guard let text else { return nil }
         return try Result { () throws(BundleError) in try LockFile(parsing: text, path: path, limits: limits) }

@@ -10,9 +10,6 @@ public struct Limits: Sendable, Hashable {
     public var rootDocumentBytes = 1 << 20
     /// A certificate chain, in bytes.
     public var chainBytes = 64 << 10
-    /// Certificate chains in an app's storage directory. The oldest are removed. There must be a limit, because the
-    /// URLs of chains are not signed, and a server could give each collection new ones at each sync.
-    public var keptChains = 64
     /// Certificates in a chain.
     public var chainCertificates = 8
     /// An attachment, in bytes, whatever its record states. If `Int` has 32 bits, this is its highest value.
@@ -43,12 +40,6 @@ public struct Limits: Sendable, Hashable {
     public var metadataBytes = 1 << 20
     /// The first line of a file in an app's storage directory, in bytes: the metadata and the chain as JSON strings.
     public var cacheHeadBytes = 4 << 20
-    /// `dumps.yaml`, in bytes.
-    public var configurationBytes = 4 << 20
-    /// The file that records which servers asked for a pause, in bytes.
-    public var backoffFileBytes = 1 << 20
-    /// `dumps.lock.json`, in bytes.
-    public var lockBytes = 64 << 20
     /// A bundle's `manifest.json`, in bytes.
     public var manifestBytes = 128 << 20
     /// A bundle that others may write to, in bytes, up to which its private copy is in memory. The copy of a larger one
@@ -56,19 +47,8 @@ public struct Limits: Sendable, Hashable {
     public var copiedBundleBytes = 16 << 20
     /// Signatures in a collection's metadata that are examined.
     public var signatures = 16
-    /// Redirects followed for one request.
-    public var redirects = 5
     /// Tries of one request: the first one, and retries after a time-out, a broken connection or a 5xx.
     public var tries = 4
-    /// The part of an error answer's body that is kept for the error message, in bytes.
-    public var errorBodyBytes = 2 << 10
-    /// The longest wait, in seconds, that a server's `Backoff` or `Retry-After` can ask for.
-    public var backoffSeconds = 86_400
-    /// The longest requested pause, in seconds, that is waited for. A longer one is an error.
-    public var patienceSeconds = 5
-    /// Seconds by which a collection's timestamp may be ahead of the time at which it is verified, because the clocks
-    /// of servers and devices differ.
-    public var clockToleranceSeconds = 86_400
     /// Seconds within which an answer's head must arrive.
     public var headTimeoutSeconds = 30
     /// Seconds without a byte after which the transfer of a body fails.
@@ -92,14 +72,10 @@ public struct Limits: Sendable, Hashable {
     /// Seconds without a byte after which the connection of an update channel counts as dead. If the server sends
     /// heartbeats, the library waits for only three of them.
     public var updateIdleSeconds = 3600
-    /// Milliseconds between two requests to a server that asked for a `Backoff` during the present run.
-    public var gentlePauseMilliseconds = 200
     /// Seconds to wait for another process that writes to the same storage directory.
     public var storageLockSeconds = 5
     /// An older state's file in version control, in bytes. It is read into memory.
     public var historyFileBytes = 1 << 30
-    /// Revisions that are searched for an older state.
-    public var revisions = 100_000
     /// Files and folders that are searched in a folder of older bundles.
     public var historyFiles = 1_000_000
     /// Depth of a folder of older bundles.
@@ -110,14 +86,41 @@ public struct Limits: Sendable, Hashable {
     public var archiveEntries = 500_000
     /// The unpacked size of an imported archive, in bytes. If `Int` has 32 bits, this is its highest value.
     public var archiveBytes = Int(clamping: Int64(64) << 30)
-    /// Unpacked bytes for each byte of an archive, checked from 64 MiB on. Deflate cannot exceed 1,032.
-    public var archiveRatio = 1_100
-    /// Nested folders in an imported archive, counting the file in them as one more.
-    public var archivePathDepth = 64
-    /// Archives nested in each other.
-    public var archiveDepth = 3
     /// Filter expressions.
     public var filter = FilterLimits()
+
+    // Bounds that nobody has a reason to change.
+
+    /// Certificate chains in an app's storage directory. The oldest are removed. There must be a limit, because the
+    /// URLs of chains are not signed, and a server could give each collection new ones at each sync.
+    package static let keptChains = 64
+    /// `dumps.yaml`, in bytes.
+    package static let configurationBytes = 4 << 20
+    /// The file that records which servers asked for a pause, in bytes.
+    package static let backoffFileBytes = 1 << 20
+    /// `dumps.lock.json`, in bytes.
+    package static let lockBytes = 64 << 20
+    /// Redirects followed for one request.
+    package static let redirects = 5
+    /// The part of an error answer's body that is kept for the error message, in bytes.
+    package static let errorBodyBytes = 2 << 10
+    /// The longest wait, in seconds, that a server's `Backoff` or `Retry-After` can ask for.
+    package static let backoffSeconds = 86_400
+    /// The longest requested pause, in seconds, that is waited for. A longer one is an error.
+    package static let patienceSeconds = 5
+    /// Seconds by which a collection's timestamp may be ahead of the time at which it is verified, because the clocks
+    /// of servers and devices differ.
+    package static let clockToleranceSeconds = 86_400
+    /// Milliseconds between two requests to a server that asked for a `Backoff` during the present run.
+    package static let gentlePauseMilliseconds = 200
+    /// Revisions that are searched for an older state.
+    package static let revisions = 100_000
+    /// Unpacked bytes for each byte of an archive, checked from 64 MiB on. Deflate cannot exceed 1,032.
+    package static let archiveRatio = 1_100
+    /// Nested folders in an imported archive, counting the file in them as one more.
+    package static let archivePathDepth = 64
+    /// Archives nested in each other.
+    package static let archiveDepth = 3
 
     /// The defaults.
     public init() {}

@@ -10,9 +10,9 @@ extension LockFile {
     /// - Parameter path: the lock's path for error messages.
     /// - Throws: ``BundleError`` with the line and the key path.
     package init(parsing text: Bytes, path: String, limits: Limits = Limits()) throws(BundleError) {
-        guard text.count <= limits.lockBytes else {
+        guard text.count <= Limits.lockBytes else {
             throw BundleError(
-                .overLimit, file: path, expected: "at most \(limits.lockBytes) bytes (Limits.lockBytes)",
+                .overLimit, file: path, expected: "at most \(Limits.lockBytes) bytes (Limits.lockBytes)",
                 found: "\(text.count)")
         }
         var reader = LockReader(text, file: path, limits: limits)
@@ -83,7 +83,7 @@ extension LockFile {
     package static func collection(
         _ id: CollectionID, in text: Bytes, path: String, limits: Limits = Limits()
     ) throws(BundleError) -> Collection? {
-        guard text.count <= limits.lockBytes else {
+        guard text.count <= Limits.lockBytes else {
             return try LockFile(parsing: text, path: path, limits: limits).collections[id]
         }
         var head = LockReader(text, file: path, limits: limits)

@@ -53,7 +53,7 @@ package struct VerifiedCatalogue: Hashable, Sendable {
     package func checkAcceptance(
         after held: VerifiedCatalogue?, at now: Timestamp, limits: Limits
     ) throws(CatalogueError) {
-        guard catalogue.confirmed <= now.advanced(by: .seconds(limits.clockToleranceSeconds)) else {
+        guard catalogue.confirmed <= now.advanced(by: .seconds(Limits.clockToleranceSeconds)) else {
             throw .confirmedAhead(found: catalogue.confirmed, now: now)
         }
         if let held { return try checkSuccession(of: held) }

@@ -40,7 +40,7 @@ struct ConfigState: Hashable, Sendable {
         /// the library makes them, because anyone who can write to the storage directory can write one.
         func isInForce(at now: Timestamp, limits: Limits) -> Bool {
             let longest = max(
-                Duration.seconds(limits.backoffSeconds), RetryPauses.afterFetches.pause(after: .max, random: 1))
+                Duration.seconds(Limits.backoffSeconds), RetryPauses.afterFetches.pause(after: .max, random: 1))
             return since <= now && now < until && until.elapsed(since: now) <= longest
         }
     }

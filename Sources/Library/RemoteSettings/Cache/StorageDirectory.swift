@@ -265,12 +265,12 @@ struct ChainDirectory: ChainStore.Keeper {
     private func removeOldest(except new: String) throws(FileError) {
         let directory = storage.chainsPath
         guard try FileStore.isDirectory(directory), let names = try FileStore.list(directory),
-            names.count > limits.keptChains
+            names.count > Limits.keptChains
         else { return }
         let others = names.map { "\(directory)/\($0)" }.filter { $0 != new }
             .map { (path: $0, changed: (try? FileStore.identity($0))?.seconds ?? .min) }
             .sorted { $0.changed > $1.changed }
-        for other in others.dropFirst(max(0, limits.keptChains - 1)) {
+        for other in others.dropFirst(max(0, Limits.keptChains - 1)) {
             try FileStore.remove(other.path, below: storage.path)
         }
     }

@@ -70,7 +70,7 @@ struct PackagedLocks: Sendable {
         // Another round is made only if the lock was written since. The rounds are limited, because somebody may write
         // it all the time.
         for _ in 0..<10 where candidate.isOfAnotherState {
-            if let text = try? FileStore.read(note, limit: limits.lockBytes),
+            if let text = try? FileStore.read(note, limit: Limits.lockBytes),
                 let entry = try? LockFile.collection(id, in: text, path: note, limits: limits)
             {
                 let noted = PackagedBundle(id, entry, in: source, limits: limits)
@@ -91,7 +91,7 @@ struct PackagedLocks: Sendable {
     /// As soon as their note is there, all of them are packed, so that a reader can have the whole release.
     private func namedTogether(_ id: CollectionID, in source: PackagedSource, at path: String) -> PackagedBundle? {
         let note = "\(path)/\(LockFile.togetherPath)"
-        guard let text = try? FileStore.read(note, limit: limits.lockBytes),
+        guard let text = try? FileStore.read(note, limit: Limits.lockBytes),
             let entry = try? LockFile.collection(id, in: text, path: note, limits: limits)
         else { return nil }
         // The name comes last: a bundle that gets it now is found there.
@@ -142,7 +142,7 @@ extension PackagedSource {
         switch form {
         case .embedded(let text, _): return text
         case .directory:
-            guard let text = try FileStore.read(lockName, limit: limits.lockBytes) else {
+            guard let text = try FileStore.read(lockName, limit: Limits.lockBytes) else {
                 throw BundleError(
                     .missing, file: lockName, expected: "the lock of packaged snapshots", found: "no such file")
             }

@@ -308,7 +308,7 @@ extension HeldState {
     func floor(of id: CollectionID, _ session: Session) -> Timestamp? {
         guard let mark = highWaterMark, timestamp.map({ $0 < mark.timestamp }) ?? true,
             // The mark is not signed. A mark in the future comes from damage, and would refuse everything.
-            mark.timestamp <= session.now.advanced(by: .seconds(session.limits.clockToleranceSeconds)),
+            mark.timestamp <= session.now.advanced(by: .seconds(Limits.clockToleranceSeconds)),
             session.loader.verifier.vouches(forChain: mark.chain, of: id, at: mark.verifiedAt)
         else { return timestamp }
         return mark.timestamp

@@ -5,7 +5,7 @@ import SnapshotBundle
 package enum BackoffFile {
     /// The stored pauses. An unreadable file counts as empty: the server will ask again.
     package static func read(_ path: String, limits: Limits) -> BackoffState {
-        guard let bytes = try? FileStore.read(path, limit: limits.backoffFileBytes),
+        guard let bytes = try? FileStore.read(path, limit: Limits.backoffFileBytes),
             let document = try? JSONValue(parsing: bytes, limits: limits), case .object(let members) = document
         else { return BackoffState() }
         return BackoffState(

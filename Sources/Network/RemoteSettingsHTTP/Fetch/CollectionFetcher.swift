@@ -108,7 +108,7 @@ package struct CollectionFetcher: Sendable {
     /// Verifies a collection's full state, whichever document it came in. Uses the network for certificate chains.
     package func accept(_ unverified: UnverifiedSnapshot, _ wanted: Wanted) async throws(FetchError) -> Snapshot {
         // If it were accepted once, every later state would be refused as a rollback.
-        guard unverified.timestamp <= chains.time.advanced(by: .seconds(client.limits.clockToleranceSeconds)) else {
+        guard unverified.timestamp <= chains.time.advanced(by: .seconds(Limits.clockToleranceSeconds)) else {
             throw .future(answered: unverified.timestamp, now: chains.time)
         }
         let snapshot = try await vouch(for: unverified, wanted)

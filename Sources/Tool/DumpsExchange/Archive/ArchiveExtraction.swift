@@ -44,13 +44,13 @@ package struct ArchiveExtraction {
     }
 
     private mutating func extract(_ path: String, shown: String, depth: Int) throws {
-        guard depth <= limits.archiveDepth else {
+        guard depth <= Limits.archiveDepth else {
             throw BundleError(
-                .overLimit, file: shown, expected: "at most \(limits.archiveDepth) archives inside each other",
+                .overLimit, file: shown, expected: "at most \(Limits.archiveDepth) archives inside each other",
                 found: "more")
         }
         let inputSize = try FileStore.size(path) ?? 0
-        let allowed = max(Self.ratioFloor, inputSize.saturatingMultiplying(by: limits.archiveRatio))
+        let allowed = max(Self.ratioFloor, inputSize.saturatingMultiplying(by: Limits.archiveRatio))
         let archive = try ArchiveFile(path, as: .archive)
         var output = 0
         var next = try archive.next()
@@ -183,10 +183,10 @@ package struct ArchiveExtraction {
                 .wrongSource, in: shown, entry: name, expected: "a relative path that stays inside of the archive",
                 found: "another")
         }
-        guard parts.count <= limits.archivePathDepth else {
+        guard parts.count <= Limits.archivePathDepth else {
             throw refused(
                 .overLimit, in: shown, entry: name,
-                expected: "at most \(limits.archivePathDepth) folders inside each other (Limits.archivePathDepth)",
+                expected: "at most \(Limits.archivePathDepth) folders inside each other (Limits.archivePathDepth)",
                 found: "\(parts.count)")
         }
         return parts.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")
@@ -195,7 +195,7 @@ package struct ArchiveExtraction {
     private func tooMuch(_ shown: String, _ entry: String?) -> BundleError {
         refused(
             .overLimit, in: shown, entry: entry,
-            expected: "at most \(limits.archiveRatio) bytes for each byte of the archive (Limits.archiveRatio), and "
+            expected: "at most \(Limits.archiveRatio) bytes for each byte of the archive (Limits.archiveRatio), and "
                 + "\(limits.archiveBytes) in all (Limits.archiveBytes)", found: "more")
     }
 

@@ -144,8 +144,8 @@ package struct Embedding: Sendable {
     }
 
     private func isGenerated(_ path: String) throws -> Bool {
-        guard let size = try FileStore.size(path), size <= limits.lockBytes else { return false }
-        return try FileStore.read(path, limit: limits.lockBytes)?.text.contains(EmbeddedTarget.origin) ?? false
+        guard let size = try FileStore.size(path), size <= Limits.lockBytes else { return false }
+        return try FileStore.read(path, limit: Limits.lockBytes)?.text.contains(EmbeddedTarget.origin) ?? false
     }
 
     private func module() throws(ExchangeError) -> String {

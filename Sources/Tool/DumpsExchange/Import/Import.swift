@@ -82,7 +82,7 @@ package struct Import: Sendable {
     /// Refuses a state from the future. If it were accepted, every correct later state would be refused as a rollback.
     private func timely(_ offer: SnapshotIntake.Offer) throws(ExchangeError) -> SnapshotIntake.Offer {
         let timestamp = offer.snapshot.timestamp
-        guard timestamp > options.time.advanced(by: .seconds(limits.clockToleranceSeconds)) else { return offer }
+        guard timestamp > options.time.advanced(by: .seconds(Limits.clockToleranceSeconds)) else { return offer }
         throw ExchangeError(
             .badInput, "\(offer.snapshot.collection)",
             expected: "a timestamp of at most a day after \(options.time.rfc3339), the time of the import",

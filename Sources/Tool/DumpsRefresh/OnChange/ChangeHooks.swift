@@ -85,7 +85,7 @@ package struct ChangeHooks: Sendable {
     ///
     /// - Throws: `FileError` if the file cannot be read. Writing it anew would forget who has not been told yet.
     private func read() throws(FileError) -> [String: DumpsChange.State] {
-        guard let bytes = try FileStore.read(path, limit: limits.lockBytes),
+        guard let bytes = try FileStore.read(path, limit: Limits.lockBytes),
             let document = try? JSONValue(parsing: bytes, limits: limits), case .object(let commands) = document
         else { return [:] }
         var known: [String: DumpsChange.State] = [:]

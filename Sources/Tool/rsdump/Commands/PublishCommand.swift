@@ -208,7 +208,7 @@ struct PublishCommand: AsyncParsableCommand {
     func run() async throws {
         let now = HTTPEnvironment.system.now()
         let time = at.flatMap(Timestamp.init(rfc3339:)) ?? now
-        guard time <= now.advanced(by: .seconds(Limits().clockToleranceSeconds)) else {
+        guard time <= now.advanced(by: .seconds(Limits.clockToleranceSeconds)) else {
             throw CommandFailure(
                 .usage,
                 "--at is \(time.rfc3339), more than a day from now: apps would refuse it; give an earlier time")

@@ -243,7 +243,7 @@ struct CatalogueSuccessionTests {
         }
         // It is newer than what is held, so that it is taken although nothing confirms it.
         try later.checkAcceptance(after: verified(3, ["main/a": 1]), at: time(100), limits: limits)
-        let day = UInt64(limits.clockToleranceSeconds) * 1000
+        let day = UInt64(Limits.clockToleranceSeconds) * 1000
         let ahead = try verified(4, ["main/a": 1], confirmed: 11 + day)
         #expect(throws: CatalogueError.confirmedAhead(found: time(11 + day), now: time(10))) {
             try ahead.checkAcceptance(after: verified(3, ["main/a": 1]), at: time(10), limits: limits)
