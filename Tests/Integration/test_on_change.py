@@ -96,7 +96,7 @@ def test_what_was_missed_is_not_forgotten_where_it_cannot_be_read(team, hook):
     team.kept.unlink()
     team.kept.symlink_to(team.kept)
     outcome = rsdump.run(*team.arguments("--on-change", hook.command))
-    assert outcome.code == rsdump.SOME_FAILED and str(team.kept) in outcome.err and team.kept.is_symlink()
+    assert outcome.code == rsdump.TRY_AGAIN and str(team.kept) in outcome.err and team.kept.is_symlink()
     team.kept.unlink()
     team.kept.write_bytes(kept)
     team.publish("--on-change", hook.command)
