@@ -147,8 +147,8 @@ extension OriginContent {
 
     /// A part of the bytes, read while it is being written.
     ///
-    /// One piece is in memory at a time. The next one is made when the client has taken the one before, and others have
-    /// had their turn. If somebody shortens a bundle meanwhile, the connection ends in the middle of the body.
+    /// One piece is in memory at a time. The next one is made when the client has taken the one before, after a
+    /// pause for others. If somebody shortens a bundle meanwhile, the connection ends in the middle of the body.
     ///
     /// - Parameter isForOneClient: whether all of the content stays in memory until the client has taken it.
     /// - Returns: `nil` if clients have not taken too much yet.
