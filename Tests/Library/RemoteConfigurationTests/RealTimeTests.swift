@@ -117,10 +117,17 @@ struct RealTimeTests {
         return (errors, stream)
     }
 
+    /// Ends the first connection, and refuses others. Before that, nobody who listens can have missed a problem.
+    private func refuse(_ error: UpdateSourceError) async {
+        await time.settle()
+        source.refuse(error)
+        source.end()
+    }
+
     @Test func oneErrorForOneCause() async throws {
         let config = start()
-        source.refuse(UpdateSourceError(.failed, "the server is down"))
         let told = listen(config)
+        await refuse(UpdateSourceError(.failed, "the server is down"))
         for _ in 0..<48 { await time.pass(.seconds(1800)) }
         try await told.listener.has(1)
         await time.settle()
@@ -132,9 +139,9 @@ struct RealTimeTests {
 
     @Test func aServerWithoutAChannelIsUnavailable() async throws {
         let config = start()
-        source.refuse(UpdateSourceError(.unsupported, "there is none"))
         let told = listen(config)
-        await time.pass(.seconds(4))
+        await refuse(UpdateSourceError(.unsupported, "there is none"))
+        await time.pass(.seconds(90))
         try await told.listener.has(1)
         #expect(told.listener.all == [.unavailable(reason: "there is none")])
         #expect(try await told.stream.value?.errorCode == 8004)

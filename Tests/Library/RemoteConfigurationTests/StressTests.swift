@@ -90,17 +90,24 @@ struct StressTests {
                 }
                 group.addTask {
                     await untilDone {
-                        let removed = Flag()
-                        let registration = config.addObserver(on: DispatchQueue(label: "q")) { _ in
+                        let (removed, removedOnMain) = (Flag(), Flag())
+                        let queue = DispatchQueue(label: "q")
+                        let registration = config.addObserver(on: queue) { _ in
                             if removed.isSet { wrong.add("a call after remove()") }
                         }
                         let listener = config.addOnConfigUpdateListener { _, _ in
-                            if removed.isSet { wrong.add("a call after remove()") }
+                            if removedOnMain.isSet { wrong.add("a call after remove()") }
                         }
                         try await Task.sleep(for: .milliseconds(Int.random(in: 0..<5)))
-                        registration.remove()
-                        listener.remove()
-                        removed.set()
+                        // Only where the listener is called does `remove()` promise that no call is under way.
+                        queue.sync {
+                            registration.remove()
+                            removed.set()
+                        }
+                        await MainActor.run {
+                            listener.remove()
+                            removedOnMain.set()
+                        }
                     }
                 }
             }

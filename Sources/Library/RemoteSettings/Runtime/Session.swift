@@ -288,7 +288,8 @@ extension Session {
                 defer { withExtendedLifetime(lock) {} }
                 return try body()
             }
-            try await config.environment.sleep(pause)
+            // Other processes hold the lock in real time, whatever the configured clock says.
+            try await WorkThreads.sleep(for: pause)
         }
         throw RemoteSettingsError.storageIsBusy(storage.path, seconds: limits.storageLockSeconds)
     }

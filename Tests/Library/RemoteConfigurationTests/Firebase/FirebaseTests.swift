@@ -204,11 +204,10 @@ struct FirebaseTests {
         },
         row("AsyncSequenceTests.testSequenceFinishes_whenErrorIsSent", .holds) {
             let console = try await FirebaseConsole()
-            var updates = console.config.configUpdates.makeAsyncIterator()
+            let updates = console.config.configUpdates
             try console.place.collection.put("stranger", ["no": "parameter"])
             await #expect(throws: RemoteConfigError.self) { try await console.config.fetch() }
-            await #expect(throws: RemoteConfigError.self) { try await updates.next() }
-            #expect(try await updates.next() == nil)
+            await #expect(throws: RemoteConfigError.self) { for try await _ in updates {} }
         },
         row("AsyncSequenceTests.testSequenceCancellation_callsRemoveOnListener", .holds) {
             let console = try await FirebaseConsole()
@@ -228,10 +227,11 @@ struct FirebaseTests {
             let console = try await FirebaseConsole()
             var updates = console.config.configUpdates.makeAsyncIterator()
             try console.place.put(all: ["Key1": "x", "Jedi": "y"])
-            try await console.config.fetchAndActivate()
+            try await console.config.fetch()
             #expect(try await updates.next()?.updatedKeys == ["Key1", "Jedi"])
+            try await console.config.activate()
             try console.place.put("myInt", "7")
-            try await console.config.fetchAndActivate()
+            try await console.config.fetch()
             #expect(try await updates.next()?.updatedKeys == ["myInt"])
         },
     ]
