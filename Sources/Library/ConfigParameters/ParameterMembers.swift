@@ -25,7 +25,7 @@ struct ParameterMembers {
             position += 1
             let start = position
             guard Self.skipValue(json, &position), position < json.count else { return nil }
-            note(start..<position, named: name, in: json)
+            record(start..<position, named: name, in: json)
             switch json[position] {
             case UInt8(ascii: ","): position += 1
             case UInt8(ascii: "}"): return
@@ -34,7 +34,7 @@ struct ParameterMembers {
         }
     }
 
-    private mutating func note(_ value: Range<Int>, named name: Range<Int>, in json: Span<UInt8>) {
+    private mutating func record(_ value: Range<Int>, named name: Range<Int>, in json: Span<UInt8>) {
         switch name.count {
         case 3 where Self.text(json, name, is: "key"): key = value
         case 5 where Self.text(json, name, is: "value"): self.value = value

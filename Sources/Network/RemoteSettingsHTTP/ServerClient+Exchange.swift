@@ -67,15 +67,15 @@ extension ServerClient {
                 idleTimeout: .seconds(idleSeconds ?? limits.idleTimeoutSeconds),
                 wireLimit: isOver || idleSeconds != nil ? .max : sum)
             var response = try await transport.send(request)
-            noteProtocol(response, of: url)
+            recordProtocol(response, of: url)
             if idleSeconds == nil || response.status != 200 {
                 response.body = MeteredBody(
                     response.body, of: request, until: deadline, limits: limits, uptime: environment.uptime)
             }
             var answer = Answer(response: try response.decoded(for: request), url: url)
             try answer.checkLength()
-            noteAlert(answer)
-            noteHold(answer)
+            recordAlert(answer)
+            recordHold(answer)
             let status = answer.response.status
             if accepts(status) { return answer }
             guard [301, 302, 303, 307, 308].contains(status) else { throw await failure(&answer) }
@@ -91,7 +91,7 @@ extension ServerClient {
         }
     }
 
-    private func noteProtocol(_ response: HTTPResponse, of url: HTTPURL) {
+    private func recordProtocol(_ response: HTTPResponse, of url: HTTPURL) {
         shared.withLock { state in
             if response.isMultiplexed {
                 state.multiplexed.insert(url.origin)

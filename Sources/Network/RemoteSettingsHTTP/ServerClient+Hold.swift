@@ -57,7 +57,7 @@ extension ServerClient {
     ///
     /// If the server refuses to work (429, 5xx), both stop the present run. `Retry-After` on any other error stops it
     /// too. On any other answer they apply to the next run, and the present one slows down.
-    func noteHold(_ answer: Answer) {
+    func recordHold(_ answer: Answer) {
         let headers = answer.response.headers
         let now = environment.now()
         let longest = Limits.backoffSeconds
@@ -84,7 +84,7 @@ extension ServerClient {
     }
 
     /// Reports an `Alert` once.
-    func noteAlert(_ answer: Answer) {
+    func recordAlert(_ answer: Answer) {
         guard let text = answer.response.headers["Alert"].map({ String($0.prefix(4096)) }), !text.isEmpty else {
             return
         }

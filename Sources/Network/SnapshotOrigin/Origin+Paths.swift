@@ -11,32 +11,32 @@ extension Origin {
     /// A record can name the location of a document that the origin makes itself. Such a path is listed twice: first
     /// for the document, which is what the origin answers, and then for the attachment.
     ///
-    /// - Parameter take: receives a percent-encoded path that begins with `/`, and the resource at that path. Resources
+    /// - Parameter add: receives a percent-encoded path that begins with `/`, and the resource at that path. Resources
     ///   are made one at a time, so that they need not all be in memory.
-    /// - Throws: `BundleError` if a bundle cannot be read; whatever `take` throws.
-    package func forEachPath(_ take: (_ path: String, _ resource: OriginResource) throws -> Void) throws {
+    /// - Throws: `BundleError` if a bundle cannot be read; whatever `add` throws.
+    package func forEachPath(_ add: (_ path: String, _ resource: OriginResource) throws -> Void) throws {
         for version in APIVersion.allCases {
             let prefix = "/\(version.rawValue)/"
-            if let root = roots[version] { try take(prefix, root) }
-            try take("\(prefix)buckets/monitor/collections/changes/changeset", monitorChangeset())
+            if let root = roots[version] { try add(prefix, root) }
+            try add("\(prefix)buckets/monitor/collections/changes/changeset", monitorChangeset())
             for collection in collections {
                 let path = "\(prefix)buckets/\(collection.id.bucket)/collections/\(collection.id.name)/changeset"
-                try take(path, try collection.changeset())
+                try add(path, try collection.changeset())
             }
         }
-        for (name, chain) in chains.sorted(by: { $0.key < $1.key }) { try take("/chains/\(name)", chain) }
+        for (name, chain) in chains.sorted(by: { $0.key < $1.key }) { try add("/chains/\(name)", chain) }
         for collection in collections {
             guard let zip = try attachmentsZip(collection.id) else { continue }
-            try take("/attachments/bundles/\(collection.id.bucket)--\(collection.id.name).zip", zip)
+            try add("/attachments/bundles/\(collection.id.bucket)--\(collection.id.name).zip", zip)
         }
         for name in Self.changesetBundles {
-            if let bundle = try changesetBundle(name) { try take("/attachments/bundles/\(name)", bundle) }
+            if let bundle = try changesetBundle(name) { try add("/attachments/bundles/\(name)", bundle) }
         }
         for location in attachments.locations {
             guard case .resource(let file)? = try attachments.answer(PercentEncoding.decode(location)),
                 let path = PercentEncoding.complete(location)
             else { continue }
-            try take("/attachments/\(path)", file)
+            try add("/attachments/\(path)", file)
         }
     }
 }

@@ -17,10 +17,10 @@ extension RemoteConfig {
         var unused: [SnapshotStatus.Unused] = []
         var candidates: [CollectionAccess.Found] = []
         if let kept = start.newest(access, unused: &unused) { candidates.append(kept) }
-        if activation == .onNextStart, let held = access.held(),
-            held.isOfRelease || candidates.first.map({ held.snapshot.timestamp >= $0.snapshot.timestamp }) ?? true
+        if activation == .onNextStart, let current = access.current(),
+            current.isOfRelease || candidates.first.map({ current.snapshot.timestamp >= $0.snapshot.timestamp }) ?? true
         {
-            candidates.insert(held, at: 0)
+            candidates.insert(current, at: 0)
         }
         problems += unused.filter { $0.reason != .older }.map(\.description)
         guard !candidates.isEmpty else { return (nil, problems) }
@@ -95,7 +95,7 @@ extension RemoteConfig {
                 if let newer = try? layer(found) { target = newer } else { kept = nil }
             }
         }
-        if let found = access.held(), found.isNewer(than: target) {
+        if let found = access.current(), found.isNewer(than: target) {
             target = try layer(found)
             // The active state may have a later timestamp and be listed by no release.
             if found.isOfRelease { kept = nil }
@@ -129,7 +129,7 @@ extension RemoteConfig {
         let active = layers().parameters
         let context = context(access, store.known ?? store.present(access))
         let fetched: ParameterLayer?
-        if let found = access.held(), found.isNewer(than: active) {
+        if let found = access.current(), found.isNewer(than: active) {
             fetched = try ParameterLayer(found, server: access.server, context: context, limits: access.limits.filter)
         } else {
             fetched = active.map {

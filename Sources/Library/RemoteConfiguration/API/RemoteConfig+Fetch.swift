@@ -108,8 +108,10 @@ extension RemoteConfig {
         guard now < end, kept.stale == nil, kept.context == kept.contextHash(access) else { return nil }
         // The cache may be gone, for example after a device was restored. The interval must not delay its values then.
         if let fetched = kept.fetched {
-            guard let held = access.held()?.snapshot.timestamp ?? state.withLock({ $0.layers?.parameters?.timestamp }),
-                held >= fetched
+            guard
+                let current = access.current()?.snapshot.timestamp
+                    ?? state.withLock({ $0.layers?.parameters?.timestamp }),
+                current >= fetched
             else { return nil }
         }
         return end
@@ -135,7 +137,7 @@ extension RemoteConfig {
         // The request is counted before it is made. Otherwise an app that crashes after each start would ask without a
         // limit.
         let most = configSettings.fetchesPerHour
-        switch await store.note(access, { $0.admitFetch(at: began, most: most) }) {
+        switch await store.update(access, { $0.admitFetch(at: began, most: most) }) {
         case .usedUp(let end):
             return await throttled(.init(since: began, until: end, reason: ConfigState.limitReason(most: most)), access)
         case .counted(let isAnnounced):
@@ -176,15 +178,15 @@ extension RemoteConfig {
     }
 
     private func succeeded(_ access: CollectionAccess, stale: ConfigState.Stale?) async -> RemoteConfigFetchOutcome {
-        let held = access.held()?.snapshot
-        await store.note(access) { kept in
-            kept.noteSuccess(access, held: held?.timestamp)
+        let current = access.current()?.snapshot
+        await store.update(access) { kept in
+            kept.recordSuccess(access, current: current?.timestamp)
             // A message that arrived meanwhile announces something newer still.
             if kept.stale == stale { kept.stale = nil }
         }
         var outcome = RemoteConfigFetchOutcome(status: .success, askedServer: true)
         // A state that cannot be activated is reported at once.
-        if let records = held?.records {
+        if let records = current?.records {
             do throws(ParameterRecordError) {
                 _ = try records.isEmpty ? ParameterSet() : ParameterSet(records)
             } catch {
@@ -195,13 +197,13 @@ extension RemoteConfig {
     }
 
     /// Counts a successful sync as a fetch if somebody else, such as the update channel, has asked for it.
-    func noteSync(began: Timestamp) async {
+    func recordSync(began: Timestamp) async {
         guard let access = try? client.access, !state.withLock({ $0.isFetching }) else { return }
-        let held = access.held()?.snapshot.timestamp
-        await store.note(access) { kept in
-            kept.noteSuccess(access, held: held)
+        let current = access.current()?.snapshot.timestamp
+        await store.update(access) { kept in
+            kept.recordSuccess(access, current: current)
             guard let stale = kept.stale else { return }
-            let isHeld = stale.expected.map { expected in held.map { $0 >= expected } ?? false } ?? false
+            let isHeld = stale.expected.map { expected in current.map { $0 >= expected } ?? false } ?? false
             if isHeld || stale.since < began { kept.stale = nil }
         }
     }
@@ -217,17 +219,17 @@ extension RemoteConfig {
             let hold = ConfigState.Hold(
                 since: now, until: now.advanced(by: .seconds(Int64(clamping: seconds))),
                 reason: "the server asked for no requests")
-            await store.note(access) { $0.hold = hold }
+            await store.update(access) { $0.hold = hold }
             return await throttled(hold, access)
         }
         let reported = error as? RemoteConfigError ?? .fetchFailed(reason: "\(error)")
         let uptake = error is RemoteSettingsError ? access.lastUptake : nil
         let chance = access.environment.random()
-        let hold = await store.note(access) { kept -> ConfigState.Hold? in
+        let hold = await store.update(access) { kept -> ConfigState.Hold? in
             kept.lastStatus = .failure
             kept.lastError = "\(reported)"
             // A device without a network is not made to wait.
-            if uptake?.status == .networkError { kept.takeBackFetch(at: began, isAnnounced: isAnnounced) }
+            if uptake?.status == .networkError { kept.withdrawFetch(at: began, isAnnounced: isAnnounced) }
             guard uptake?.isServersFailure == true else { return nil }
             kept.failures = kept.failures.saturatingAdding(1)
             let pause = RetryPauses.afterFetches.pause(after: Int(clamping: kept.failures), random: chance)
@@ -247,7 +249,7 @@ extension RemoteConfig {
 
     private func throttled(_ hold: ConfigState.Hold, _ access: CollectionAccess) async -> RemoteConfigFetchOutcome {
         let error = RemoteConfigError.throttled(until: hold.until.date, reason: hold.reason)
-        await store.note(access) { kept in
+        await store.update(access) { kept in
             kept.lastStatus = .throttled
             kept.lastError = "\(error)"
         }
@@ -284,7 +286,7 @@ extension RemoteConfig {
         do {
             let access = try client.access
             let stale = ConfigState.Stale(since: access.environment.now(), expected: expected)
-            try store.noteBlocking(access) { $0.stale = stale }
+            try store.updateBlocking(access) { $0.stale = stale }
         } catch {
             throw RemoteConfigError(error)
         }
@@ -308,8 +310,8 @@ extension RemoteConfig {
             }
         }
         if let announced = message.timestamp {
-            let held = (try? client.access)?.held()?.snapshot.timestamp
-            if held.map({ $0 < announced }) ?? true { try markStale(expected: announced) }
+            let current = (try? client.access)?.current()?.snapshot.timestamp
+            if current.map({ $0 < announced }) ?? true { try markStale(expected: announced) }
         } else {
             try markStale()
         }

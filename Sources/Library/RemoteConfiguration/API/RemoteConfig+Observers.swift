@@ -102,7 +102,7 @@ extension RemoteConfig {
 
     /// Tells listeners which keys the newest fetched state would change, once for each state.
     private func announce() {
-        guard let access = try? client.access, let fetched = access.held()?.snapshot.timestamp else { return }
+        guard let access = try? client.access, let fetched = access.current()?.snapshot.timestamp else { return }
         let isNew = state.withLock { state in
             guard state.announced.map({ $0 < fetched }) ?? true else { return false }
             state.announced = fetched

@@ -25,7 +25,7 @@ extension RemoteConfig {
                 trust: snapshot.provenance, records: snapshot.records.count)
         }
         status.active = active.map { shown($0.snapshot, $0.source) }
-        status.fetched = access.held().map { shown($0.snapshot, $0.configSource) }
+        status.fetched = access.current().map { shown($0.snapshot, $0.configSource) }
         do throws(ParameterRecordError) {
             status.waiting = try waitingKeys(access)
         } catch {

@@ -80,7 +80,7 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
         self.activation = activation
         givenInstallation = installationID
         store = ConfigStore(installation: installationID)
-        let listening = client.onSync { [weak self] began in await self?.noteSync(began: began) }
+        let listening = client.onSync { [weak self] began in await self?.recordSync(began: began) }
         syncs.withLock { $0 = listening }
     }
 

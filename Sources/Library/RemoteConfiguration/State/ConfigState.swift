@@ -56,13 +56,13 @@ struct ConfigState: Hashable, Sendable {
 
 extension ConfigState {
     /// Notes that the server has sent its state, which is held now.
-    mutating func noteSuccess(_ access: CollectionAccess, held: Timestamp?) {
+    mutating func recordSuccess(_ access: CollectionAccess, current: Timestamp?) {
         lastFetch = access.environment.now()
         lastStatus = .success
         lastError = nil
         failures = 0
         hold = nil
-        fetched = held
+        fetched = current
         context = contextHash(access)
     }
 
@@ -80,7 +80,7 @@ extension ConfigState {
     }
 
     /// Uncounts a request that did not reach the server.
-    mutating func takeBackFetch(at time: Timestamp, isAnnounced: Bool) {
+    mutating func withdrawFetch(at time: Timestamp, isAnnounced: Bool) {
         if isAnnounced { announcedFetches.remove(at: time) } else { fetches.remove(at: time) }
     }
 

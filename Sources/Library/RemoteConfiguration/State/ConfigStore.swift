@@ -182,7 +182,7 @@ extension ConfigStore {
     ///
     /// - Parameter change: called again if the first change could not be written.
     @discardableResult
-    func note<Value>(_ access: CollectionAccess, _ change: (inout ConfigState) -> Value) async -> Value {
+    func update<Value>(_ access: CollectionAccess, _ change: (inout ConfigState) -> Value) async -> Value {
         do {
             return try await writing(access) { try $0.keep(change) }
         } catch {
@@ -190,10 +190,10 @@ extension ConfigStore {
         }
     }
 
-    /// Like ``note(_:_:)``, but blocks the thread while another process is writing.
+    /// Like ``update(_:_:)``, but blocks the thread while another process is writing.
     ///
     /// - Throws: if the change cannot be written. This process still keeps it.
-    func noteBlocking(_ access: CollectionAccess, _ change: (inout ConfigState) -> Void) throws {
+    func updateBlocking(_ access: CollectionAccess, _ change: (inout ConfigState) -> Void) throws {
         do {
             try access.withStorageLockBlocking {
                 var writing = try Writing(self, access)

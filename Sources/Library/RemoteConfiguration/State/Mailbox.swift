@@ -49,7 +49,7 @@ final class Mailbox<Message: Sendable>: Sendable {
     }
 
     private func deliver() {
-        while let batch = takeAll() {
+        while let batch = removeAll() {
             for message in batch {
                 if state.withLock({ $0.isClosed }) { return }
                 handle(message)
@@ -57,7 +57,7 @@ final class Mailbox<Message: Sendable>: Sendable {
         }
     }
 
-    private func takeAll() -> [Message]? {
+    private func removeAll() -> [Message]? {
         state.withLock { state in
             guard !state.waiting.isEmpty else {
                 state.isScheduled = false

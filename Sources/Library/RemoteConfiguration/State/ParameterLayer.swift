@@ -117,7 +117,7 @@ final class ConfigLayers: Sendable {
     func value(_ key: String) -> RemoteConfigValue {
         let override = fixed[key]
         let value = override ?? parameters?.value(key) ?? defaults[key] ?? .none
-        reads?.note(value, of: key, in: override == nil ? parameters : nil)
+        reads?.record(value, of: key, in: override == nil ? parameters : nil)
         return value
     }
 

@@ -8,7 +8,7 @@ final class ReadLog: Sendable {
     init(_ hub: ObserverHub) { self.hub = hub }
 
     /// Notes that the app has read a value. It costs next to nothing if nobody observes reads.
-    func note(_ value: RemoteConfigValue, of key: String, in parameters: ParameterLayer?) {
+    func record(_ value: RemoteConfigValue, of key: String, in parameters: ParameterLayer?) {
         guard hub.wantsReads, value.source != .static,
             known.withLock({ $0.updateValue(value, forKey: key) != value })
         else { return }

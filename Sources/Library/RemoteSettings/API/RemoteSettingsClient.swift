@@ -59,7 +59,7 @@ public final class RemoteSettingsClient: Sendable, WorkOwner {
     /// The collection's timestamp, in milliseconds since 1970; `nil` if nothing is held.
     ///
     /// Never uses the network. Does I/O as ``getRecords()`` does.
-    public func getLastModifiedTimestamp() -> UInt64? { (try? collection())?.held().timestamp?.milliseconds }
+    public func getLastModifiedTimestamp() -> UInt64? { (try? collection())?.current().timestamp?.milliseconds }
 
     /// Where the records come from, their age and trust, and which snapshots are not used and why.
     ///

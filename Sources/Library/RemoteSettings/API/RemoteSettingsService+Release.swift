@@ -10,21 +10,21 @@ public struct ReleaseReading: Sendable {
     public let release: ReleaseStatus?
     private let session: Session
     private let view: ReleaseView?
-    private let held: [CollectionID: (records: [RemoteSettingsRecord]?, isOfRelease: Bool)]
+    private let current: [CollectionID: (records: [RemoteSettingsRecord]?, isOfRelease: Bool)]
 
     /// Reads the collections. If another process stores a release meanwhile, they are read again.
     init(_ session: Session, _ collections: [LocalCollection]) {
-        var held: [CollectionID: (records: [RemoteSettingsRecord]?, isOfRelease: Bool)] = [:]
+        var current: [CollectionID: (records: [RemoteSettingsRecord]?, isOfRelease: Bool)] = [:]
         var view: ReleaseView?
         // A release is never followed by an earlier one, and somebody has to publish each. So the loop ends long before
         // this.
         for _ in 0..<100 {
             view = session.currentRelease()
-            held = [:]
+            current = [:]
             var isWhole = true
             for collection in collections {
                 let (records, state) = collection.recordsAndState()
-                held[collection.id] = (records, state.isOfRelease)
+                current[collection.id] = (records, state.isOfRelease)
                 let isApart = collection.overriding != nil || collection.id == Catalogue.collection
                 isWhole = isWhole && (isApart || state.view === view)
             }
@@ -32,7 +32,7 @@ public struct ReleaseReading: Sendable {
         }
         self.session = session
         self.view = view
-        self.held = held
+        self.current = current
         release = view.map { ReleaseStatus($0, now: session.now) }
     }
 
@@ -41,7 +41,7 @@ public struct ReleaseReading: Sendable {
     /// - Parameter collection: the collection's name, in the configured bucket; or `bucket/name`.
     /// - Returns: `nil` if nothing is held, or if the collection had no client when the reading began.
     public func getRecords(_ collection: String) -> [RemoteSettingsRecord]? {
-        (try? session.collectionID(collection)).flatMap { held[$0]?.records }
+        (try? session.collectionID(collection)).flatMap { current[$0]?.records }
     }
 
     /// The collections that are not in the state that the release lists, as `bucket/collection`, sorted.
@@ -49,7 +49,7 @@ public struct ReleaseReading: Sendable {
     /// Some were packaged in another state, and their client was made after the last sync; the next sync brings them to
     /// the release. The others are not listed by the release.
     public var others: [String] {
-        view == nil ? [] : held.filter { !$0.value.isOfRelease }.keys.sorted().map { "\($0)" }
+        view == nil ? [] : current.filter { !$0.value.isOfRelease }.keys.sorted().map { "\($0)" }
     }
 }
 

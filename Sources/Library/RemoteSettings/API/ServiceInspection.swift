@@ -43,9 +43,9 @@ extension ServiceInspection: CustomStringConvertible {
         if let backoffUntil { lines.append("no requests until \(backoffUntil.rfc3339)") }
         for collection in collections {
             let status = collection.status
-            let held = status.timestamp.map { "\($0.rfc3339), \(status.source)" } ?? "nothing held"
+            let current = status.timestamp.map { "\($0.rfc3339), \(status.source)" } ?? "nothing held"
             let served = collection.serverTimestamp.map { "; on the server \($0.rfc3339)" } ?? ""
-            lines.append("\(status.collection): \(held)\(served)")
+            lines.append("\(status.collection): \(current)\(served)")
             if case .override(let path) = status.source { lines.append("  OVERRIDDEN for development by \(path)") }
             lines += status.unused.filter { $0.reason != .older }.map { "  \($0)" }
             if let failures = collection.failures { lines.append("  \(failures)") }

@@ -83,13 +83,13 @@ extension RecordChanges {
     func followed(by later: RecordChanges) -> RecordChanges {
         var changes: [String: (old: RemoteSettingsRecord?, new: RemoteSettingsRecord?)] = [:]
         for changed in [self, later] {
-            func note(_ id: String, _ old: RemoteSettingsRecord?, _ new: RemoteSettingsRecord?) {
+            func add(_ id: String, _ old: RemoteSettingsRecord?, _ new: RemoteSettingsRecord?) {
                 let first = if let before = changes[id] { before.old } else { old }
                 changes[id] = (first, new)
             }
-            for record in changed.created { note(record.id, nil, record) }
-            for update in changed.updated { note(update.new.id, update.old, update.new) }
-            for record in changed.deleted { note(record.id, record, nil) }
+            for record in changed.created { add(record.id, nil, record) }
+            for update in changed.updated { add(update.new.id, update.old, update.new) }
+            for record in changed.deleted { add(record.id, record, nil) }
         }
         var merged = RecordChanges([], current: later.current) { _ in true }
         for (_, change) in changes.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {

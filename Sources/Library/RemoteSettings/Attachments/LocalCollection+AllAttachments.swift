@@ -24,7 +24,7 @@ extension LocalCollection {
         let client = try session.startingRun()
         if missing.count > Self.zipThreshold, hasZip {
             let count = missing.count
-            missing = await takeFromZip(missing, by: client)
+            missing = await extractFromZip(missing, by: client)
             summary.fromZip = count - missing.count
         }
         _ = try await missing.concurrentMap(width: Self.width) { wanted throws(RemoteSettingsError) in
@@ -36,7 +36,7 @@ extension LocalCollection {
 
     private var hasZip: Bool {
         // A trusted bundle's metadata was not parsed when it was read.
-        guard let metadata = held().snapshot?.metadata.json else { return false }
+        guard let metadata = current().snapshot?.metadata.json else { return false }
         return (try? CollectionMetadata(parsing: metadata, limits: session.limits))?.hasAttachmentsZip ?? false
     }
 
@@ -46,7 +46,7 @@ extension LocalCollection {
     /// are still missing afterwards.
     ///
     /// - Returns: the attachments that are still missing.
-    private func takeFromZip(_ missing: [WantedAttachment], by client: ServerClient) async -> [WantedAttachment] {
+    private func extractFromZip(_ missing: [WantedAttachment], by client: ServerClient) async -> [WantedAttachment] {
         do {
             let bytes = try await zip(by: client)
             let zip = try AttachmentsZIP(bytes, name: "the server's zip of \(id)", limits: session.limits)

@@ -2,7 +2,17 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Attachments come from the nearest place: the storage directory, a packaged bundle, the network.
+/// An attachment comes from the nearest place that has it whole. Its size and hash are the record's, wherever it is.
+///
+/// | Place | If its hash is wrong, or it cannot be read |
+/// |---|---|
+/// | the storage directory | the file is removed, and the next place is looked at |
+/// | the overriding file | the next place is looked at |
+/// | packaged bundles, newest first | the next place is looked at |
+/// | the network | it is asked for three times in all; then the call fails, and nothing is stored |
+/// | with `staleFallback`: an earlier version of the record, stored or packaged | the call fails with the network's error |
+///
+/// A download that is cut is gone on with; one that is killed leaves a temporary file, which a later sync removes.
 extension LocalCollection {
     /// - Throws: ``RemoteSettingsError/Other(reason:)`` if the record has no attachment, or one that is too large.
     func wanted(_ record: RemoteSettingsRecord) throws(RemoteSettingsError) -> WantedAttachment {
@@ -39,7 +49,7 @@ extension LocalCollection {
         if let overriding, let bytes = overriding.attachment(wanted) {
             return AttachmentContent(bytes: bytes, source: .packaged(overriding.path))
         }
-        for bundle in held().bundles {
+        for bundle in current().bundles {
             guard let bytes = packaged(wanted.digest, size: wanted.size, in: bundle) else { continue }
             return AttachmentContent(bytes: bytes, source: .packaged(bundle.sourceName))
         }
@@ -71,7 +81,7 @@ extension LocalCollection {
         if let overriding, let bytes = overriding.attachment(wanted), (try? keep(bytes, as: wanted.digest)) != nil {
             return AttachmentFile(path: path, source: .packaged(overriding.path))
         }
-        for bundle in held().bundles {
+        for bundle in current().bundles {
             guard let reader = try? bundle.reader(), reader.contains(wanted.digest) else { continue }
             // An attachment that cannot be taken out of a bundle is downloaded.
             if (try? extract(wanted, from: reader)) == true {
@@ -146,12 +156,12 @@ extension LocalCollection {
             return (RemoteSettingsRecord(record), digest)
         }
         let loader = session.loader
-        let held = held()
-        let previous = loader.previousRecords(id, isKnownSigned: held.isKnownSigned)
+        let current = self.current()
+        let previous = loader.previousRecords(id, isKnownSigned: current.isKnownSigned)
         if let earlier = earlier(in: previous), let bytes = cached(earlier.digest, size: nil) {
             return AttachmentContent(bytes: bytes, source: .staleCached, earlierRecord: earlier.record)
         }
-        for bundle in held.bundles {
+        for bundle in current.bundles {
             let snapshot = try? bundle.snapshot(loader.verifier, now: session.now)
             guard let earlier = earlier(in: snapshot?.records),
                 let bytes = packaged(earlier.digest, size: nil, in: bundle)

@@ -12,7 +12,7 @@ package struct CacheFile: Sendable {
     package var collection: CollectionID
     package var server: String
     package var timestamp: Timestamp
-    /// The newest timestamp that was ever stored, which nothing signs. ``HeldState/floor(_:)`` says when it counts.
+    /// The newest timestamp that was ever stored, which nothing signs. ``CurrentState/floor(_:)`` says when it counts.
     package var highWaterMark: Timestamp
     /// When the chain was verified; `nil` if nothing is signed.
     package var verifiedAt: Timestamp?
@@ -80,9 +80,9 @@ package struct CacheFileError: Error, CustomStringConvertible {
 extension CacheFile {
     /// - Throws: ``CacheFileError`` if it is not such a file, or of another collection.
     package init(parsing content: Bytes, of id: CollectionID, path: String, limits: Limits) throws(CacheFileError) {
-        let (claim, end) = try Self.claim(
+        let (head, end) = try Self.head(
             parsing: content, fileSize: content.count, of: id, path: path, limits: limits)
-        self = claim
+        self = head
         payload = content[end + 1..<content.count]
     }
 
@@ -93,9 +93,9 @@ extension CacheFile {
     ///   - fileSize: the size of the whole file in bytes.
     /// - Returns: the file with an empty payload, and the position of the end of the first line.
     /// - Throws: ``CacheFileError`` if it is not such a file, or of another collection.
-    static func claim(
+    static func head(
         parsing beginning: Bytes, fileSize: Int, of id: CollectionID, path: String, limits: Limits
-    ) throws(CacheFileError) -> (claim: CacheFile, end: Int) {
+    ) throws(CacheFileError) -> (head: CacheFile, end: Int) {
         func failure(_ problem: String) -> CacheFileError { CacheFileError(path: path, problem: problem) }
         let end = beginning.withSpan { span in
             (0..<min(span.count, limits.cacheHeadBytes)).first { span[$0] == UInt8(ascii: "\n") }
@@ -141,9 +141,9 @@ extension CacheFile {
         guard head["payloadBytes"]?.number?.uint64 == UInt64(clamping: payloadSize) else {
             throw damage("its payload has \(payloadSize) bytes, which is not what its first line says")
         }
-        let claim = CacheFile(
+        let file = CacheFile(
             collection: id, server: server, timestamp: timestamp, highWaterMark: mark, verifiedAt: time("verifiedAt"),
             metadata: Bytes(utf8: metadata), chain: chain, payload: Bytes())
-        return (claim, end)
+        return (file, end)
     }
 }

@@ -16,7 +16,7 @@ typealias CacheIdentity = FileIdentity
 /// - `<bucket>/<collection>.previous` is the one before it, if some of its attachments may still be of use;
 /// - `<bucket>/<collection>.staged` is the ``CacheFile`` of a release that is being stored, or that a process stored
 ///   but did not live to rename;
-/// - `<bucket>/<collection>.refused` says that a read has refused what the collection's cache file or bundle claims;
+/// - `<bucket>/<collection>.snapshot.damaged` is the last ``CacheFile`` that a read has refused;
 /// - `<bucket>/<collection>.attachments/<sha256>` is an attachment; `<sha256>.keep` beside it keeps it when no record
 ///   has it any more;
 /// - `<bucket>/<collection>.config` is what remote config keeps about the collection;
@@ -44,7 +44,6 @@ struct StorageDirectory: Sendable {
 
     func snapshotPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).snapshot" }
     func stagedPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).staged" }
-    func refusedPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).refused" }
     func damagedPath(_ id: CollectionID) -> String { snapshotPath(id) + ".damaged" }
     func previousPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).previous" }
     func keptPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).config" }
@@ -100,44 +99,19 @@ struct StorageDirectory: Sendable {
         return try CacheFile(parsing: content, of: id, path: path, limits: limits)
     }
 
-    /// Most first lines of cache files are shorter: nearly all of a line is a chain of certificates.
-    private static let usualHeadBytes = 32 << 10
-
-    /// What a collection's cache file says of itself, without its payload. Does I/O, and verifies nothing.
+    /// The first line of a collection's cache file; `nil` if there is no such file. Does I/O, and verifies nothing.
     ///
-    /// - Returns: `nil` if there is none.
-    /// - Throws: if ``cacheFile(_:at:limits:)`` would not take it, either.
-    func claim(of id: CollectionID, limits: Limits) throws -> CacheFile? {
-        let path = snapshotPath(id)
-        for most in [Self.usualHeadBytes, limits.cacheHeadBytes] {
-            guard let (beginning, size) = try FileStore.readBeginning(path, most: most) else { return nil }
-            let limit = Self.mostCacheBytes(limits)
-            guard size <= limit else {
-                throw CacheFileError(path: path, problem: "expected at most \(limit) bytes, found \(size)")
-            }
-            let hasLine = beginning.withSpan { span in span.indices.contains { span[$0] == UInt8(ascii: "\n") } }
-            guard hasLine || beginning.count == size || most >= limits.cacheHeadBytes else { continue }
-            return try CacheFile.claim(parsing: beginning, fileSize: size, of: id, path: path, limits: limits).claim
+    /// - Throws: if ``cacheFile(_:at:limits:)`` would refuse the file.
+    func head(of id: CollectionID, limits: Limits) throws -> CacheFile? {
+        let (path, limit) = (snapshotPath(id), Self.mostCacheBytes(limits))
+        guard let (beginning, size) = try FileStore.readBeginning(path, most: limits.cacheHeadBytes) else { return nil }
+        guard size <= limit else {
+            throw CacheFileError(path: path, problem: "expected at most \(limit) bytes, found \(size)")
         }
-        return nil
+        return try CacheFile.head(parsing: beginning, fileSize: size, of: id, path: path, limits: limits).head
     }
 
     private static func mostCacheBytes(_ limits: Limits) -> Int { limits.changesetBytes + limits.metadataBytes * 2 }
-
-    /// Notes that a read has refused what a collection's cache file or bundle claims. The next sync then verifies it.
-    func noteRefusal(of id: CollectionID) {
-        // Without the note, a sync may take the same claim for true once more.
-        guard !hasRefusal(of: id), (try? prepare()) != nil else { return }
-        try? FileStore.replace(refusedPath(id), below: path, with: Bytes(), isContended: true, flushing: false)
-    }
-
-    func hasRefusal(of id: CollectionID) -> Bool { (try? FileStore.exists(refusedPath(id))) ?? true }
-
-    /// Removes the note that ``noteRefusal(of:)`` has made, if there is one.
-    func forgetRefusal(of id: CollectionID) {
-        guard hasRefusal(of: id) else { return }
-        try? FileStore.remove(refusedPath(id), below: path)
-    }
 
     /// The seconds after which temporary files are removed. Interrupted downloads and killed writers leave them.
     private static let leftoverSeconds: Int64 = 86_400
@@ -162,8 +136,7 @@ struct StorageDirectory: Sendable {
     /// Removes everything that was stored of a collection.
     func remove(_ id: CollectionID) throws(FileError) {
         for file in [
-            snapshotPath(id), stagedPath(id), previousPath(id), damagedPath(id), refusedPath(id), keptPath(id),
-            keptOverridePath(id),
+            snapshotPath(id), stagedPath(id), previousPath(id), damagedPath(id), keptPath(id), keptOverridePath(id),
         ] {
             try FileStore.remove(file, below: path)
         }

@@ -20,11 +20,11 @@ struct ReleaseStore {
     struct ListedState {
         let id: CollectionID
         /// What is held once the release is shown.
-        let held: HeldState
+        let current: CurrentState
         /// The state if it has to be stored; `nil` if it was found here.
         let fetched: Snapshot?
         /// What was held before.
-        let before: HeldState
+        let before: CurrentState
     }
 
     let session: Session
@@ -51,14 +51,14 @@ struct ReleaseStore {
                 return stored
             }
         }
-        var waiting = settleLeftovers(of: present.view, before: view)
+        var waiting = recoverLeftovers(of: present.view, before: view)
         var stored: [CollectionID: CacheIdentity] = [:]
         let server = "\(try session.server.get())"
         for state in states {
             // This version must not replace what a later version of the library has stored. The state is used in this
             // process only.
             guard !state.before.isOfLaterFormat, let snapshot = snapshotToStage(state, in: view) else {
-                stored[state.id] = state.held.storedIdentity
+                stored[state.id] = state.current.storedIdentity
                 continue
             }
             let file = CacheFile(snapshot, server: server)
@@ -83,9 +83,9 @@ struct ReleaseStore {
     /// have removed it because its release did not list it.
     private func snapshotToStage(_ state: ListedState, in view: ReleaseView) -> Snapshot? {
         if let fetched = state.fetched { return fetched }
-        guard state.held.source == .cached, let snapshot = state.held.snapshot else { return nil }
+        guard state.current.source == .cached, let snapshot = state.current.snapshot else { return nil }
         for path in [storage.snapshotPath(state.id), storage.stagedPath(state.id)] {
-            if let known = state.held.storedIdentity, (try? FileStore.identity(path)) == known { return nil }
+            if let known = state.current.storedIdentity, (try? FileStore.identity(path)) == known { return nil }
             let file = try? storage.cacheFile(state.id, at: path, limits: session.limits)
             if let file, ((try? view.snapshot(of: file)) ?? nil) != nil { return nil }
         }
@@ -98,20 +98,13 @@ struct ReleaseStore {
     ///   stand in for its own.
     private func settle(_ id: CollectionID, _ state: ListedState?) {
         do throws(FileError) {
-            let (old, new) = (state.flatMap { $0.before.isCached ? $0.before.snapshot : nil }, state?.held.snapshot)
-            let stale = Result { () throws(FileError) in
-                guard let old, let new else { return Set<SHA256Digest>() }
-                return try storage.staleAttachments(id, from: old.records, to: new.records)
+            let old = state.flatMap { $0.before.isCached ? $0.before.snapshot : nil }
+            let failure = try storage.replaceState(
+                of: id, old?.records, by: state?.current.snapshot?.records, now: session.now
+            ) { () throws(FileError) in
+                try FileStore.rename(storage.stagedPath(id), to: storage.snapshotPath(id), below: storage.path)
             }
-            // If one of these two fails, only the fallback to earlier attachments is lost.
-            try? FileStore.remove(storage.previousPath(id), below: storage.path)
-            if (try? stale.get())?.isEmpty == false {
-                try? FileStore.link(storage.snapshotPath(id), as: storage.previousPath(id))
-            }
-            try FileStore.rename(storage.stagedPath(id), to: storage.snapshotPath(id), below: storage.path)
-            guard let new else { return }
-            // If it is not known which attachments may stand in for new ones, all stay until the next release.
-            try storage.removeOrphanedAttachments(id, keeping: new.records, stale.get(), now: session.now)
+            if let failure { throw failure }
         } catch {
             // Readers find the state under either name. The next writer tries again.
             session.logger.warning("\(id): \(error)")
@@ -120,12 +113,12 @@ struct ReleaseStore {
     }
 
     /// Settles what a killed process has committed, and removes the rest. Call it under the storage lock.
-    func settleLeftovers() { _ = settleLeftovers(of: session.findRelease(of: origin).view, before: nil) }
+    func recoverLeftovers() { _ = recoverLeftovers(of: session.findRelease(of: origin).view, before: nil) }
 
     /// Settles what a killed process has committed, and removes the rest unless the next release lists it.
     ///
     /// - Returns: the collections whose staged state the next release lists.
-    private func settleLeftovers(
+    private func recoverLeftovers(
         of view: ReleaseView?, before next: ReleaseView?
     ) -> [CollectionID: ListedState?] {
         var waiting: [CollectionID: ListedState?] = [:]

@@ -3,8 +3,20 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotTrust
 
-/// Brings collections to the server's present release: first the catalogue, then what it lists. Everything becomes
-/// visible at once.
+/// A sync of a catalogue: fetch and verify the catalogue, fetch and verify what it lists, store all of it, show it.
+///
+/// | What happens | What is served afterwards |
+/// |---|---|
+/// | the catalogue is the known one, and its states are here | what was served; files of killed processes get their names |
+/// | a newer catalogue, and all its states could be fetched or are here | all of the newer states, from one moment on |
+/// | a state that somebody asked for, or of the release in use, could not be fetched | the earlier release, whole |
+/// | a state that belongs to neither could not be fetched | the newer release without it; its sync fails |
+/// | the server has published again meanwhile | everything is asked for once more; then as above |
+/// | the catalogue is older, of another publisher, or may not follow the known one | the earlier release; the sync fails |
+/// | the catalogue lists no longer what is here | what is here, as a state of no release |
+/// | another process has stored a later release meanwhile | that one |
+/// | killed before the catalogue's file is replaced | the earlier release |
+/// | killed after it | the newer one: readers find its states under their temporary names |
 struct ReleaseSync: Sendable {
     /// One collection on its way to the release.
     fileprivate struct Wanted: Sendable {
@@ -13,9 +25,9 @@ struct ReleaseSync: Sendable {
         let isAsked: Bool
         let began: Timestamp
         /// What was held before.
-        let before: HeldState
+        let before: CurrentState
         /// What is held once the release is shown, with the snapshot if that has to be stored.
-        var state: Result<(held: HeldState, fetched: Snapshot?), any Error>
+        var state: Result<(current: CurrentState, fetched: Snapshot?), any Error>
     }
 
     let run: SyncRun
@@ -30,48 +42,66 @@ struct ReleaseSync: Sendable {
     func results(of asked: [LocalCollection], isLast: Bool) async throws -> [CollectionSyncResult]? {
         let known = session.currentRelease()
         let began = session.now
-        let view: ReleaseView
-        do {
-            view = try await presentRelease(after: known)
-        } catch {
-            await run.note(.failure(error), of: Catalogue.collection, since: began)
-            throw error
-        }
-        let others = companions(of: Set(asked.map(\.id)), in: view)
-        var wanted = await (asked.map { ($0, true) } + others.map { ($0, false) })
-            .concurrentMap(width: Session.width) { collection, isAsked in
-                await self.prepared(collection, isAsked: isAsked, for: view)
-            }
+        let release = try await fetchRelease(after: known)
+        var wanted = await prepare(asked, for: release)
         if !isLast, wanted.contains(where: \.isOvertaken) { return nil }
-        let missing = wanted.filter(\.holdsBack).map(\.collection.id)
-        var shown = known
-        if !missing.isEmpty, view !== known {
-            let error = ReleaseSyncError.incomplete(release: view.catalogue.number, missing: missing)
-            for index in wanted.indices { wanted[index].fail(error) }
-        } else if view !== known || wanted.contains(where: \.isFetched) {
-            do {
-                shown = try await store(view, wanted)
-            } catch {
-                for index in wanted.indices { wanted[index].fail(error) }
-            }
-        } else {
-            await settleLeftovers()
-        }
-        if shown === view {
-            let timestamp = view.snapshot.timestamp
-            await run.note(
-                .success(view === known ? .upToDate(timestamp) : .updated(timestamp)), of: Catalogue.collection,
+        let shown = await show(release, &wanted, after: known)
+        if shown === release {
+            let timestamp = release.snapshot.timestamp
+            await run.recordOutcome(
+                .success(release === known ? .upToDate(timestamp) : .updated(timestamp)), of: Catalogue.collection,
                 since: began)
         }
         if let shown { reportFreshness(of: shown) }
         var results: [CollectionSyncResult] = []
         for wanted in wanted {
-            let result = await run.note(wanted.outcome, of: wanted.collection.id, since: wanted.began)
+            let result = await run.recordOutcome(wanted.outcome, of: wanted.collection.id, since: wanted.began)
             if wanted.isAsked {
                 results.append(CollectionSyncResult(collection: "\(wanted.collection.id)", result: result))
             }
         }
         return results
+    }
+
+    private func fetchRelease(after known: ReleaseView?) async throws -> ReleaseView {
+        let began = session.now
+        do {
+            return try await serversRelease(after: known)
+        } catch {
+            await run.recordOutcome(.failure(error), of: Catalogue.collection, since: began)
+            throw error
+        }
+    }
+
+    /// Finds the release's state of each collection, here or on the server.
+    private func prepare(_ asked: [LocalCollection], for release: ReleaseView) async -> [Wanted] {
+        let others = companions(of: Set(asked.map(\.id)), in: release)
+        return await (asked.map { ($0, true) } + others.map { ($0, false) })
+            .concurrentMap(width: Session.width) { collection, isAsked in
+                await self.prepared(collection, isAsked: isAsked, for: release)
+            }
+    }
+
+    /// Stores and shows the release if all that it needs was found.
+    ///
+    /// - Returns: the release in use from now on.
+    private func show(
+        _ release: ReleaseView, _ wanted: inout [Wanted], after known: ReleaseView?
+    ) async -> ReleaseView? {
+        guard release !== known || wanted.contains(where: \.isFetched) else {
+            await recoverLeftovers()
+            return known
+        }
+        do {
+            let missing = wanted.filter(\.holdsBack).map(\.collection.id)
+            guard missing.isEmpty || release === known else {
+                throw ReleaseSyncError.incomplete(release: release.catalogue.number, missing: missing)
+            }
+            return try await store(release, wanted)
+        } catch {
+            for index in wanted.indices { wanted[index].fail(error) }
+            return known
+        }
     }
 
     /// Collections that nobody asked for now, but that would be left behind: those of this process, and those that are
@@ -84,11 +114,11 @@ struct ReleaseSync: Sendable {
                 $0 != Catalogue.collection && (view.catalogue.entries[$0] != nil || view.catalogue.removed[$0] != nil)
             }.sorted()
             .map { service.collection(id: $0) }
-            .filter { $0.overriding == nil && $0.held().snapshot != nil }
+            .filter { $0.overriding == nil && $0.current().snapshot != nil }
     }
 
     /// The server's present release, verified; `known` if that is still the present one.
-    private func presentRelease(after known: ReleaseView?) async throws -> ReleaseView {
+    private func serversRelease(after known: ReleaseView?) async throws -> ReleaseView {
         let id = Catalogue.collection
         guard let expected = run.monitor.collections[id] else {
             throw ReleaseSyncError.noCatalogue(server: "\(run.client.server)", origin: origin)
@@ -109,8 +139,8 @@ struct ReleaseSync: Sendable {
             fetched.snapshot, from: .cached, of: origin, roots: session.trust.roots, limits: session.limits)
         if let known, view.snapshot.payload == known.snapshot.payload { return known }
         do throws(CatalogueError) {
-            let held = try known.map { (known) throws(CatalogueError) in try known.verified() }
-            try view.verified().checkAcceptance(after: held, at: session.now, limits: session.limits)
+            let current = try known.map { (known) throws(CatalogueError) in try known.verified() }
+            try view.verified().checkAcceptance(after: current, at: session.now, limits: session.limits)
         } catch {
             // A list of collections that is older than what is held may come from a cache. Nothing is new then.
             if let known, expected < known.snapshot.timestamp, error.isOlder { return known }
@@ -121,60 +151,60 @@ struct ReleaseSync: Sendable {
 
     /// Finds the state of one collection that the release lists, here or on the server.
     private func prepared(_ collection: LocalCollection, isAsked: Bool, for view: ReleaseView) async -> Wanted {
-        let (began, held) = (session.now, collection.held())
-        run.reportDamage(held, of: collection.id)
-        let state: Result<(held: HeldState, fetched: Snapshot?), any Error>
+        let (began, current) = (session.now, collection.current())
+        sync(of: collection).reportDamage(of: current)
+        let state: Result<(current: CurrentState, fetched: Snapshot?), any Error>
         do {
-            state = .success(try await self.state(of: collection.id, after: held, in: view))
+            state = .success(try await self.state(of: collection, after: current, in: view))
         } catch {
             state = .failure(error)
         }
-        return Wanted(collection: collection, isAsked: isAsked, began: began, before: held, state: state)
+        return Wanted(collection: collection, isAsked: isAsked, began: began, before: current, state: state)
     }
 
     private func state(
-        of id: CollectionID, after held: HeldState, in view: ReleaseView
-    ) async throws -> (held: HeldState, fetched: Snapshot?) {
+        of collection: LocalCollection, after current: CurrentState, in view: ReleaseView
+    ) async throws -> (current: CurrentState, fetched: Snapshot?) {
+        let id = collection.id
         guard let entry = view.catalogue.entries[id] else {
             guard view.catalogue.removed[id] != nil else {
                 throw ReleaseSyncError.notListed(id, release: view.catalogue.number)
             }
-            var kept = held
+            var kept = current
             (kept.view, kept.isOfRelease) = (view, false)
             return (kept, nil)
         }
-        if held.isOfRelease, held.view?.catalogue.entries[id] == entry {
-            var same = held
+        if current.isOfRelease, current.view?.catalogue.entries[id] == entry {
+            var same = current
             same.view = view
             return (same, nil)
         }
         let local = session.loader.load(id, of: view)
         if local.isOfRelease { return (local, nil) }
-        let snapshot = try await fetched(id, onto: held, entry, in: view)
-        var stored = held
-        stored.unused.removeAll { $0.source == .cached }
-        stored.serve(snapshot, from: .cached, isVerifiedHere: true)
-        (stored.view, stored.isOfRelease, stored.isCached) = (view, true, true)
-        if snapshot.chain != nil { stored.noteSigned(asOf: snapshot.timestamp) }
+        let snapshot = try await fetched(collection, onto: current, entry, in: view)
+        var stored = current.replaced(by: snapshot)
+        (stored.view, stored.isOfRelease) = (view, true)
         return (stored, snapshot)
+    }
+
+    private func sync(of collection: LocalCollection) -> CollectionSync {
+        CollectionSync(session: session, collection: collection, trigger: run.trigger)
     }
 
     /// Fetches a state and checks that it is the one that the catalogue lists.
     private func fetched(
-        _ id: CollectionID, onto held: HeldState, _ entry: Catalogue.Entry, in view: ReleaseView
+        _ collection: LocalCollection, onto current: CurrentState, _ entry: Catalogue.Entry, in view: ReleaseView
     ) async throws -> Snapshot {
+        let id = collection.id
         // The catalogue vouches for the state that it lists, so what is held sets no lower limit.
         var wanted = CollectionFetcher.Wanted(
             id: id, expected: entry.timestamp,
-            base: held.snapshot.flatMap { $0.timestamp < entry.timestamp ? $0.payload : nil }, floor: nil,
-            wasSigned: held.snapshot?.provenance.isSigned ?? held.isKnownSigned)
+            base: current.snapshot.flatMap { $0.timestamp < entry.timestamp ? $0.payload : nil }, floor: nil,
+            wasSigned: current.wasSigned)
         wanted.refusesEquivocation = false
         wanted.needsState = true
         var found = try await run.fetcher.fetch(wanted)
-        if let retried = found?.retried {
-            session.logger.notice("\(id): a delta could not be used, everything was fetched: \(retried)")
-            session.report("\(id)", .init(retried), run.trigger, since: session.now, error: retried)
-        }
+        sync(of: collection).reportRetry(found?.retried)
         if let snapshot = found?.snapshot, !view.catalogue.lists(snapshot.payload, of: id), wanted.base != nil,
             found?.retried == nil
         {
@@ -195,10 +225,10 @@ struct ReleaseSync: Sendable {
     private func store(_ view: ReleaseView, _ wanted: [Wanted]) async throws -> ReleaseView {
         var prepared: [(collection: LocalCollection, state: ReleaseStore.ListedState)] = []
         for wanted in wanted {
-            guard case .success((let held, let snapshot)) = wanted.state else { continue }
+            guard case .success((let current, let snapshot)) = wanted.state else { continue }
             let id = wanted.collection.id
             prepared.append(
-                (wanted.collection, .init(id: id, held: held, fetched: snapshot, before: wanted.before)))
+                (wanted.collection, .init(id: id, current: current, fetched: snapshot, before: wanted.before)))
         }
         session.release.withLock { $0.isStoring = true }
         defer { session.release.withLock { $0.isStoring = false } }
@@ -209,22 +239,22 @@ struct ReleaseSync: Sendable {
             return try store.commit(view, prepared.map(\.state)) { shown, identity, stored in
                 if shown === view {
                     for (collection, state) in prepared {
-                        var held = state.held
-                        held.storedIdentity = stored[state.id]
-                        collection.prepare(held)
+                        var current = state.current
+                        current.storedIdentity = stored[state.id]
+                        collection.prepare(current)
                     }
                 }
                 session.show(shown, identity: identity)
             }
         }
         // Listeners hear of the release once all of it is visible.
-        for (collection, _) in prepared { _ = collection.held() }
+        for (collection, _) in prepared { _ = collection.current() }
         return shown
     }
 
     /// Renames files that a killed process has left waiting. It does so once in a session, because it has to look at
     /// all folders.
-    private func settleLeftovers() async {
+    private func recoverLeftovers() async {
         let isFirst = session.release.withLock { state in
             defer { state.hasSettled = true }
             return !state.hasSettled
@@ -232,7 +262,7 @@ struct ReleaseSync: Sendable {
         guard isFirst, (try? session.storage.stagedCollections())?.isEmpty == false else { return }
         // Readers find the states under either name. If this fails, the next writer tries again.
         try? await session.withStorageLock {
-            ReleaseStore(session: session, origin: origin, trigger: run.trigger).settleLeftovers()
+            ReleaseStore(session: session, origin: origin, trigger: run.trigger).recoverLeftovers()
         }
     }
 
@@ -273,7 +303,7 @@ extension ReleaseSync.Wanted {
     /// The result for the collection.
     fileprivate var outcome: Result<SyncOutcome, any Error> {
         state.map { _ in
-            let after = collection.held()
+            let after = collection.current()
             let timestamp = after.timestamp ?? Timestamp(milliseconds: 0)
             return after.snapshot?.payload == before.snapshot?.payload ? .upToDate(timestamp) : .updated(timestamp)
         }

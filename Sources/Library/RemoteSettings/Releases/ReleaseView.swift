@@ -32,9 +32,9 @@ final class ReleaseView: Sendable {
     /// milliseconds.
     ///
     /// - Throws: ``CatalogueError`` if it may not.
-    func checkSuccession(of held: ReleaseView) throws(CatalogueError) {
-        guard snapshot.payload != held.snapshot.payload else { return }
-        try verified().checkSuccession(of: held.verified())
+    func checkSuccession(of current: ReleaseView) throws(CatalogueError) {
+        guard snapshot.payload != current.snapshot.payload else { return }
+        try verified().checkSuccession(of: current.verified())
     }
 
     /// The catalogue with what its signatures say of it. Verifies them again, which takes milliseconds.

@@ -79,9 +79,9 @@ extension Session {
 
     /// Reads the newest catalogue of the origin, cached or packaged. Does I/O.
     func findRelease(of origin: OriginName) -> KnownRelease.Found {
-        let held = loader.load(Catalogue.collection)
-        var found = KnownRelease.Found(identity: held.cacheIdentity)
-        guard let snapshot = held.snapshot else { return found }
+        let current = loader.load(Catalogue.collection)
+        var found = KnownRelease.Found(identity: current.cacheIdentity)
+        guard let snapshot = current.snapshot else { return found }
         func view(_ snapshot: Snapshot, _ source: SnapshotStatus.Source) -> ReleaseView? {
             do throws(CatalogueError) {
                 return try ReleaseView(snapshot, from: source, of: origin, roots: trust.roots, limits: limits)
@@ -91,11 +91,11 @@ extension Session {
                 return nil
             }
         }
-        found.view = view(snapshot, held.source)
+        found.view = view(snapshot, current.source)
         if found.view != nil { return found }
         // The newer of the two is not of this origin, but the other one may be.
         let other =
-            held.source == .cached
+            current.source == .cached
             ? loader.load(Catalogue.collection, kept: nil) : loader.load(Catalogue.collection, usesPackaged: false)
         found.view = other.snapshot.flatMap { view($0, other.source) }
         return found

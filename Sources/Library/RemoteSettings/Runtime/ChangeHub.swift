@@ -16,7 +16,7 @@ final class ChangeHub: Sendable {
 
         func add(_ later: RecordChanges) { changes.withLock { $0 = $0?.followed(by: later) ?? later } }
 
-        func take() -> RecordChanges? {
+        func readAll() -> RecordChanges? {
             changes.withLock { changes in
                 defer { changes = nil }
                 return changes.flatMap { $0.isEmpty ? nil : $0 }
@@ -67,7 +67,7 @@ final class ChangeHub: Sendable {
             adding: { $0.listeners[$1] = Listener(id: id, owner: owner, unread: unread, stream: $2) },
             removing: { $0.listeners[$1] = nil })
         return AsyncStream {
-            for await _ in signals { if let changes = unread.take() { return changes } }
+            for await _ in signals { if let changes = unread.readAll() { return changes } }
             return nil
         }
     }
@@ -112,7 +112,7 @@ final class ChangeHub: Sendable {
     }
 
     /// Calls everyone who asked to hear of successful syncs, and waits for them.
-    func noteSync(of id: CollectionID, began: Timestamp) async {
+    func recordSync(of id: CollectionID, began: Timestamp) async {
         for body in state.withLock({ Array($0.syncs.values) }) { await body(id, began) }
     }
 

@@ -45,7 +45,7 @@ package struct CollectionAccess: Sendable {
     package var overridingPath: String? { collection.overriding?.path }
 
     /// The snapshot in use: the newest one, cached or packaged. Does I/O as a read of records does.
-    package func held() -> Found? { Self.found(collection.held()) }
+    package func current() -> Found? { Self.found(collection.current()) }
 
     /// The newest of the kept and the packaged snapshots, verified like a cache file.
     ///
@@ -58,15 +58,15 @@ package struct CollectionAccess: Sendable {
     package func newest(
         kept content: Bytes?, usesPackaged: Bool = true, unused: inout [SnapshotStatus.Unused]
     ) -> Found? {
-        let held =
+        let current =
             collection.overriding == nil
-            ? session.loader.load(id, kept: content, usesPackaged: usesPackaged) : collection.held()
-        unused += held.unused
-        return Self.found(held)
+            ? session.loader.load(id, kept: content, usesPackaged: usesPackaged) : collection.current()
+        unused += current.unused
+        return Self.found(current)
     }
 
-    private static func found(_ held: HeldState) -> Found? {
-        held.snapshot.map { Found(snapshot: $0, source: held.source, isOfRelease: held.isOfRelease) }
+    private static func found(_ current: CurrentState) -> Found? {
+        current.snapshot.map { Found(snapshot: $0, source: current.source, isOfRelease: current.isOfRelease) }
     }
 
     /// A snapshot and what vouches for it, as bytes to be kept.

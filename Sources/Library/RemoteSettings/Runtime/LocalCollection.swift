@@ -3,28 +3,42 @@ import SnapshotBundle
 import SnapshotTrust
 import TargetFilter
 
-/// One collection under one session, for all its clients: what it holds, and the records that are for this app.
+/// One collection under one session, for all its clients: the snapshot that is served, and its records for this app.
 ///
+/// | Stored | Packaged | Served |
+/// |---|---|---|
+/// | a state | older, refused or none | the stored one |
+/// | a signed state | the same, in a source as trusted as the program | the packaged one, which nothing has to verify |
+/// | a state | newer | the packaged one |
+/// | damaged, or of no pinned root | any | the packaged one; the file is set aside, and the next sync fetches all |
+/// | of another server, or of a later format | any | the packaged one; the file stays as it is |
+/// | any | unsigned, where a signed state is known | the stored one |
+/// | none | none that can be used | none: `getRecords` is nil, and ``status`` says why |
+///
+/// With a catalogue it is the state that the catalogue lists, wherever that is; the table holds for collections that it
+/// does not list, and for states that are not here. With an override it is the overriding file's.
+///
+/// Within a process, a collection never goes back: if what another process has stored is older, the known state stays.
 /// No lock is held while a file is looked at, read or verified.
 final class LocalCollection: Sendable {
     private struct State {
-        var held: HeldState?
+        var current: CurrentState?
         var answer: [RemoteSettingsRecord]?
         /// Grows whenever another state replaces `held`, so that nothing computed from an older state is kept.
         var generation = 0
         /// The state in use under an earlier configuration that trusts the same. The collection does not go back behind
         /// it.
-        var earlier: HeldState?
+        var earlier: CurrentState?
         /// The last cached state that was read while a packaged one is in use. The collection does not go back behind
         /// it.
-        var cachedBehindPackaged: HeldState?
+        var cachedBehindPackaged: CurrentState?
         /// The state that comes into use as soon as the session shows its release.
-        var next: HeldState?
+        var next: CurrentState?
         /// Stores by this process that are under way. The files that they replace need not be read again.
         var stores = 0
 
-        mutating func replace(_ held: HeldState?) {
-            self.held = held
+        mutating func replace(_ current: CurrentState?) {
+            self.current = current
             next = nil
             answer = nil
             generation += 1
@@ -43,7 +57,7 @@ final class LocalCollection: Sendable {
         self.id = id
         self.session = session
         cachePath = session.storage.snapshotPath(id)
-        let served = earlier?.state.withLock { $0.held?.source == .cached ? $0.held : $0.earlier }
+        let served = earlier?.state.withLock { $0.current?.source == .cached ? $0.current : $0.earlier }
         if let served { state.withLock { $0.earlier = served } }
     }
 
@@ -60,114 +74,109 @@ final class LocalCollection: Sendable {
         }
     }
 
-    /// What is held now.
+    /// The state whose records are served: the newest that can be trusted.
     ///
     /// The first call in a process reads and verifies. So does the first call after another process has replaced the
     /// cache file, which one `lstat` shows. Two concurrent calls may both do it.
-    func held() -> HeldState {
-        if let overriding {
-            let (held, before) = overriding.held()
-            if let before { sendChanges(from: before, to: held) }
-            return held
-        }
-        if id != Catalogue.collection, session.releaseOrigin != nil {
-            if let view = session.currentRelease() { return held(of: view) }
-        }
-        let (known, generation, isStoring) = state.withLock { ($0.held, $0.generation, $0.stores > 0) }
+    func current() -> CurrentState {
+        if let overriding { return current(overriding) }
+        if id != Catalogue.collection, let release = session.currentRelease() { return current(in: release) }
+        let (known, generation, isStoring) = state.withLock { ($0.current, $0.generation, $0.stores > 0) }
         guard let known else { return load(generation) }
-        guard !isStoring, (try? FileStore.identity(cachePath)) != known.cacheIdentity else { return known }
-        return reload(known, generation)
+        return isStoring || isUnchanged(known) ? known : reload(known, generation)
     }
 
-    /// What is held while a release is in use.
+    private func current(_ overriding: OverridingFile) -> CurrentState {
+        let (current, before) = overriding.current()
+        if let before { sendChanges(from: before, to: current) }
+        return current
+    }
+
+    /// The state that a release lists; the newest one if it lists none, or if its state is not here.
     ///
     /// A state of the release needs no look at its file. Its bytes are those that the catalogue lists, whatever happens
     /// to the file.
-    private func held(of view: ReleaseView) -> HeldState {
-        let (known, next, generation) = state.withLock { ($0.held, $0.next, $0.generation) }
-        if let known, known.view === view, next?.view !== view || known.isOfRelease {
-            if known.isOfRelease { return known }
-            if (try? FileStore.identity(cachePath)) == known.cacheIdentity { return known }
+    private func current(in release: ReleaseView) -> CurrentState {
+        let (known, next, generation) = state.withLock { ($0.current, $0.next, $0.generation) }
+        let prepared = next?.view === release ? next : nil
+        if let known, known.view === release, known.isOfRelease || prepared == nil && isUnchanged(known) {
+            return known
         }
-        var loaded: HeldState
-        if let next, next.view === view {
-            loaded = next
-        } else {
-            var view = view
-            loaded = session.loader.load(id, of: view)
-            if !loaded.isOfRelease, view.catalogue.entries[id] != nil { session.lookAgain(after: view) }
-            // Another process may have stored a later release, and this file with it.
-            while !loaded.isOfRelease, let present = session.currentRelease(), present !== view {
-                view = present
-                loaded = session.loader.load(id, of: view)
-            }
-            let earlier = known ?? state.withLock { $0.earlier }
-            if !loaded.isOfRelease, let earlier {
-                loaded = loaded.notOlder(than: earlier)
-                loaded.view = view
-                loaded.isOfRelease = loaded.snapshot.map { view.catalogue.lists($0.payload, of: id) } ?? false
+        var found = prepared ?? session.loader.load(id, of: release)
+        if !found.isOfRelease, prepared == nil {
+            // A refresh or another process may have stored a later release, and this state with it.
+            if release.catalogue.entries[id] != nil { session.lookAgain(after: release) }
+            if let later = session.currentRelease(), later !== release { return current(in: later) }
+            if let earlier = known ?? state.withLock({ $0.earlier }) {
+                found = found.notOlder(than: earlier).placed(in: release, of: id)
             }
         }
         let isTaken = state.withLock { state in
             guard state.generation == generation else { return false }
-            state.replace(loaded)
+            state.replace(found)
             state.earlier = nil
             return true
         }
-        guard isTaken else { return state.withLock { $0.held } ?? loaded }
-        if let known, known.snapshot?.payload != loaded.snapshot?.payload { sendChanges(from: known, to: loaded) }
-        return loaded
+        guard isTaken else { return state.withLock { $0.current } ?? found }
+        if let known, known.snapshot?.payload != found.snapshot?.payload { sendChanges(from: known, to: found) }
+        return found
     }
 
-    /// Whether nothing has been read yet, and what there is says of itself that it is of this timestamp.
-    ///
-    /// Nothing is verified. A state that is already in use is asked with ``held()``, which shows another process's
-    /// stores to listeners as well.
-    func claims(_ timestamp: Timestamp) -> Bool {
-        guard overriding == nil, session.releaseOrigin == nil, !session.changes.isFollowed(id),
-            state.withLock({ $0.held == nil && $0.earlier == nil })
-        else { return false }
-        return session.loader.claims(id, at: timestamp)
+    private func isUnchanged(_ known: CurrentState) -> Bool {
+        (try? FileStore.identity(cachePath)) == known.cacheIdentity
     }
 
-    /// Keeps a state ready for the moment at which the session shows its release.
-    func prepare(_ next: HeldState) { state.withLock { $0.next = next } }
-
-    private func load(_ generation: Int) -> HeldState {
+    /// The first read.
+    private func load(_ generation: Int) -> CurrentState {
         let found = session.loader.load(id)
         let loaded = state.withLock { $0.earlier }.map { found.notOlder(than: $0) } ?? found
         return state.withLock { state in
-            guard state.generation == generation, state.held == nil else { return state.held ?? loaded }
-            (state.held, state.earlier) = (loaded, nil)
+            guard state.generation == generation, state.current == nil else { return state.current ?? loaded }
+            (state.current, state.earlier) = (loaded, nil)
             return loaded
         }
     }
 
-    private func reload(_ known: HeldState, _ generation: Int) -> HeldState {
+    /// A read after another process has replaced the cache file.
+    private func reload(_ known: CurrentState, _ generation: Int) -> CurrentState {
         let loaded = session.loader.load(id).notOlder(than: known)
         let isTaken = state.withLock { state in
             guard state.generation == generation, state.stores == 0 else { return false }
             state.replace(loaded)
             return true
         }
-        guard isTaken else { return state.withLock { $0.held } ?? known }
+        guard isTaken else { return state.withLock { $0.current } ?? known }
         sendChanges(from: known, to: loaded)
         return loaded
     }
+
+    /// Whether nothing has been read yet, and the cache file says that it is the server's state of this timestamp.
+    ///
+    /// Nothing is verified. A state that is already in use is asked with ``current()``, which shows another process's
+    /// stores to listeners as well.
+    func storedState(isOf timestamp: Timestamp) -> Bool {
+        guard overriding == nil, session.releaseOrigin == nil, !session.changes.isFollowed(id),
+            state.withLock({ $0.current == nil && $0.earlier == nil })
+        else { return false }
+        return session.loader.storedState(of: id, isOf: timestamp)
+    }
+
+    /// Keeps a state ready for the moment at which the session shows its release.
+    func prepare(_ next: CurrentState) { state.withLock { $0.next = next } }
 
     /// The records that are for this app, all of one snapshot; `nil` if nothing is held.
     func records() -> [RemoteSettingsRecord]? { recordsAndState().records }
 
     /// Like ``records()``, with the state that they belong to.
-    func recordsAndState() -> (records: [RemoteSettingsRecord]?, held: HeldState) {
-        let noticed = held()
+    func recordsAndState() -> (records: [RemoteSettingsRecord]?, current: CurrentState) {
+        let noticed = current()
         if overriding != nil { return (noticed.snapshot.map { filtered($0.records) }, noticed) }
-        let (answer, held, generation) = state.withLock { ($0.answer, $0.held, $0.generation) }
-        let present = held ?? noticed
+        let (answer, current, generation) = state.withLock { ($0.answer, $0.current, $0.generation) }
+        let present = current ?? noticed
         if let answer { return (answer, present) }
         guard let snapshot = present.snapshot else { return (nil, present) }
         let records = filtered(snapshot.records)
-        state.withLock { if held != nil, $0.generation == generation { $0.answer = records } }
+        state.withLock { if current != nil, $0.generation == generation { $0.answer = records } }
         return (records, present)
     }
 
@@ -176,10 +185,10 @@ final class LocalCollection: Sendable {
     /// - Parameter usesPackaged: whether packaged records may be returned. If not, and a packaged state is in use, the
     ///   cached state is read and verified at each call.
     func records(usesPackaged: Bool) -> [RemoteSettingsRecord]? {
-        let held = held()
-        if usesPackaged || held.source == .cached || overriding != nil { return records() }
+        let current = self.current()
+        if usesPackaged || current.source == .cached || overriding != nil { return records() }
         let known = state.withLock { $0.cachedBehindPackaged }
-        guard held.cacheIdentity != nil || known != nil else { return nil }
+        guard current.cacheIdentity != nil || known != nil else { return nil }
         let found = session.loader.load(id, usesPackaged: false)
         let serving = known.map { found.notOlder(than: $0) } ?? found
         state.withLock { $0.cachedBehindPackaged = serving }
@@ -188,21 +197,21 @@ final class LocalCollection: Sendable {
 
     /// What is held, for reports.
     var status: SnapshotStatus {
-        let held = held()
-        var unused = held.unused
-        if held.snapshot == nil, case .failure(let error) = session.server {
+        let current = self.current()
+        var unused = current.unused
+        if current.snapshot == nil, case .failure(let error) = session.server {
             unused.append(.init(source: .none, timestamp: nil, reason: .unreadableSource("\(error)")))
         }
         return SnapshotStatus(
-            collection: "\(id)", source: held.source, timestamp: held.timestamp,
-            age: held.timestamp.map { session.now.elapsed(since: $0) }, records: held.snapshot?.records.count,
-            trust: held.snapshot?.provenance, isVerifiedHere: held.isVerifiedHere,
-            release: held.isOfRelease ? held.view?.catalogue.number : nil, unused: unused,
+            collection: "\(id)", source: current.source, timestamp: current.timestamp,
+            age: current.timestamp.map { session.now.elapsed(since: $0) }, records: current.snapshot?.records.count,
+            trust: current.snapshot?.provenance, isVerifiedHere: current.isVerifiedHere,
+            release: current.isOfRelease ? current.view?.catalogue.number : nil, unused: unused,
             recentFailure: session.failures.standing(id))
     }
 
     /// Runs a sync's `store`, and then uses what it has stored.
-    func storing(_ store: () async throws -> HeldState) async throws -> HeldState {
+    func storing(_ store: () async throws -> CurrentState) async throws -> CurrentState {
         state.withLock { $0.stores += 1 }
         defer { state.withLock { $0.stores -= 1 } }
         let stored = try await store()
@@ -244,7 +253,7 @@ extension LocalCollection {
     }
 
     /// Tells listeners what has changed for this app, if anything.
-    func sendChanges(from old: HeldState, to new: HeldState) {
+    func sendChanges(from old: CurrentState, to new: CurrentState) {
         session.changes.sendStore(of: id)
         guard let records = new.snapshot?.records, session.changes.hasListeners(id) else { return }
         var filter = RecordFilter(context: session.filterContext, limits: session.limits.filter)
@@ -254,11 +263,11 @@ extension LocalCollection {
     }
 }
 
-extension HeldState {
+extension CurrentState {
     /// This state, which was read after another process had replaced the cache file; or `known` if that is newer.
     ///
     /// Within a process, a collection only goes forward.
-    fileprivate func notOlder(than known: HeldState) -> HeldState {
+    fileprivate func notOlder(than known: CurrentState) -> CurrentState {
         guard let before = known.timestamp, timestamp.map({ $0 < before }) ?? true else { return self }
         var kept = known
         kept.cacheIdentity = cacheIdentity
@@ -269,5 +278,13 @@ extension HeldState {
             kept.unused.append(.init(source: .cached, timestamp: timestamp, reason: .older))
         }
         return kept
+    }
+
+    /// This state while a release is in use, which may list it.
+    func placed(in release: ReleaseView, of id: CollectionID) -> CurrentState {
+        var placed = self
+        placed.view = release
+        placed.isOfRelease = snapshot.map { release.catalogue.lists($0.payload, of: id) } ?? false
+        return placed
     }
 }

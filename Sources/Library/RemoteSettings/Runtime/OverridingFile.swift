@@ -5,7 +5,7 @@ import SnapshotBundle
 final class OverridingFile: Sendable {
     private struct State {
         let identity: FileIdentity?
-        let held: HeldState
+        let current: CurrentState
         let bundle: BundleReader?
     }
 
@@ -36,15 +36,15 @@ final class OverridingFile: Sendable {
     /// If the file cannot be read, for example while an editor is writing it, the earlier content stays.
     ///
     /// - Returns: the state, and the one that it has just replaced.
-    func held() -> (held: HeldState, before: HeldState?) {
+    func current() -> (current: CurrentState, before: CurrentState?) {
         let identity = (try? FileStore.identity(path)) ?? nil
         let known = state.withLock { $0 }
-        if let known, known.identity == identity { return (known.held, nil) }
+        if let known, known.identity == identity { return (known.current, nil) }
         let read = read(identity, after: known)
         return state.withLock { state in
-            if let first = state, first.identity == identity { return (first.held, nil) }
+            if let first = state, first.identity == identity { return (first.current, nil) }
             defer { state = read }
-            return (read.held, state?.held)
+            return (read.current, state?.current)
         }
     }
 
@@ -56,21 +56,21 @@ final class OverridingFile: Sendable {
                     UnverifiedSnapshot(
                         collection: id, payload: try bundle.payload(), metadata: try bundle.metadata())
                 } else {
-                    try snapshot(ofJSON: identity, after: known?.held.snapshot?.timestamp)
+                    try snapshot(ofJSON: identity, after: known?.current.snapshot?.timestamp)
                 }
-            var held = HeldState()
-            held.serve(
+            var current = CurrentState()
+            current.serve(
                 Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned), from: .override(path),
                 isVerifiedHere: false)
             session.logger.warning(
                 "\(id): OVERRIDDEN: \(Counted.text(unverified.records.count, "record")) of \(path) for which nobody vouches"
             )
-            return State(identity: identity, held: held, bundle: bundle)
+            return State(identity: identity, current: current, bundle: bundle)
         } catch {
             session.logger.error("\(id): OVERRIDDEN, but the file cannot be used: \(error)")
-            var held = known?.held ?? HeldState()
-            held.unused = [.init(source: .override(path), timestamp: nil, reason: .damaged("\(error)"))]
-            return State(identity: identity, held: held, bundle: known?.bundle)
+            var current = known?.current ?? CurrentState()
+            current.unused = [.init(source: .override(path), timestamp: nil, reason: .damaged("\(error)"))]
+            return State(identity: identity, current: current, bundle: known?.bundle)
         }
     }
 

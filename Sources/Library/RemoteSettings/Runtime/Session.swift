@@ -243,14 +243,14 @@ extension Session {
     func onAnswer(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.onAnswer = body } }
 
     /// Tells ``onAnswer(_:)``'s closure that the server has answered a sync.
-    func noteAnswer() {
-        failures.noteAnswer()
+    func recordAnswer() {
+        failures.recordAnswer()
         state.withLock { $0.onAnswer }?()
     }
 
     /// Notes that nothing of the server's state at the monitor's timestamp is missing here. That timestamp is not
     /// signed.
-    func noteSynced(_ collections: [CollectionID], upTo timestamp: Timestamp) {
+    func recordSynced(_ collections: [CollectionID], upTo timestamp: Timestamp) {
         state.withLock { $0.synced = (Set(collections), timestamp) }
     }
 

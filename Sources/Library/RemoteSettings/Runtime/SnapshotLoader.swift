@@ -3,64 +3,6 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotTrust
 
-/// What a process holds of one collection.
-///
-/// It is the snapshot in use, why others are not used, and what protects the collection from older or unsigned states.
-struct HeldState: Sendable {
-    /// The snapshot whose records are served; `nil` if there is none.
-    var snapshot: Snapshot?
-    /// Where the snapshot came from.
-    var source = SnapshotStatus.Source.none
-    /// Whether the snapshot's signature was verified in this process.
-    var isVerifiedHere = false
-    var unused: [SnapshotStatus.Unused] = []
-    /// The newest timestamp that was ever taken from the server, according to the cache file.
-    var highWaterMark: HighWaterMark?
-    /// The newest timestamp of a known signed state: a packaged one, a cached one, or what is left of a damaged cache
-    /// file.
-    var signedAsOf: Timestamp?
-    /// The newest timestamp of an unsigned packaged state in a source that is as trusted as the program.
-    var unsignedByProgram: Timestamp?
-    /// Which version of the cache file was read; `nil` if there was none.
-    var cacheIdentity: CacheIdentity?
-    /// Whether a later version of the library has written the cache file, which then stays as it is.
-    var isOfLaterFormat = false
-    /// Whether the cache file is of the state in use.
-    ///
-    /// Either the cache file itself is in use, or a packaged snapshot of the same state, which need not be verified
-    /// again.
-    var isCached = false
-    /// The release in use when this state was found; `nil` without releases.
-    var view: ReleaseView?
-    /// Whether this is the state that the release lists.
-    var isOfRelease = false
-    /// The version of a file in the storage directory that has the release's state; `nil` if there is none, or if it is
-    /// not known.
-    var storedIdentity: CacheIdentity?
-    /// The usable packaged bundles of the collection, newest first, for their attachments.
-    var bundles: [PackagedBundle] = []
-
-    var timestamp: Timestamp? { snapshot?.timestamp }
-
-    /// Whether unsigned states are refused because the collection is known to be signed.
-    ///
-    /// They are not refused if the program itself brings a later unsigned state.
-    var isKnownSigned: Bool {
-        guard let signedAsOf else { return false }
-        return unsignedByProgram.map { $0 < signedAsOf } ?? true
-    }
-
-    mutating func serve(_ snapshot: Snapshot, from source: SnapshotStatus.Source, isVerifiedHere: Bool) {
-        self.snapshot = snapshot
-        self.source = source
-        self.isVerifiedHere = isVerifiedHere && snapshot.provenance.isSigned
-    }
-
-    mutating func noteSigned(asOf timestamp: Timestamp) {
-        signedAsOf = max(signedAsOf ?? timestamp, timestamp)
-    }
-}
-
 /// Finds the snapshot to use: the newest one, cached or packaged, that can be trusted.
 struct SnapshotLoader: Sendable {
     /// The server that snapshots must belong to.
@@ -107,16 +49,16 @@ struct SnapshotLoader: Sendable {
     ///
     /// - Parameter usesPackaged: whether a packaged snapshot may be used. What it says about the collection counts in
     ///   any case.
-    func load(_ id: CollectionID, usesPackaged: Bool = true) -> HeldState {
-        var held = HeldState()
-        let file = cacheFile(id, &held)
-        choose(id, file, usesPackaged: usesPackaged, &held)
-        return held
+    func load(_ id: CollectionID, usesPackaged: Bool = true) -> CurrentState {
+        var current = CurrentState()
+        let file = cacheFile(id, &current)
+        choose(id, file, usesPackaged: usesPackaged, &current)
+        return current
     }
 
     /// Like ``load(_:usesPackaged:)``, with the content of a cache file that was kept elsewhere in place of the cache.
-    func load(_ id: CollectionID, kept content: Bytes?, usesPackaged: Bool = true) -> HeldState {
-        var held = HeldState()
+    func load(_ id: CollectionID, kept content: Bytes?, usesPackaged: Bool = true) -> CurrentState {
+        var current = CurrentState()
         var file: CacheFile?
         if let content {
             do {
@@ -124,62 +66,58 @@ struct SnapshotLoader: Sendable {
                 guard isServed(by: kept.server, id, isSigned: kept.chain != nil) else {
                     throw SnapshotRefusal(.otherServer(found: kept.server, expected: server.description))
                 }
-                note(kept.mark, &held)
+                protect(&current, by: kept.mark)
                 file = kept
             } catch {
-                refuse(.init(source: .cached, timestamp: nil, reason: SnapshotRefusal(error).reason), of: id, &held)
+                refuse(.init(source: .cached, timestamp: nil, reason: SnapshotRefusal(error).reason), of: id, &current)
             }
         }
-        choose(id, file, usesPackaged: usesPackaged, packagedCanStandIn: false, &held)
-        return held
+        choose(id, file, usesPackaged: usesPackaged, packagedCanStandIn: false, &current)
+        return current
     }
 
     /// Finds the state that a release lists. Does I/O and never fails.
     ///
     /// The state may be packaged, stored, or about to be stored by a process that has already shown the release. If
     /// there is none, or if the release does not list the collection, the newest state is used.
-    func load(_ id: CollectionID, of view: ReleaseView) -> HeldState {
-        if let held = listedState(id, of: view) { return held }
-        var held = load(id)
-        held.view = view
+    func load(_ id: CollectionID, of view: ReleaseView) -> CurrentState {
         // The newest state may be the listed one, if it was put there since the first look.
-        held.isOfRelease = held.snapshot.map { view.catalogue.lists($0.payload, of: id) } ?? false
-        return held
+        listedState(id, of: view) ?? load(id).placed(in: view, of: id)
     }
 
-    private func listedState(_ id: CollectionID, of view: ReleaseView) -> HeldState? {
+    private func listedState(_ id: CollectionID, of view: ReleaseView) -> CurrentState? {
         guard let entry = view.catalogue.entries[id] else { return nil }
-        var held = HeldState()
-        held.view = view
-        held.isOfRelease = true
+        var current = CurrentState()
+        current.view = view
+        current.isOfRelease = true
         var problems: [SnapshotStatus.Unused] = []
         let bundles = packaged.bundles(of: id, problems: &problems)
-        for bundle in bundles { note(bundle, &held) }
-        held.bundles = bundles.filter { (try? check($0, isListed: $0.lock.timestamp == entry.timestamp)) != nil }
-        held.cacheIdentity = (try? storage.identity(id)) ?? nil
-        let listed = held.bundles.filter { $0.lock.timestamp == entry.timestamp }
+        for bundle in bundles { protect(&current, by: bundle) }
+        current.bundles = bundles.filter { (try? check($0, isListed: $0.lock.timestamp == entry.timestamp)) != nil }
+        current.cacheIdentity = (try? storage.identity(id)) ?? nil
+        let listed = current.bundles.filter { $0.lock.timestamp == entry.timestamp }
         // Whoever packaged the catalogue with the program also packaged this bundle.
         for bundle in listed where bundle.isTrusted && view.source == .packaged(bundle.sourceName) {
             guard let snapshot = try? bundle.snapshot(verifier, now: now()) else { continue }
-            held.serve(snapshot, from: .packaged(bundle.sourceName), isVerifiedHere: false)
-            return held
+            current.serve(snapshot, from: .packaged(bundle.sourceName), isVerifiedHere: false)
+            return current
         }
         for path in [storage.snapshotPath(id), storage.stagedPath(id), storage.snapshotPath(id)] {
             guard let identity = try? FileStore.identity(path),
                 let file = try? storage.cacheFile(id, at: path, limits: limits),
                 let snapshot = try? view.snapshot(of: file)
             else { continue }
-            held.storedIdentity = identity
-            note(file.mark, &held)
-            held.serve(snapshot, from: .cached, isVerifiedHere: true)
-            held.isCached = true
-            return held
+            current.storedIdentity = identity
+            protect(&current, by: file.mark)
+            current.serve(snapshot, from: .cached, isVerifiedHere: true)
+            current.isCached = true
+            return current
         }
         for bundle in listed {
             let snapshot = try? bundle.snapshot(listedAs: entry.payload, provenance: view.snapshot.provenance)
             guard let snapshot else { continue }
-            held.serve(snapshot, from: .packaged(bundle.sourceName), isVerifiedHere: !bundle.isTrusted)
-            return held
+            current.serve(snapshot, from: .packaged(bundle.sourceName), isVerifiedHere: !bundle.isTrusted)
+            return current
         }
         return nil
     }
@@ -190,14 +128,14 @@ struct SnapshotLoader: Sendable {
     ///   if it need not be verified.
     private func choose(
         _ id: CollectionID, _ file: CacheFile?, usesPackaged: Bool = true, packagedCanStandIn: Bool = true,
-        _ held: inout HeldState
+        _ current: inout CurrentState
     ) {
         var candidates: [Candidate] = []
         var problems: [SnapshotStatus.Unused] = []
         let bundles = packaged.bundles(of: id, problems: &problems)
         for bundle in bundles {
-            note(bundle, &held)
-            if let unused = bundle.missing { refuse(unused, of: id, &held) }
+            protect(&current, by: bundle)
+            if let unused = bundle.missing { refuse(unused, of: id, &current) }
         }
         if usesPackaged { candidates += bundles.map(Candidate.packaged) }
         // The bundles are sorted, newest first.
@@ -209,120 +147,102 @@ struct SnapshotLoader: Sendable {
         }
         for candidate in candidates {
             do {
-                if case .cached(let file) = candidate, file.timestamp == held.timestamp {
-                    held.isCached = true
+                if case .cached(let file) = candidate, file.timestamp == current.timestamp {
+                    current.isCached = true
                     continue
                 }
-                try take(candidate, &held)
+                try use(candidate, &current)
             } catch {
                 let refusal = SnapshotRefusal(error)
-                // A state that is kept elsewhere has no cache file, and no sync asks for what it claims.
-                let isClaim = if case .cached = candidate { held.cacheIdentity != nil } else { true }
-                if case .cached = candidate, refusal.isDamage, let identity = held.cacheIdentity {
-                    held.cacheIdentity = storage.setAside(id, identity)
+                // A later sync would believe its first line. What is kept elsewhere has no cache file.
+                if case .cached = candidate, refusal.isOfContent, let identity = current.cacheIdentity {
+                    current.cacheIdentity = storage.setAside(id, identity)
                 }
-                if isClaim, refusal.isOfContent { storage.noteRefusal(of: id) }
                 refuse(
                     .init(source: candidate.source, timestamp: candidate.timestamp, reason: refusal.reason), of: id,
-                    &held)
+                    &current)
             }
         }
-        if held.snapshot == nil { noteOthers(id, problems, &held) }
+        if current.snapshot == nil { explainAbsence(id, problems, &current) }
     }
 
     /// Puts a candidate into use. A packaged candidate's bundle is kept in any case if it may be used.
     ///
     /// - Throws: if it cannot be used, or if a newer one is in use already.
-    private func take(_ candidate: Candidate, _ held: inout HeldState) throws {
+    private func use(_ candidate: Candidate, _ current: inout CurrentState) throws {
         switch candidate {
         case .cached(let file):
-            guard held.snapshot == nil else { throw SnapshotRefusal(.older) }
-            held.serve(
-                try snapshot(file, isKnownSigned: held.isKnownSigned), from: .cached, isVerifiedHere: true)
-            held.isCached = true
+            guard current.snapshot == nil else { throw SnapshotRefusal(.older) }
+            current.serve(
+                try snapshot(file, isKnownSigned: current.isKnownSigned), from: .cached, isVerifiedHere: true)
+            current.isCached = true
         case .packaged(let bundle):
             try check(bundle)
             // Anyone who can write to the directory could have put it there.
-            if !bundle.isTrusted, !bundle.lock.trust.isSigned, held.isKnownSigned {
+            if !bundle.isTrusted, !bundle.lock.trust.isSigned, current.isKnownSigned {
                 throw SnapshotRefusal(.signatureLost)
             }
-            held.bundles.append(bundle)
-            guard held.snapshot == nil else { throw SnapshotRefusal(.older) }
-            held.serve(
+            current.bundles.append(bundle)
+            guard current.snapshot == nil else { throw SnapshotRefusal(.older) }
+            current.serve(
                 try bundle.snapshot(verifier, now: now()), from: candidate.source,
                 isVerifiedHere: !bundle.isTrusted)
         }
     }
 
-    /// Whether what is stored or packaged says of itself that it is this server's signed state of a timestamp, and
-    /// nothing says that it is newer. Does I/O, and verifies nothing: a read verifies what it serves, and notes what it
-    /// refuses. Then this claims nothing until a sync has stored another state.
-    ///
-    /// A bundle in a directory that others may write to claims nothing, because it would have to be copied.
-    func claims(_ id: CollectionID, at timestamp: Timestamp) -> Bool {
-        guard !storage.hasRefusal(of: id), let bundles = try? packaged.listed(id),
-            bundles.allSatisfy({ $0.lock.timestamp <= timestamp })
+    /// Whether the cache file says of itself that it is this server's signed state of a timestamp, and no packaged
+    /// state is newer. Does I/O, and verifies nothing: a read verifies what it serves, and sets aside what it refuses.
+    func storedState(of id: CollectionID, isOf timestamp: Timestamp) -> Bool {
+        guard let head = (try? storage.head(of: id, limits: limits)) ?? nil, head.timestamp == timestamp,
+            ServerIdentity(head.server) == server, head.chain != nil, head.verifiedAt != nil
         else { return false }
-        do {
-            if let file = try storage.claim(of: id, limits: limits) {
-                guard ServerIdentity(file.server) == server, file.chain != nil, file.verifiedAt != nil,
-                    file.timestamp <= timestamp
-                else { return false }
-                if file.timestamp == timestamp { return true }
-            }
-        } catch {
-            return false
-        }
-        return bundles.contains { bundle in
-            bundle.isTrusted && bundle.lock.timestamp == timestamp && bundle.lock.trust.isSigned
-                && ServerIdentity(bundle.lock.server) == server && (try? bundle.reader()) != nil
-        }
+        return (try? packaged.listed(id))?.allSatisfy { $0.lock.timestamp <= timestamp } ?? false
     }
 
-    private func cacheFile(_ id: CollectionID, _ held: inout HeldState) -> CacheFile? {
+    private func cacheFile(_ id: CollectionID, _ current: inout CurrentState) -> CacheFile? {
         let identity: CacheIdentity?
         do {
             identity = try storage.identity(id)
         } catch {
-            refuse(.init(source: .cached, timestamp: nil, reason: SnapshotRefusal(error).reason), of: id, &held)
+            refuse(.init(source: .cached, timestamp: nil, reason: SnapshotRefusal(error).reason), of: id, &current)
             return nil
         }
         guard let identity else {
-            note(storage.markOfDamaged(id, limits: limits), &held)
+            protect(&current, by: storage.markOfDamaged(id, limits: limits))
             return nil
         }
-        held.cacheIdentity = identity
+        current.cacheIdentity = identity
         do {
             guard let file = try storage.cacheFile(id, at: storage.snapshotPath(id), limits: limits)
             else { return nil }
             guard isServed(by: file.server, id, isSigned: file.chain != nil) else {
                 throw SnapshotRefusal(.otherServer(found: file.server, expected: server.description))
             }
-            note(file.mark, &held)
+            protect(&current, by: file.mark)
             return file
         } catch {
             if let error = error as? CacheFileError {
-                note(error.mark, &held)
-                held.isOfLaterFormat = error.isOfLaterFormat
-                if !error.isOfLaterFormat { held.cacheIdentity = storage.setAside(id, identity) }
+                protect(&current, by: error.mark)
+                current.isOfLaterFormat = error.isOfLaterFormat
+                if !error.isOfLaterFormat { current.cacheIdentity = storage.setAside(id, identity) }
             }
-            refuse(.init(source: .cached, timestamp: nil, reason: SnapshotRefusal(error).reason), of: id, &held)
+            refuse(.init(source: .cached, timestamp: nil, reason: SnapshotRefusal(error).reason), of: id, &current)
             return nil
         }
     }
 
-    private func note(_ mark: HighWaterMark?, _ held: inout HeldState) {
-        held.highWaterMark = mark
-        if let mark, mark.chain != nil { held.noteSigned(asOf: mark.timestamp) }
+    private func protect(_ current: inout CurrentState, by mark: HighWaterMark?) {
+        current.highWaterMark = mark
+        if let mark, mark.chain != nil { current.recordSigned(asOf: mark.timestamp) }
     }
 
-    private func note(_ bundle: PackagedBundle, _ held: inout HeldState) {
+    private func protect(_ current: inout CurrentState, by bundle: PackagedBundle) {
         let lock = bundle.lock
         if lock.trust.isSigned {
             guard ServerIdentity(lock.server) == server else { return }
-            held.noteSigned(asOf: lock.timestamp)
+            current.recordSigned(asOf: lock.timestamp)
         } else if bundle.isTrusted, (try? check(bundle)) != nil {
-            held.unsignedByProgram = max(held.unsignedByProgram ?? lock.timestamp, lock.timestamp)
+            current.unsignedByProgram = max(current.unsignedByProgram ?? lock.timestamp, lock.timestamp)
         }
     }
 
@@ -409,8 +329,8 @@ extension SnapshotLoader {
         }
     }
 
-    private func refuse(_ unused: SnapshotStatus.Unused, of id: CollectionID, _ held: inout HeldState) {
-        held.unused.append(unused)
+    private func refuse(_ unused: SnapshotStatus.Unused, of id: CollectionID, _ current: inout CurrentState) {
+        current.unused.append(unused)
         switch unused.reason {
         case .older, .otherBucket: logger.debug("\(id): \(unused)")
         default: logger.warning("\(id): \(unused)")
@@ -419,15 +339,16 @@ extension SnapshotLoader {
 
     /// Notes what explains that nothing is in use: other buckets that have the name, and sources that could not be
     /// read.
-    private func noteOthers(_ id: CollectionID, _ problems: [SnapshotStatus.Unused], _ held: inout HeldState) {
-        for problem in packaged.problems + problems { refuse(problem, of: id, &held) }
+    private func explainAbsence(_ id: CollectionID, _ problems: [SnapshotStatus.Unused], _ current: inout CurrentState)
+    {
+        for problem in packaged.problems + problems { refuse(problem, of: id, &current) }
         // A broken lock elsewhere does not explain why this collection is missing.
         var otherProblems: [SnapshotStatus.Unused] = []
         for bundle in packaged.allBundles(problems: &otherProblems, where: { $0.name == id.name && $0 != id }) {
             refuse(
                 .init(
                     source: .packaged(bundle.sourceName), timestamp: bundle.lock.timestamp,
-                    reason: .otherBucket(found: bundle.id.bucket)), of: id, &held)
+                    reason: .otherBucket(found: bundle.id.bucket)), of: id, &current)
         }
     }
 }

@@ -5,42 +5,22 @@ import SnapshotTrust
 /// Why a snapshot is not used.
 struct SnapshotRefusal: Error {
     let reason: SnapshotStatus.Unused.Reason
-    /// Whether no configuration would accept it. A cache file is then set aside.
-    let isDamage: Bool
 
-    init(_ reason: SnapshotStatus.Unused.Reason) {
-        self.reason = reason
-        isDamage = if case .damaged = reason { true } else { false }
-    }
-
-    /// Whether the snapshot itself was looked at and refused, and not merely passed over.
-    var isOfContent: Bool {
-        switch reason {
-        case .damaged, .notTrusted: true
-        default: false
-        }
-    }
+    init(_ reason: SnapshotStatus.Unused.Reason) { self.reason = reason }
 
     /// Makes the refusal for an error of reading or verifying.
     init(_ error: any Error) {
         switch error {
         case let error as SnapshotRefusal: self = error
-        case let error as ContentSignatureError:
-            reason = .notTrusted("\(error)")
-            isDamage = !error.dependsOnConfiguration
-        default:
-            reason = .damaged("\(error)")
-            isDamage = true
+        case let error as ContentSignatureError: reason = .notTrusted("\(error)")
+        default: reason = .damaged("\(error)")
         }
     }
-}
 
-extension ContentSignatureError {
-    /// Whether a configuration with other roots, or with another signer's name, might accept the signature.
-    fileprivate var dependsOnConfiguration: Bool {
-        switch self {
-        case .untrustedRoot, .wrongSigner, .signerMismatch: true
-        case .noValidSignature(_, let failures): failures.contains { $0.reason.dependsOnConfiguration }
+    /// Whether the snapshot itself was read and refused, and not merely passed over.
+    var isOfContent: Bool {
+        switch reason {
+        case .damaged, .notTrusted: true
         default: false
         }
     }

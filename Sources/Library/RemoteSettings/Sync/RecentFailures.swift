@@ -43,7 +43,7 @@ final class RecentFailures: Sendable {
 
     /// - Parameter id: the collection that failed; `nil` if the server's list of collections could not be fetched,
     ///   which affects all collections.
-    func note(_ error: RemoteSettingsError, of id: CollectionID?) {
+    func record(_ error: RemoteSettingsError, of id: CollectionID?) {
         let (time, uptime) = (environment.now(), environment.uptime())
         state.withLock { state in
             let before = if let id { state.collections[id] } else { state.server }
@@ -54,9 +54,9 @@ final class RecentFailures: Sendable {
     }
 
     /// Notes that the server has sent its list of collections.
-    func noteAnswer() { state.withLock { $0.server = nil } }
+    func recordAnswer() { state.withLock { $0.server = nil } }
 
-    func noteSuccess(of id: CollectionID) { state.withLock { $0.collections[id] = nil } }
+    func recordSuccess(of id: CollectionID) { state.withLock { $0.collections[id] = nil } }
 
     /// Forgets all failures, because there is reason to believe that the next try succeeds.
     func forget() { state.withLock { $0 = State() } }

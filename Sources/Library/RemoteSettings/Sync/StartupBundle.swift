@@ -31,7 +31,7 @@ extension RemoteSettingsService {
         }
         let results = await wanted.concurrentMap(width: 4) { collection -> CollectionSyncResult? in
             guard let changeset = startup.changesets[collection.id] else { return nil }
-            let result = await session.syncs.run(collection.id) { _ in await startup.take(changeset, collection) }
+            let result = await session.syncs.run(collection.id) { _ in await startup.store(changeset, collection) }
             return CollectionSyncResult(collection: "\(collection.id)", result: result)
         }
         return results.compactMap { $0 }.sorted { $0.collection < $1.collection }
@@ -109,13 +109,13 @@ private struct StartupBundle: Sendable {
     }
 
     /// Verifies and stores one collection's state.
-    func take(_ text: Bytes, _ collection: LocalCollection) async -> Result<SyncOutcome, RemoteSettingsError> {
+    func store(_ text: Bytes, _ collection: LocalCollection) async -> Result<SyncOutcome, RemoteSettingsError> {
         let began = session.now
         defer { session.keepBackoff(client) }
         do {
             let outcome = try await outcome(text, collection)
             let status: UptakeEvent.Status = if case .upToDate = outcome { .upToDate } else { .success }
-            session.failures.noteSuccess(of: collection.id)
+            session.failures.recordSuccess(of: collection.id)
             session.report("\(collection.id)", status, .startup, timestamp: outcome.timestamp, since: began)
             return .success(outcome)
         } catch {
@@ -126,31 +126,15 @@ private struct StartupBundle: Sendable {
     }
 
     private func outcome(_ text: Bytes, _ collection: LocalCollection) async throws -> SyncOutcome {
-        let id = collection.id
-        let held = collection.held()
         let unverified: UnverifiedSnapshot
         do throws(ChangesetError) {
-            unverified = try Changeset(parsing: text, limits: session.limits).snapshot(of: id, onto: nil)
+            unverified = try Changeset(parsing: text, limits: session.limits).snapshot(of: collection.id, onto: nil)
         } catch {
             throw FetchError.changeset(error, url: url)
         }
-        let isImported = held.snapshot?.provenance == .imported
-        if let timestamp = held.timestamp, timestamp >= unverified.timestamp,
-            !(isImported && timestamp == unverified.timestamp)
-        {
-            return .upToDate(timestamp)
-        }
-        let snapshot = try await fetcher.accept(
-            unverified,
-            .init(
-                id: id, expected: nil, base: held.snapshot?.payload, floor: held.floor(of: id, session),
-                wasSigned: held.snapshot?.provenance.isSigned ?? held.isKnownSigned))
-        let stored = try await collection.storing {
-            try await collection.store(snapshot, over: held) { error in
-                session.report("\(id)", .cleanupError, .startup, since: session.now, error: error)
+        return try await CollectionSync(session: session, collection: collection, trigger: .startup)
+            .update(to: unverified.timestamp) { wanted in
+                .init(snapshot: try await fetcher.accept(unverified, wanted))
             }
-        }
-        collection.sendChanges(from: held, to: stored)
-        return .updated(stored.timestamp ?? snapshot.timestamp)
     }
 }

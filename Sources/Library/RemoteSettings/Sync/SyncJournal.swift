@@ -47,7 +47,7 @@ struct SyncJournal: Hashable, Sendable {
     private static let mostBytes = 4 << 20
     private static let errorCharacters = 500
 
-    mutating func note(_ attempt: SyncFailures.Attempt, of id: CollectionID) -> SyncFailures {
+    mutating func record(_ attempt: SyncFailures.Attempt, of id: CollectionID) -> SyncFailures {
         var attempt = attempt
         attempt.error = VisibleText.escape(String(attempt.error.prefix(Self.errorCharacters)))
         var noted = failures[id] ?? SyncFailures(count: 0, since: attempt.at, attempts: [])
@@ -143,7 +143,7 @@ final class SyncJournalKeeper: Sendable {
     var present: SyncJournal { SyncJournal.read(storage.journalPath, of: server, limits: limits) }
 
     /// Notes that a run begins: the server has sent its list of collections.
-    func noteAnswer(serverTime: Timestamp?, now: Timestamp) {
+    func recordAnswer(serverTime: Timestamp?, now: Timestamp) {
         // Another process may have written since.
         change(rereading: true) { journal in
             journal.lastCheck = now
@@ -153,10 +153,10 @@ final class SyncJournalKeeper: Sendable {
         }
     }
 
-    func noteSuccess(of id: CollectionID) { change { $0.failures[id] = nil } }
+    func recordSuccess(of id: CollectionID) { change { $0.failures[id] = nil } }
 
-    func note(_ attempt: SyncFailures.Attempt, of id: CollectionID) -> SyncFailures {
-        change { $0.note(attempt, of: id) }
+    func record(_ attempt: SyncFailures.Attempt, of id: CollectionID) -> SyncFailures {
+        change { $0.record(attempt, of: id) }
     }
 
     /// Forgets everything, and removes the file.

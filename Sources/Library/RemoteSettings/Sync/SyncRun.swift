@@ -29,10 +29,10 @@ extension LocalCollection {
     /// Nothing is requested, and nothing is stored.
     fileprivate var overriddenOutcome: Result<SyncOutcome, RemoteSettingsError>? {
         guard let overriding else { return nil }
-        let held = held()
+        let current = self.current()
         session.logger.warning("\(id): OVERRIDDEN, so that it is not synced: \(overriding.path) has its place")
-        if let timestamp = held.timestamp { return .success(.upToDate(timestamp)) }
-        let problems = held.unused.map { "\($0)" }.joined(separator: "; ")
+        if let timestamp = current.timestamp { return .success(.upToDate(timestamp)) }
+        let problems = current.unused.map { "\($0)" }.joined(separator: "; ")
         return .failure(
             .Other(reason: "\(id): \(problems); mend the file, or take it out of RemoteSettingsConfig.overrides"))
     }
@@ -104,7 +104,7 @@ extension Session {
                 }
             }
             let hasFailures = results.contains { !$0.isSynced }
-            if !hasFailures { noteSynced(collections.map(\.id), upTo: run.timestamp) }
+            if !hasFailures { recordSynced(collections.map(\.id), upTo: run.timestamp) }
             report("settings-sync", hasFailures ? .syncError : .success, trigger, since: began)
             return .success(results.sorted { $0.collection < $1.collection })
         } catch {
@@ -162,15 +162,15 @@ struct SyncRun: Sendable {
             let status = UptakeEvent.Status(error)
             session.report("settings-changes-monitoring", status, trigger, since: began, error: error)
             let failure = SyncRunFailure(error: RemoteSettingsError(error), status: status)
-            if status.isFailure { session.failures.note(failure.error, of: nil) }
+            if status.isFailure { session.failures.record(failure.error, of: nil) }
             throw failure
         }
         session.report(
             "settings-changes-monitoring", .success, trigger, timestamp: monitor.timestamp,
             age: serverTime?.elapsed(since: monitor.timestamp), since: began)
-        session.noteAnswer()
+        session.recordAnswer()
         session.tidyUp()
-        session.journal.noteAnswer(serverTime: serverTime, now: session.now)
+        session.journal.recordAnswer(serverTime: serverTime, now: session.now)
     }
 
     /// Brings one collection to the server's state.
@@ -178,13 +178,13 @@ struct SyncRun: Sendable {
         let began = session.now
         let result: Result<SyncOutcome, any Error>
         do {
-            result = .success(try await outcome(of: collection))
+            result = .success(try await update(collection))
         } catch {
             result = .failure(error)
         }
         // If a delta does not verify, a full fetch follows before the sync fails.
-        return await note(
-            result, of: collection.id, since: began, wasRetried: { collection.held().snapshot != nil })
+        return await recordOutcome(
+            result, of: collection.id, since: began, wasRetried: { collection.current().snapshot != nil })
     }
 
     /// Brings collections to the server's release. If the server publishes another one meanwhile, everything is
@@ -202,9 +202,9 @@ struct SyncRun: Sendable {
                 let again = try await SyncRun(session, expected: expected, trigger: trigger)
                 results = try await ReleaseSync(run: again, origin: origin).results(of: others, isLast: true)
             }
-            let catalogue = collections.filter { $0.id == Catalogue.collection && $0.overriding == nil }.map { held in
+            let catalogue = collections.filter { $0.id == Catalogue.collection && $0.overriding == nil }.map { known in
                 CollectionSyncResult(
-                    collection: "\(held.id)", result: .success(.upToDate(held.held().timestamp ?? timestamp)))
+                    collection: "\(known.id)", result: .success(.upToDate(known.current().timestamp ?? timestamp)))
             }
             return (overridden + (results ?? []) + catalogue).sorted { $0.collection < $1.collection }
         } catch let error as SyncRunFailure {
@@ -216,7 +216,7 @@ struct SyncRun: Sendable {
 
     /// Remembers how the sync of a collection ended, and tells telemetry and the listeners.
     @discardableResult
-    func note(
+    func recordOutcome(
         _ result: Result<SyncOutcome, any Error>, of id: CollectionID, since began: Timestamp,
         wasRetried: () -> Bool = { false }
     ) async -> Result<SyncOutcome, RemoteSettingsError> {
@@ -225,92 +225,29 @@ struct SyncRun: Sendable {
         case .success(let outcome):
             let status: UptakeEvent.Status = if case .upToDate = outcome { .upToDate } else { .success }
             session.report("\(id)", status, trigger, timestamp: outcome.timestamp, since: began)
-            session.failures.noteSuccess(of: id)
-            session.journal.noteSuccess(of: id)
-            await session.changes.noteSync(of: id, began: began)
+            session.failures.recordSuccess(of: id)
+            session.journal.recordSuccess(of: id)
+            await session.changes.recordSync(of: id, began: began)
             return .success(outcome)
         case .failure(let error):
             let status = UptakeEvent.Status(error, wasRetried: wasRetried())
             session.report("\(id)", status, trigger, since: began, error: error)
             session.logger.warning("\(id): sync failed: \(error)")
-            await noteFailure(of: id, status, error, since: began)
+            await recordFailure(of: id, status, error, since: began)
             return .failure(RemoteSettingsError(error))
         }
     }
 
-    /// Reports a cache file that cannot be read to telemetry.
-    func reportDamage(_ held: HeldState, of id: CollectionID) {
-        for unused in held.unused where unused.source == .cached {
-            guard case .damaged(let problem) = unused.reason else { continue }
-            let error = RemoteSettingsError.Other(reason: problem)
-            session.report("\(id)", .corruptionError, trigger, since: session.now, error: error)
-        }
-    }
-
     /// Remembers a failure, and reports a collection as broken if it fails all the time.
-    private func noteFailure(
+    private func recordFailure(
         of id: CollectionID, _ status: UptakeEvent.Status, _ error: any Error, since began: Timestamp
     ) async {
         guard status.isFailure else { return }
-        session.failures.note(RemoteSettingsError(error), of: id)
+        session.failures.record(RemoteSettingsError(error), of: id)
         let attempt = SyncFailures.Attempt(at: began, trigger: trigger, status: status, error: "\(error)")
-        let failures = session.journal.note(attempt, of: id)
+        let failures = session.journal.record(attempt, of: id)
         guard failures.isBroken else { return }
         session.report("\(id)", .syncBrokenError, trigger, since: began, error: error)
         session.logger.error("\(id): \(failures)")
-    }
-
-    private func outcome(of collection: LocalCollection) async throws -> SyncOutcome {
-        let id = collection.id
-        let expected = monitor.collections[id]
-        // A read verifies what it serves. Only to learn that nothing is new, nothing has to be verified.
-        if let expected, collection.claims(expected) { return .upToDate(expected) }
-        let held = collection.held()
-        reportDamage(held, of: id)
-        // An imported snapshot is not signed, so the server's own state replaces it even if it is no newer.
-        let isImported = held.snapshot?.provenance == .imported
-        // A monitor that is older than the held state is no rollback: a cache may have kept it, the server's export may
-        // have overlapped with a publication, or another sync has stored something since. Nothing is new then.
-        if let expected, let timestamp = held.timestamp, timestamp >= expected, !(isImported && timestamp == expected) {
-            if held.unused.allSatisfy({ $0.reason == .older }) { session.storage.forgetRefusal(of: id) }
-            return .upToDate(timestamp)
-        }
-        let fetched = try await fetcher.fetch(
-            .init(
-                id: id, expected: expected, base: held.snapshot?.payload, floor: held.floor(of: id, session),
-                wasSigned: held.snapshot?.provenance.isSigned ?? held.isKnownSigned))
-        guard let fetched else { return .upToDate(held.timestamp ?? Timestamp(milliseconds: 0)) }
-        if let retried = fetched.retried {
-            session.logger.notice("\(id): a delta could not be used, everything was fetched: \(retried)")
-            session.report("\(id)", .init(retried), trigger, since: session.now, error: retried)
-        }
-        if let snapshot = held.snapshot, !isImported, snapshot.payload == fetched.snapshot.payload,
-            held.source != .cached || snapshot.metadata.json == fetched.snapshot.metadata.json
-        {
-            return .upToDate(snapshot.timestamp)
-        }
-        guard !session.isClosed else { throw RemoteSettingsError.closed }
-        let stored = try await collection.storing {
-            try await collection.store(fetched.snapshot, over: held) { error in
-                session.report("\(id)", .cleanupError, trigger, since: session.now, error: error)
-            }
-        }
-        collection.sendChanges(from: held, to: stored)
-        return .updated(stored.timestamp ?? fetched.snapshot.timestamp)
-    }
-}
-
-extension HeldState {
-    /// The lowest timestamp that a verified state of the server may have.
-    ///
-    /// The high-water mark matters if its file is damaged. It counts only if a root that is pinned now vouched for the
-    /// state: whoever signed under a root that was removed since could have chosen any timestamp.
-    func floor(of id: CollectionID, _ session: Session) -> Timestamp? {
-        guard let mark = highWaterMark, timestamp.map({ $0 < mark.timestamp }) ?? true,
-            // The mark is not signed. A mark in the future comes from damage, and would refuse everything.
-            mark.timestamp <= session.now.advanced(by: .seconds(Limits.clockToleranceSeconds)),
-            session.loader.verifier.vouches(forChain: mark.chain, of: id, at: mark.verifiedAt)
-        else { return timestamp }
-        return mark.timestamp
     }
 }

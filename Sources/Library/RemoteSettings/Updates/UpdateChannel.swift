@@ -63,7 +63,7 @@ final class UpdateChannel: Sendable {
         } tell: { [weak self] problem in
             for tell in self?.state.withLock({ Array($0.listeners.values) }) ?? [] { tell(problem) }
         }
-        session.onAnswer { [weak follower] in follower?.note(.answer) }
+        session.onAnswer { [weak follower] in follower?.record(.answer) }
         let old = state.withLock { state in
             defer { state.follower = follower }
             return state.follower
@@ -81,7 +81,7 @@ final class UpdateChannel: Sendable {
     func networkChanged() {
         let follower = state.withLock { $0.follower }
         follower?.session.failures.forget()
-        follower?.note(.network)
+        follower?.record(.network)
     }
 
     /// Notes that something newer was announced by another way than the channel.

@@ -66,13 +66,13 @@ final class UpdateFollower: Sendable {
         let wanted = Set(collections().map(\.id))
         guard !wanted.isEmpty else { return }
         let isWanted = changed?.contains(where: wanted.contains) ?? true
-        loop.note {
-            $0.noteAnnounced(announced, isWanted: isWanted, isFromChannel: isFromChannel, at: $1)
+        loop.record {
+            $0.recordAnnouncement(announced, isWanted: isWanted, isFromChannel: isFromChannel, at: $1)
         }
         start()
     }
 
-    func note(_ reason: UpdateTiming.Reason) { loop.note { $0.note(reason, at: $1.uptime) } }
+    func record(_ reason: UpdateTiming.Reason) { loop.record { $0.record(reason, at: $1.uptime) } }
 
     /// Ends the connection, and forgets for good what was announced.
     func end() {
@@ -109,7 +109,7 @@ final class UpdateFollower: Sendable {
 
     private func read(_ source: any UpdateSource) async throws(UpdateSourceError) {
         var connection = try await source.connect()
-        loop.note { $0.noteOpened(at: $1) }
+        loop.record { $0.recordOpened(at: $1) }
         var hasRefused = false
         while let message = try await connection.next() {
             // A channel that sends nothing but such messages is reported once.
@@ -117,7 +117,7 @@ final class UpdateFollower: Sendable {
                 hasRefused = true
                 tell(.unreadable(reason: "\(error)"))
             }
-            if let end = loop.note({ $0.note(message, at: $1) }) { throw end }
+            if let end = loop.record({ $0.record(message, at: $1) }) { throw end }
             if case .event(.update(let timestamp, let changed)) = message {
                 announce(timestamp, changed: changed, isFromChannel: true)
             }
@@ -179,7 +179,7 @@ extension UpdateFollower {
         let kept = UpdateTiming.Kept(
             failures: Int(clamping: failures), until: isPossible ? environment.uptime() + left : .zero,
             isAsked: isAsked)
-        loop.note { timing, _ in timing.restore(kept) }
+        loop.record { timing, _ in timing.restore(kept) }
         state.withLock { $0.kept = loop.current.kept }
     }
 

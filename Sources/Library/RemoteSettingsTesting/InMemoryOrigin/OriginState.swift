@@ -26,7 +26,7 @@ struct OriginState {
         return time
     }
 
-    mutating func takeFault(_ target: String) -> Fault? {
+    mutating func nextFault(_ target: String) -> Fault? {
         guard let index = faults.firstIndex(where: { $0.fits(target) }) else { return nil }
         faults[index].timesLeft -= 1
         return faults[index]

@@ -100,7 +100,7 @@ public final class OriginTransport: HTTPTransport {
         await Task.yield()
         if Task.isCancelled { throw HTTPError(request.url, .cancelled) }
         let target = request.url.path + (request.url.query.map { "?" + $0 } ?? "")
-        let fault = state.withLock { $0.takeFault(target) }
+        let fault = state.withLock { $0.nextFault(target) }
         if let delay = fault?.delay {
             do { try await wait(delay) } catch { throw HTTPError(request.url, .cancelled) }
         }

@@ -39,6 +39,11 @@ package struct CollectionFetcher: Sendable {
         package var snapshot: Snapshot
         /// Why everything was fetched although a delta was asked for.
         package var retried: FetchError?
+
+        package init(snapshot: Snapshot, retried: FetchError? = nil) {
+            self.snapshot = snapshot
+            self.retried = retried
+        }
     }
 
     private let client: ServerClient

@@ -44,7 +44,7 @@ package final class RequestGate: Sendable {
     private func enter(_ url: HTTPURL) async -> Bool {
         await withCheckedContinuation { continuation in
             let isStream = state.withLock { state -> Bool? in
-                if let isStream = take(&state, for: url) { return isStream }
+                if let isStream = reserve(&state, for: url) { return isStream }
                 state.waiting.append(Waiting(url: url, continuation: continuation))
                 return nil
             }
@@ -59,7 +59,7 @@ package final class RequestGate: Sendable {
             var index = 0
             // Several may pass, because the answer may have shown that its origin speaks HTTP/2.
             while index < state.waiting.count, state.connections < connections || state.streams < streams {
-                if let isStream = take(&state, for: state.waiting[index].url) {
+                if let isStream = reserve(&state, for: state.waiting[index].url) {
                     admitted.append((state.waiting.remove(at: index).continuation, isStream))
                 } else {
                     index += 1
@@ -71,7 +71,7 @@ package final class RequestGate: Sendable {
     }
 
     /// - Returns: whether the place that was free is one of the streams; `nil` if none is free.
-    private func take(_ state: inout State, for url: HTTPURL) -> Bool? {
+    private func reserve(_ state: inout State, for url: HTTPURL) -> Bool? {
         if isMultiplexed(url) {
             guard state.streams < streams else { return nil }
             state.streams += 1

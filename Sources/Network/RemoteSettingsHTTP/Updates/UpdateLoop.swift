@@ -29,7 +29,7 @@ package final class UpdateLoop: Sendable {
 
     /// Notes an event.
     @discardableResult
-    package func note<Value: Sendable>(_ event: (inout UpdateTiming, Moment) -> Value) -> Value {
+    package func record<Value: Sendable>(_ event: (inout UpdateTiming, Moment) -> Value) -> Value {
         let (seen, moment) = (seen(), environment.moment)
         let (value, isNews) = timing.withLock { timing in
             let before = timing
@@ -63,7 +63,7 @@ package final class UpdateLoop: Sendable {
         var (reader, asker): (Task<Void, Never>?, Task<Void, Never>?)
         while !Task.isCancelled {
             if let error = ending.withLock({ $0.take() }) {
-                note { $0.noteEnd(error, at: $1) }
+                record { $0.recordEnd(error, at: $1) }
                 guard await ended(error) else { break }
             }
             let current = current
@@ -75,19 +75,19 @@ package final class UpdateLoop: Sendable {
             }
             switch step {
             case .connect:
-                note { timing, _ in timing.noteConnecting() }
+                record { timing, _ in timing.recordConnecting() }
                 reader = Task { await self.read(follow) }
             case .close:
                 reader?.cancel()
                 await reader?.value
                 let silent = UpdateSourceError(.failed, "nothing arrived any more")
                 ending.withLock { $0 = current.wantsConnection ? silent : nil }
-                if !current.wantsConnection { note { $0.noteEnd(nil, at: $1) } }
+                if !current.wantsConnection { record { $0.recordEnd(nil, at: $1) } }
             case .ask:
-                guard let request = note({ $0.take(at: $1) }) else { continue }
+                guard let request = record({ $0.nextRequest(at: $1) }) else { continue }
                 asker = Task {
                     let answer = await ask(request)
-                    self.note { $0.note(answer, at: $1) }
+                    self.record { $0.record(answer, at: $1) }
                 }
             }
         }

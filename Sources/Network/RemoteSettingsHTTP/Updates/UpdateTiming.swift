@@ -203,9 +203,9 @@ package struct UpdateTiming: Sendable {
 
     // MARK: The connection
 
-    package mutating func noteConnecting() { connection = Connection(check: .zero) }
+    package mutating func recordConnecting() { connection = Connection(check: .zero) }
 
-    package mutating func noteOpened(at moment: Moment) {
+    package mutating func recordOpened(at moment: Moment) {
         guard connection != nil else { return }
         connection = Connection(opened: moment.uptime, last: moment.uptime, check: moment.uptime + Self.greetingTime)
         // What failed without a network may work now.
@@ -214,10 +214,10 @@ package struct UpdateTiming: Sendable {
     }
 
     /// - Returns: why the connection must end; `nil` if it goes on.
-    package mutating func note(_ message: UpdateMessage, at moment: Moment) -> UpdateSourceError? {
+    package mutating func record(_ message: UpdateMessage, at moment: Moment) -> UpdateSourceError? {
         guard let opened = connection?.opened else { return nil }
         connection?.last = moment.uptime
-        noteLasted(at: moment.uptime)
+        recordLasting(at: moment.uptime)
         switch message {
         case .heartbeat:
             // Messages that arrive together say nothing about the time between them. A greeting says nothing about a
@@ -241,9 +241,9 @@ package struct UpdateTiming: Sendable {
     /// Notes that the connection has ended or could not be made.
     ///
     /// - Parameter error: `nil` if it was closed because nobody wants it.
-    package mutating func noteEnd(_ error: UpdateSourceError?, at moment: Moment) {
+    package mutating func recordEnd(_ error: UpdateSourceError?, at moment: Moment) {
         let now = moment.uptime
-        noteLasted(at: now)
+        recordLasting(at: now)
         defer { connection = nil }
         guard let error, let connection else { return }
         // A server that was silent for longer than expected may have changed its interval.
@@ -256,11 +256,11 @@ package struct UpdateTiming: Sendable {
         let number = connection.opened == nil ? failures : max(1, failures - 2)
         earliest = now + pauses.pause(after: isUnsupported ? .max : number, random: moment.chance)
         earliest = min(earliest, connection.reason ?? earliest)
-        if case .notBefore(let seconds) = error.kind { noteAsked(seconds, at: moment) }
+        if case .notBefore(let seconds) = error.kind { recordAsked(seconds, at: moment) }
     }
 
     /// Notes a reason for another try. A wait that the server asked for stays.
-    package mutating func note(_ reason: Reason, at now: Duration) {
+    package mutating func record(_ reason: Reason, at now: Duration) {
         // An app may ask its server all the time although its channel never works.
         let pause = Self.betweenReasons.pause(after: reason == .network ? 1 : failures + 1, random: 1)
         let soonest = max(now, lastReason.map { $0 + pause } ?? now)
@@ -277,12 +277,12 @@ package struct UpdateTiming: Sendable {
         }
     }
 
-    private mutating func noteLasted(at now: Duration) {
+    private mutating func recordLasting(at now: Duration) {
         guard let opened = connection?.opened, now - opened >= Self.successAfter else { return }
         (failures, lastReason) = (0, nil)
     }
 
-    private mutating func noteAsked(_ seconds: Int, at moment: Moment) {
+    private mutating func recordAsked(_ seconds: Int, at moment: Moment) {
         // The server may send all clients the same number, but they must not come back at one moment.
         let most = Double(min(max(seconds, 1), 86_400))
         let pause = Duration.seconds(most + max(3, most / 10) * moment.chance)
@@ -303,7 +303,7 @@ package struct UpdateTiming: Sendable {
     ///   - collections: the collections that have changed; `nil` for any.
     ///   - isWanted: whether one of them matters here.
     ///   - isFromChannel: whether it came over the connection, whose first event states the server's state.
-    package mutating func noteAnnounced(
+    package mutating func recordAnnouncement(
         _ announced: Timestamp?, collections: Set<CollectionID>? = nil, isWanted: Bool = true,
         isFromChannel: Bool = true, at moment: Moment
     ) {
@@ -324,10 +324,10 @@ package struct UpdateTiming: Sendable {
         add(newer: news, at: moment.uptime + rules.longestDelay * moment.chance)
     }
 
-    /// Begins a request that is due. ``note(_:at:)`` ends it.
+    /// Begins a request that is due. ``record(_:at:)`` ends it.
     ///
     /// - Returns: `nil` if everything in it has been seen meanwhile.
-    package mutating func take(at moment: Moment) -> Request? {
+    package mutating func nextRequest(at moment: Moment) -> Request? {
         defer { pending = nil }
         var request = pending?.newest.map { isHeld($0, at: moment) } == true ? nil : pending
         if let check = connection?.check, isOpen, check <= moment.uptime {
@@ -342,14 +342,14 @@ package struct UpdateTiming: Sendable {
     }
 
     /// Notes that the request has ended.
-    package mutating func note(_ answer: Answer, at moment: Moment) {
+    package mutating func record(_ answer: Answer, at moment: Moment) {
         guard let request = asking else { return }
         asking = nil
         spaced = moment.uptime + Self.betweenRequests
         switch answer {
         case .irrelevant: break
         case .notBefore(let seconds):
-            noteAsked(seconds, at: moment)
+            recordAsked(seconds, at: moment)
             add(older: request, at: asked)
         case .failed:
             failedRequests = min(failedRequests + 1, 64)

@@ -53,7 +53,7 @@ package struct UpdateWatch: Sendable {
                 throw UpdateSourceError(.failed, problem.description)
             }
             state.withLock { $0.hasConnected = true }
-            loop.note { $0.noteOpened(at: $1) }
+            loop.record { $0.recordOpened(at: $1) }
             await report(.connected(stream.url))
             try await read(stream, loop, report)
         } ask: { request in
@@ -80,9 +80,9 @@ package struct UpdateWatch: Sendable {
             case .refused(let error) where isReported: await report(.refused(error))
             default: break
             }
-            if let end = loop.note({ $0.note(message, at: $1) }) { throw end }
+            if let end = loop.record({ $0.record(message, at: $1) }) { throw end }
             if case .event(.update(let timestamp, let collections)) = message {
-                loop.note { $0.noteAnnounced(timestamp, collections: collections.map { Set($0) }, at: $1) }
+                loop.record { $0.recordAnnouncement(timestamp, collections: collections.map { Set($0) }, at: $1) }
             }
         }
     }

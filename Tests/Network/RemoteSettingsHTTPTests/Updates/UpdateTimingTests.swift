@@ -36,11 +36,11 @@ struct UpdateTimingTests {
         Moment(uptime: now, time: Self.at(0).advanced(by: now + difference), chance: chance)
     }
 
-    private mutating func announce(_ timestamp: Timestamp?) { timing.noteAnnounced(timestamp, at: moment) }
+    private mutating func announce(_ timestamp: Timestamp?) { timing.recordAnnouncement(timestamp, at: moment) }
 
-    private mutating func end(_ error: UpdateSourceError = down) { timing.noteEnd(error, at: moment) }
+    private mutating func end(_ error: UpdateSourceError = down) { timing.recordEnd(error, at: moment) }
 
-    private mutating func receive(_ message: UpdateMessage) -> UpdateSourceError? { timing.note(message, at: moment) }
+    private mutating func receive(_ message: UpdateMessage) -> UpdateSourceError? { timing.record(message, at: moment) }
 
     /// Does whatever is due for as long as it is said.
     private mutating func pass(_ duration: Duration) {
@@ -50,13 +50,13 @@ struct UpdateTimingTests {
             switch next.step {
             case .connect:
                 connected.append(now)
-                timing.noteConnecting()
-                if let refusal { self.end(refusal) } else { timing.noteOpened(at: moment) }
+                timing.recordConnecting()
+                if let refusal { self.end(refusal) } else { timing.recordOpened(at: moment) }
             case .close: self.end()
             case .ask:
-                guard timing.take(at: moment) != nil else { continue }
+                guard timing.nextRequest(at: moment) != nil else { continue }
                 asked.append(now)
-                timing.note(monitor.map { .seen($0) } ?? .failed, at: moment)
+                timing.record(monitor.map { .seen($0) } ?? .failed, at: moment)
             }
         }
         now = end
@@ -130,7 +130,7 @@ struct UpdateTimingTests {
         pass(.seconds(2))
         announce(Self.at(1))
         now += .seconds(1)
-        let request = timing.take(at: moment)
+        let request = timing.nextRequest(at: moment)
         #expect(request?.announced == Self.at(1) && request?.newest == Self.at(90_000))
     }
 
@@ -176,7 +176,7 @@ struct UpdateTimingTests {
         // Another network is a reason to try again, though not all the time.
         let count = asked.count
         for _ in 0..<59 {
-            timing.note(.network, at: now)
+            timing.record(.network, at: now)
             pass(.seconds(1))
         }
         #expect(asked.count - count == 2)
@@ -194,10 +194,10 @@ struct UpdateTimingTests {
         announce(Self.at(1))
         pass(.milliseconds(250))
         now += .seconds(1)
-        #expect(timing.take(at: moment) != nil)
-        timing.note(.notBefore(seconds: 600), at: moment)
+        #expect(timing.nextRequest(at: moment) != nil)
+        timing.record(.notBefore(seconds: 600), at: moment)
         end()
-        timing.note(.network, at: now)
+        timing.record(.network, at: now)
         announce(Self.at(2))
         let (before, count) = (now, connected.count)
         pass(.seconds(600))
@@ -276,7 +276,7 @@ struct UpdateTimingTests {
         #expect(receive(.event(.pause(.retryAfter(seconds: 77))))?.kind == .notBefore(seconds: 77))
         #expect(receive(.event(.pause(.disabled)))?.kind == .unsupported)
         end(UpdateSourceError(.unsupported, "off"))
-        timing.note(.network, at: now)
+        timing.record(.network, at: now)
         #expect(timing.connectionDue == now + .seconds(14_400))
     }
 
@@ -284,11 +284,11 @@ struct UpdateTimingTests {
         refusal = UpdateSourceError(.unsupported, "404")
         for _ in 0..<600 {
             pass(.seconds(1))
-            timing.note(.answer, at: now)
+            timing.record(.answer, at: now)
         }
         #expect(connected == [.zero])
         for _ in 0..<600 {
-            timing.note(.network, at: now)
+            timing.record(.network, at: now)
             pass(.seconds(1))
         }
         #expect((19...21).contains(connected.count))
@@ -296,8 +296,8 @@ struct UpdateTimingTests {
 
     /// The device had no network yet when the connection was begun, and has one when it fails.
     @Test mutating func whatChangesWhileAConnectionIsMadeCounts() {
-        timing.noteConnecting()
-        timing.note(.network, at: now)
+        timing.recordConnecting()
+        timing.record(.network, at: now)
         now += .seconds(10)
         end()
         #expect(timing.connectionDue == .zero)
@@ -307,7 +307,7 @@ struct UpdateTimingTests {
         refusal = Self.down
         timing.restore(.init(failures: 6))
         for _ in 0..<36_000 {
-            timing.note(.answer, at: now)
+            timing.record(.answer, at: now)
             pass(.seconds(1))
         }
         #expect((4...12).contains(connected.count), "\(connected)")
