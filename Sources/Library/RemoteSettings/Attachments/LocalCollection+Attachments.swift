@@ -10,7 +10,7 @@ import SnapshotBundle
 /// | the overriding file | the next place is looked at |
 /// | packaged bundles, newest first | the next place is looked at |
 /// | the network | it is asked for three times in all; then the call fails, and nothing is stored |
-/// | with `staleFallback`: an earlier version of the record, stored or packaged | the call fails with the network's error |
+/// | with `staleFallback`, an earlier version of the record | the call fails with the network's error |
 ///
 /// A download that is cut is gone on with; one that is killed leaves a temporary file, which a later sync removes.
 extension LocalCollection {

@@ -7,12 +7,12 @@ import SnapshotTrust
 ///
 /// | What happens | What is served afterwards |
 /// |---|---|
-/// | the catalogue is the known one, and its states are here | what was served; files of killed processes get their names |
+/// | the catalogue is the known one, and its states are here | what was served |
 /// | a newer catalogue, and all its states could be fetched or are here | all of the newer states, from one moment on |
 /// | a state that somebody asked for, or of the release in use, could not be fetched | the earlier release, whole |
 /// | a state that belongs to neither could not be fetched | the newer release without it; its sync fails |
 /// | the server has published again meanwhile | everything is asked for once more; then as above |
-/// | the catalogue is older, of another publisher, or may not follow the known one | the earlier release; the sync fails |
+/// | the catalogue is older, or may not follow the known one | the earlier release; the sync fails |
 /// | the catalogue lists no longer what is here | what is here, as a state of no release |
 /// | another process has stored a later release meanwhile | that one |
 /// | killed before the catalogue's file is replaced | the earlier release |
