@@ -150,14 +150,12 @@ extension ServerTests {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let dumps = try await place.package([collection])
-            let old = try await place.package([collection], as: "old")
             let before = try collection.state()
             try collection.put("b")
             let new = try await place.package([collection], as: "new")
             let after = try collection.state()
             let lock = "dumps.lock.json"
             let bundle = "main/\(collection.name).zip"
-            let note = ".rsdump/pending/main.\(collection.name).json"
 
             func copy(_ file: String, from source: String, to name: String) throws {
                 let target = URL(fileURLWithPath: "\(dumps)/\(name)")
@@ -173,30 +171,17 @@ extension ServerTests {
             }
             // Each has read the lock when it was made, and looks for the bundle when it is asked.
             let early = client()
-            try copy(lock, from: new, to: note)
             #expect(state(of: client()) == before)
-            let noted = client()
+            let later = client()
             try copy(bundle, from: new, to: bundle)
             #expect(state(of: client()) == after)
-            #expect(state(of: noted) == after)
+            #expect(state(of: later) == after)
             let named = client()
             // A killed run ends here: the lock is the old one, and stays so.
             try copy(lock, from: new, to: lock)
-            try FileManager.default.removeItem(atPath: "\(dumps)/.rsdump")
             #expect(state(of: client()) == after)
             #expect(state(of: early) == after)
             #expect(state(of: named) == after)
-
-            // A checkout of half a state has no note, and no lock to wait for. A signature vouches for what is there.
-            try copy(lock, from: old, to: lock)
-            let half = client()
-            #expect(state(of: half) == (trusted ? nil : after))
-            guard trusted else { return }
-            guard case .damaged(let why)? = half.snapshot.unused.first?.reason else {
-                Issue.record("a bundle of another state than the lock's: \(half.snapshot)")
-                return
-            }
-            #expect(why.contains("as the lock says"))
         }
 
         /// A checkout of half a state: the lock without its bundle, or the bundle without its lock. What verifies by
@@ -238,12 +223,18 @@ extension ServerTests {
             let record = try #require(client.getRecordsMap()?["b"])
             #expect(client.localAttachment(for: record)?.bytes == Bytes(utf8: "attached"))
 
-            // Nothing is believed that the roots do not vouch for, or the lock alone would.
-            let others = [
-                service { $0.trustRoots = place.server.otherRoot },
-                service { $0.packaged = [.directory(dumps, trusted: true)] },
-            ]
-            for other in others { #expect(other.makeClient(collectionName: collection.id).getRecords() == nil) }
+            // Nothing is believed that the roots do not vouch for, unless it is as trusted as the program.
+            func records(trusted: Bool, roots: TrustAnchors) -> SnapshotStatus {
+                let client = service {
+                    $0.packaged = [.directory(dumps, trusted: trusted)]
+                    $0.trustRoots = roots
+                }.makeClient(collectionName: collection.id)
+                _ = client.getRecords()
+                return client.snapshot
+            }
+            #expect(records(trusted: false, roots: place.server.otherRoot).timestamp == nil)
+            #expect(records(trusted: true, roots: place.server.otherRoot).timestamp == found)
+            #expect(records(trusted: true, roots: place.server.root).timestamp == found)
             // An app that validates what it packages hears of it at once.
             let error = #expect(throws: RemoteSettingsError.self) {
                 try RemoteSettingsService(
@@ -255,24 +246,18 @@ extension ServerTests {
             #expect(years.makeClient(collectionName: collection.id).getRecords() != nil)
         }
 
-        /// Validation, and the listing of other buckets, see the states that readers see while a refresh is under way.
-        @Test func validationKnowsOfARefreshUnderWay() async throws {
+        /// The listing of other buckets sees the states that readers see while a refresh is under way.
+        @Test func otherBucketsDuringARefresh() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let dumps = try await place.package([collection])
             try collection.put("b")
             let new = try await place.package([collection], as: "new")
-            let note = URL(fileURLWithPath: "\(dumps)/.rsdump/pending/main.\(collection.name).json")
-            try FileManager.default.createDirectory(
-                at: note.deletingLastPathComponent(), withIntermediateDirectories: true)
-            try Data(contentsOf: URL(fileURLWithPath: "\(new)/dumps.lock.json")).write(to: note)
             let bundle = "main/\(collection.name).zip"
             try Data(contentsOf: URL(fileURLWithPath: "\(new)/\(bundle)"))
                 .write(to: URL(fileURLWithPath: "\(dumps)/\(bundle)"), options: .atomic)
             for trusted in [false, true] {
-                let service = try RemoteSettingsService(
-                    storageDir: place.storage,
-                    validating: place.config { $0.packaged = [.directory(dumps, trusted: trusted)] })
+                let service = place.service { $0.packaged = [.directory(dumps, trusted: trusted)] }
                 let other = service.makeClient(collectionName: "other/\(collection.name)")
                 #expect(other.getRecords() == nil)
                 #expect(other.snapshot.unused.map(\.reason) == [.otherBucket(found: "main")])

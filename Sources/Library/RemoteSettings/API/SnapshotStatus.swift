@@ -33,9 +33,9 @@ public struct SnapshotStatus: Hashable, Sendable {
             /// Its signature is not valid, or leads to a root that is not pinned.
             case notTrusted(String)
             /// The directory's lock names it, but the bundle there is of another state: a checkout or a copy is
-            /// incomplete.
+            /// incomplete, or a refresh has not written the lock yet.
             ///
-            /// The bundle's own state is used if its signature is valid.
+            /// The bundle's own state is used if its signature is valid, or if the source is as trusted as the program.
             case missing(found: Timestamp)
             /// It cannot be read.
             case damaged(String)

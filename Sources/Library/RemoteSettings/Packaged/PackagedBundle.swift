@@ -9,9 +9,10 @@ final class PackagedBundle: Sendable {
     let id: CollectionID
     /// The lock's entry. Its timestamp is the bundle's.
     let lock: LockFile.Collection
-    /// The state that the lock names, if the bundle is of another one because a checkout or copy is incomplete.
+    /// The state that the lock names, if the bundle is of another one: a checkout or copy is incomplete, or a refresh
+    /// has not written the lock yet.
     ///
-    /// Only the bundle's own signature vouches for the bundle then; the lock says nothing about it.
+    /// Only the bundle's own signature vouches for the bundle then, unless its source is as trusted as the program.
     let missingState: Timestamp?
     /// The source's name.
     let sourceName: String
@@ -83,13 +84,12 @@ final class PackagedBundle: Sendable {
         return reader
     }
 
-    /// The bundle in its file's own state, if that is signed and is not the state that the lock names. Does I/O.
+    /// The bundle in its file's own state, if that is not the one that the lock names. Does I/O.
     ///
-    /// - Returns: `nil` if only the lock could vouch for the bundle, because the source is trusted or nothing is
-    ///   signed.
+    /// - Returns: `nil` if the lock names a signed state and the bundle is not signed, or the other way round.
     func inItsOwnState(of source: PackagedSource, limits: Limits) -> PackagedBundle? {
-        guard !isTrusted, lock.trust.isSigned, let head = try? open().head, head.collection == id,
-            head.trust == .signed, head.timestamp != lock.timestamp
+        guard let head = try? open().head, head.collection == id, head.trust == lock.trust.kind,
+            head.timestamp != lock.timestamp
         else { return nil }
         var entry = lock
         entry.timestamp = head.timestamp
@@ -114,6 +114,13 @@ final class PackagedBundle: Sendable {
     func snapshot(_ verifier: KeptSnapshotVerifier, now: Timestamp) throws -> Snapshot {
         let bundle = try reader()
         let payload = try bundle.payload()
+        if isTrusted, missingState != nil, let chain = try bundle.chain(), let verdict = lock.trust.verdict,
+            let verified = try? verifier.verified(
+                .init(collection: id, payload: payload, metadata: bundle.metadata()), chain: chain,
+                at: max(verdict.verifiedAt, payload.timestamp))
+        {
+            return verified
+        }
         if isTrusted {
             // Nothing is verified, so the metadata need not be parsed.
             let claim = UnverifiedSnapshot(

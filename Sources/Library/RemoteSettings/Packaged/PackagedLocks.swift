@@ -1,9 +1,12 @@
 import RemoteSettingsModel
 import SnapshotBundle
+import SnapshotTrust
 
 /// The locks of the packaged sources. They say which collections each source has.
 struct PackagedLocks: Sendable {
     private var locks: [(source: PackagedSource, text: Bytes)] = []
+    /// Whether a source has a catalogue. Only then may bundles get their names together.
+    private var hasCatalogue = false
     /// The sources that cannot be used at all.
     private(set) var problems: [SnapshotStatus.Unused] = []
     private let limits: Limits
@@ -13,7 +16,11 @@ struct PackagedLocks: Sendable {
         self.limits = limits
         for source in sources {
             do {
-                locks.append((source, try source.lockText(limits: limits)))
+                let text = try source.lockText(limits: limits)
+                locks.append((source, text))
+                let catalogue = try? LockFile.collection(
+                    Catalogue.collection, in: text, path: source.lockName, limits: limits)
+                if catalogue != nil { hasCatalogue = true }
             } catch {
                 problems.append(Self.unreadable(source, error))
             }
@@ -32,7 +39,7 @@ struct PackagedLocks: Sendable {
                 let lock = try LockFile.collection(id, in: text, path: source.lockName, limits: limits)
                 guard let lock else { continue }
                 let bundle = PackagedBundle(id, lock, in: source, limits: limits)
-                bundles.append(present(bundle, in: source))
+                bundles.append(current(bundle, in: source))
             } catch {
                 problems.append(Self.unreadable(source, error))
             }
@@ -55,35 +62,19 @@ struct PackagedLocks: Sendable {
 
     /// The bundle that has the name now.
     ///
-    /// If its state is not that of the given entry, its entry is in the note of a refresh, or in a lock that was
-    /// written meanwhile. The model in `Tests/Models/dumps.pml` shows that such a reader finds a whole state at any
-    /// moment of a refresh, and after a refresh that was killed.
-    ///
-    /// - Returns: if neither explains the difference, the bundle in its own state if a signature can vouch for it.
-    ///   Otherwise the given bundle; opening it then reports what is wrong.
-    private func present(_ bundle: PackagedBundle, in source: PackagedSource) -> PackagedBundle {
+    /// A refresh may have replaced it since the lock was read, and may not have written the lock yet. The entry is then
+    /// the one that the lock has now, or the bundle is read in its own state.
+    private func current(_ bundle: PackagedBundle, in source: PackagedSource) -> PackagedBundle {
         guard case .directory(let path, _) = source.form else { return bundle }
-        let id = bundle.id
-        if let together = namedTogether(id, in: source, at: path) { return together }
-        let note = "\(path)/\(LockFile.notePath(of: id))"
-        var candidate = bundle
-        // Another round is made only if the lock was written since. The rounds are limited, because somebody may write
-        // it all the time.
-        for _ in 0..<10 where candidate.isOfAnotherState {
-            if let text = try? FileStore.read(note, limit: Limits.lockBytes),
-                let entry = try? LockFile.collection(id, in: text, path: note, limits: limits)
-            {
-                let noted = PackagedBundle(id, entry, in: source, limits: limits)
-                if (try? noted.reader()) != nil { return noted }
-            }
-            guard let text = try? source.lockText(limits: limits),
-                let entry = try? LockFile.collection(id, in: text, path: source.lockName, limits: limits),
-                entry != candidate.lock
-            else { break }
-            candidate = PackagedBundle(id, entry, in: source, limits: limits)
+        if let together = namedTogether(bundle.id, in: source, at: path) { return together }
+        guard bundle.isOfAnotherState else { return bundle }
+        var found = bundle
+        if let text = try? source.lockText(limits: limits),
+            let entry = try? LockFile.collection(bundle.id, in: text, path: source.lockName, limits: limits)
+        {
+            found = PackagedBundle(bundle.id, entry, in: source, limits: limits)
         }
-        guard candidate.isOfAnotherState else { return candidate }
-        return candidate.inItsOwnState(of: source, limits: limits) ?? candidate
+        return found.isOfAnotherState ? found.inItsOwnState(of: source, limits: limits) ?? found : found
     }
 
     /// The bundle of a release whose bundles get their names together; `nil` if none do.
@@ -91,7 +82,7 @@ struct PackagedLocks: Sendable {
     /// As soon as their note is there, all of them are packed, so that a reader can have the whole release.
     private func namedTogether(_ id: CollectionID, in source: PackagedSource, at path: String) -> PackagedBundle? {
         let note = "\(path)/\(LockFile.togetherPath)"
-        guard let text = try? FileStore.read(note, limit: Limits.lockBytes),
+        guard hasCatalogue, let text = try? FileStore.read(note, limit: Limits.lockBytes),
             let entry = try? LockFile.collection(id, in: text, path: note, limits: limits)
         else { return nil }
         // The name comes last: a bundle that gets it now is found there.
@@ -117,7 +108,7 @@ struct PackagedLocks: Sendable {
             do throws(BundleError) {
                 let lock = try LockFile(parsing: text, path: source.lockName, limits: limits)
                 for (id, entry) in lock.collections.sorted(by: { $0.key < $1.key }) where isWanted(id) {
-                    all.append(present(PackagedBundle(id, entry, in: source, limits: limits), in: source))
+                    all.append(current(PackagedBundle(id, entry, in: source, limits: limits), in: source))
                 }
             } catch {
                 problems.append(Self.unreadable(source, error))
