@@ -38,7 +38,9 @@ struct RSDump: AsyncParsableCommand {
             .init(name: "Collection", subcommands: [Add.self, Remove.self, PinCommand.self, UnpinCommand.self]),
             .init(
                 name: "Dumps",
-                subcommands: [RefreshCommand.self, Status.self, Verify.self, Diff.self, RebuildCommand.self]),
+                subcommands: [
+                    RefreshCommand.self, Status.self, Verify.self, Diff.self, LogCommand.self, RebuildCommand.self,
+                ]),
             .init(name: "Publishing", subcommands: [KeysCommand.self, CheckCommand.self, PublishCommand.self]),
             .init(name: "Exchange", subcommands: [ImportCommand.self, ExportCommand.self, Embed.self]),
             .init(name: "Server", subcommands: [Serve.self, WatchCommand.self]),

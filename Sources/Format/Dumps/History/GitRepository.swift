@@ -186,7 +186,22 @@ extension GitRepository {
     }
 
     /// The most bytes that one process reads.
-    private static let chunkBytes = 16 << 20
+    static let chunkBytes = 16 << 20
+
+    /// The tags of the repository, by the file that their commits have at a path.
+    ///
+    /// - Throws: ``HistoryError``
+    func tags(of path: String) async throws(HistoryError) -> [Blob: [String]] {
+        let limit = GitCommand.Limit(bytes: Limits.revisions * 512, name: "revisions", allowed: Limits.revisions)
+        let names = try await checked(["for-each-ref", "--format=%(refname:strip=2)", "refs/tags"], limit: limit)
+            .split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
+        let commits = names.map { Revision(commit: "refs/tags/\($0)", time: Timestamp(milliseconds: 0)) }
+        var tags: [Blob: [String]] = [:]
+        for (name, blob) in zip(names, try await blobs([path], at: commits)) {
+            if let blob { tags[blob, default: []].append(name) }
+        }
+        return tags.mapValues { $0.sorted() }
+    }
 
     private func commit(_ name: String) async throws(HistoryError) -> String? {
         // The name is a line of input, so that git takes it neither for an option nor for a range.

@@ -190,7 +190,7 @@ extension DiffSide.Place: ExpressibleByArgument {
 
 extension Style {
     /// The colours that `git diff` uses.
-    fileprivate func paint(_ text: String, _ role: DiffText.Role) -> String {
+    func paint(_ text: String, _ role: DiffText.Role) -> String {
         switch role {
         case .created: green(text)
         case .updated: yellow(text)

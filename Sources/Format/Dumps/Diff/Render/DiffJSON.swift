@@ -86,7 +86,7 @@ package enum DiffJSON {
         ])
     }
 
-    private static func record(_ change: RecordChange) -> JSONValue {
+    static func record(_ change: RecordChange) -> JSONValue {
         .members([
             "id": .string(change.id),
             "change": .string(change.kind.rawValue),

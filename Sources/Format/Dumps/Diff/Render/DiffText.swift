@@ -86,7 +86,8 @@ package struct DiffText {
         ].compactMap(\.self)
     }
 
-    private func record(_ change: RecordChange) -> [String] {
+    /// The lines of one record.
+    func record(_ change: RecordChange) -> [String] {
         let id = VisibleText.escape(change.id)
         var lines: [String]
         switch change.kind {

@@ -46,6 +46,12 @@ package struct RecordChange: Sendable {
         }
     }
 
+    /// The members of the new record, in the order of names; `nil` if it was deleted.
+    package var members: [JSONValue.Member]? {
+        guard let new, case .object(let members)? = try? JSONValue(parsing: new, limits: Limits()) else { return nil }
+        return members
+    }
+
     /// The bytes of the record's canonical JSON on both sides. It measures how much there is to read.
     package var bytes: Int { (old?.count ?? 0) + (new?.count ?? 0) }
 }

@@ -1,0 +1,167 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// What changed in a collection from one kept state to the next: in the commits of a dumps directory, or in copies of
+/// its bundles. Nothing is verified, because everything may be long expired.
+package struct CollectionLog: Sendable {
+    /// One state, and how it differs from the one before it.
+    package struct Entry: Sendable {
+        /// The commit or the file that has the state.
+        package let place: HistoricBundle.Location
+        /// The tags whose commits have the state, sorted; empty unless they were asked for.
+        package let tags: [String]
+        package let diff: SnapshotDiff
+        /// The changed records that were asked for, in the order of ids.
+        package let changes: [RecordChange]
+
+        /// The time of the commit; `nil` for a file.
+        package var committed: Timestamp? {
+            if case .revision(let revision, _) = place { revision.time } else { nil }
+        }
+    }
+
+    /// A state that is kept somewhere; it has no bundle if a commit removed the collection.
+    private struct Version {
+        let place: HistoricBundle.Location
+        let blob: GitRepository.Blob?
+        let copy: HistoricBundle?
+    }
+
+    private let collection: CollectionID
+    private let limits: Limits
+    private let repository: GitRepository?
+    private let versions: [Version]
+    private let tags: [GitRepository.Blob: [String]]
+    /// Files that look like bundles but cannot be read.
+    package private(set) var unusable: [HistoryError] = []
+
+    /// Whether older commits are missing because only the newest were cloned.
+    package var isShallow: Bool { repository?.isShallow ?? false }
+
+    /// Finds the states in the commits that lead to `HEAD`. Runs git.
+    ///
+    /// - Parameter withTags: whether to find out which tags have each state.
+    /// - Throws: ``HistoryError``
+    package init(
+        of collection: CollectionID, inCommitsOf directory: String, withTags: Bool = false, limits: Limits = Limits()
+    ) async throws(HistoryError) {
+        self.collection = collection
+        self.limits = limits
+        let repository = try await GitRepository(containing: directory, limits: limits)
+        let path = LockFile.Bundle.path(of: collection)
+        let revisions = try await repository.revisions(touching: path)
+        let blobs = try await repository.blobs([path], at: revisions)
+        var versions: [Version] = []
+        for (revision, blob) in zip(revisions, blobs) {
+            // A merge may list a commit whose state is that of the next one. The older commit brought it.
+            if let last = versions.last, last.blob == blob { versions.removeLast() }
+            versions.append(Version(place: .revision(revision, path: path), blob: blob, copy: nil))
+        }
+        self.versions = versions
+        self.repository = repository
+        tags = withTags ? try await repository.tags(of: path) : [:]
+    }
+
+    /// Finds the states in folders of bundles, by their timestamps. Does I/O.
+    package init(
+        of collection: CollectionID, inFolders folders: [String], limits: Limits = Limits()
+    ) async throws(HistoryError) {
+        self.collection = collection
+        self.limits = limits
+        let listing = try await BundleHistory(folders.map(BundleHistory.Source.path), limits: limits)
+            .bundles(of: collection)
+        versions = listing.bundles.map { Version(place: $0.origin, blob: nil, copy: $0) }
+        unusable = listing.unusable
+        repository = nil
+        tags = [:]
+    }
+
+    /// Calls `visit` for each change, newest first, until it returns `false`. Two states are in memory at once.
+    ///
+    /// - Parameters:
+    ///   - record: the id of the record whose changes count; `nil` for all.
+    ///   - field: the name of the field whose changes count, with the names of enclosing fields before it, joined by
+    ///     dots; `nil` for all.
+    ///   - unusable: called with the reason why a bundle cannot be read. Its neighbours are compared with each other.
+    /// - Throws: ``HistoryError`` if git fails, and what `visit` throws.
+    package func forEach(
+        record: String? = nil, field: String? = nil, unusable: (any Error) -> Void, _ visit: (Entry) throws -> Bool
+    ) async throws {
+        var contents: [GitRepository.Blob: Bytes] = [:]
+        var newer: (version: Version, state: ComparedSnapshot?)?
+        // A tag has every state that did not change since, too.
+        var waiting: Set<String> = []
+        for position in 0...versions.count {
+            var older: ComparedSnapshot?
+            do {
+                if position < versions.count { older = try await state(at: position, &contents) }
+            } catch let error as BundleError {
+                unusable(error)
+                continue
+            }
+            if let newer {
+                waiting.formUnion(newer.version.blob.flatMap { tags[$0] } ?? [])
+                if let diff = SnapshotDiff(from: older, to: newer.state), diff.status != .same,
+                    let changes = diff.changes(of: record, field: field)
+                {
+                    let tags = waiting.sorted()
+                    waiting = []
+                    guard try visit(Entry(place: newer.version.place, tags: tags, diff: diff, changes: changes))
+                    else { return }
+                }
+            }
+            if position < versions.count { newer = (versions[position], older) }
+        }
+    }
+
+    private func state(
+        at position: Int, _ contents: inout [GitRepository.Blob: Bytes]
+    ) async throws -> ComparedSnapshot? {
+        let version = versions[position]
+        if let copy = version.copy {
+            do {
+                return try ComparedSnapshot(await copy.open())
+            } catch HistoryError.bundle(let error) {
+                throw error
+            }
+        }
+        guard let blob = version.blob, let repository else { return nil }
+        if contents[blob] == nil { contents = try await read(from: position, repository) }
+        guard let bytes = contents[blob] else { return nil }
+        return try ComparedSnapshot(BundleReader(bytes: bytes, name: "\(version.place)", limits: limits))
+    }
+
+    /// Reads the bundles that come next, as many as one process of git gives at once.
+    private func read(
+        from position: Int, _ repository: GitRepository
+    ) async throws(HistoryError) -> [GitRepository.Blob: Bytes] {
+        var wanted: Set<GitRepository.Blob> = []
+        var size = 0
+        for blob in versions[position...].lazy.compactMap(\.blob) where !wanted.contains(blob) {
+            size = size.saturatingAdding(blob.size)
+            guard wanted.isEmpty || size <= GitRepository.chunkBytes else { break }
+            guard blob.size <= limits.historyFileBytes else {
+                throw .overLimit(
+                    place: "\(versions[position].place)", limit: "historyFileBytes", allowed: limits.historyFileBytes)
+            }
+            wanted.insert(blob)
+        }
+        var contents: [GitRepository.Blob: Bytes] = [:]
+        try await repository.read(wanted) { contents[$0] = $1 }
+        return contents
+    }
+}
+
+extension SnapshotDiff {
+    /// The changed records that count; `nil` if something else than all of the collection was asked for, and none does.
+    fileprivate func changes(of record: String?, field: String?) -> [RecordChange]? {
+        guard record != nil || field != nil else { return Array(records) }
+        let found = records.filter { change in
+            guard record == nil || change.id == record else { return false }
+            return field.map { field in
+                change.fields.contains { "\($0.path.joined(separator: ".")).".hasPrefix("\(field).") }
+            } ?? true
+        }
+        return found.isEmpty ? nil : found
+    }
+}

@@ -1,0 +1,129 @@
+import ArgumentParser
+import Dumps
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// `rsdump log`
+struct LogCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "log",
+        abstract: "Show what changed in a collection, by which commit.",
+        discussion: """
+            Reads the bundles in the commits of the dumps directory, newest first, or those in folders of copies. \
+            Nothing is verified: the states may have expired long ago.
+
+            With --tags, each entry names the tags whose commits have that state. So the entries of one record say \
+            which releases of an app have which version of it. With --blame, each field of a record is shown with the \
+            entry that last changed it.
+
+            Examples:
+              rsdump log main/regions
+              rsdump log main/regions --id de --tags
+              rsdump log main/regions --id de --blame
+              rsdump log main/regions --field name --format json | jq -r '.[].commit'
+
+            Exits with 1 if there is no entry.
+            """)
+
+    @Argument(help: "The collection, as BUCKET/COLLECTION.", transform: collectionID)
+    var collection: CollectionID
+
+    @Option(help: ArgumentHelp("Only changes of the record with this id, with the values.", valueName: "id"))
+    var id: String?
+
+    @Option(
+        help: ArgumentHelp("Only changes of this field, such as name or attachment.hash.", valueName: "field"))
+    var field: String?
+
+    @Flag(help: "Name the tags that have each state.")
+    var tags = false
+
+    @Flag(help: "With --id: show which entry last changed each field of the record.")
+    var blame = false
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("The most entries to show.", valueName: "n"))
+    var number: Int?
+
+    @Option(
+        name: .customLong("from"), parsing: .singleValue,
+        help: ArgumentHelp("A folder of copies to read in place of git; may be repeated.", valueName: "folder"))
+    var folders: [String] = []
+
+    @OptionGroup var dumps: DumpsOptions
+
+    @Option(help: "How to print the result: text, json or markdown.")
+    var format = Diff.Format.text
+
+    func validate() throws {
+        if blame, id == nil { throw ValidationError("--blame requires --id, the record whose fields are shown") }
+        if blame, format != .text { throw ValidationError("--blame requires --format text") }
+        if tags, !folders.isEmpty { throw ValidationError("--tags are in git, which --from takes the place of") }
+        if let number, number < 1 { throw ValidationError("--number is \(number), expected at least 1") }
+    }
+
+    func run() async throws {
+        let directory = dumps.directory.path
+        let log =
+            folders.isEmpty
+            ? try await CollectionLog(of: collection, inCommitsOf: directory, withTags: tags)
+            : try await CollectionLog(of: collection, inFolders: folders)
+        for problem in log.unusable { report(problem) }
+        if log.isShallow {
+            Console.error("note: this clone has only the newest commits; git fetch --unshallow brings the others")
+        }
+        guard try await blame ? printBlame(log) : printEntries(log) else {
+            let wanted = [id.map { " of the record \($0)" }, field.map { " of the field \($0)" }].compactMap(\.self)
+            throw CommandFailure(
+                .someFailed,
+                "\(folders.first ?? directory): expected a change of \(collection)\(wanted.joined()), found none")
+        }
+    }
+
+    private func report(_ problem: any Error) { Console.error("note: left out, because it cannot be read: \(problem)") }
+
+    /// - Returns: whether there was an entry.
+    private func printEntries(_ log: CollectionLog) async throws -> Bool {
+        let text = LogText(showsFields: id != nil || field != nil, paint: Style.output.paint)
+        var count = 0
+        try await log.forEach(record: id, field: field, unusable: report) { entry in
+            switch format {
+            case .text: for line in text.lines(entry) { Console.print(line) }
+            case .json:
+                Console.write(
+                    Array((count == 0 ? "[\n  " : ",\n  ").utf8) + JSONText.text(entry.json, .indented, level: 1),
+                    to: 1)
+            case .markdown: for line in entry.markdown { Console.print(line) }
+            }
+            count += 1
+            return count != number
+        }
+        if format == .json { Console.print(count == 0 ? "[]" : "\n]") }
+        return count > 0
+    }
+
+    /// Prints each field of the record with the entry that last changed it.
+    ///
+    /// - Returns: whether the record has a field that was asked for.
+    private func printBlame(_ log: CollectionLog) async throws -> Bool {
+        var members: [JSONValue.Member]?
+        var entries: [String: CollectionLog.Entry] = [:]
+        try await log.forEach(record: id, field: field, unusable: report) { entry in
+            guard let change = entry.changes.first else { return true }
+            // The newest entry has the record as it is, or says that it was deleted.
+            if members == nil { members = change.members ?? [] }
+            for name in change.fields.compactMap(\.path.first) where entries[name] == nil { entries[name] = entry }
+            return change.kind == .updated
+        }
+        var isThere = false
+        for member in members ?? [] {
+            guard let entry = entries[member.key] else { continue }
+            isThere = true
+            let value = String(decoding: JSONText.compact(member.value), as: UTF8.self)
+            let when = entry.committed ?? entry.diff.new?.timestamp
+            Console.print(
+                "\(Style.output.yellow(entry.name))  \(Style.output.dim(when?.rfc3339 ?? ""))  "
+                    + Console.visible("\(member.key): \(value)"))
+        }
+        return isThere
+    }
+}
