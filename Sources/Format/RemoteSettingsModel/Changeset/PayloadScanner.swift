@@ -1,41 +1,20 @@
 /// Finds the bounds and the id of each record of a payload.
-///
-/// It can scan the whole payload at once, or its first bytes while the others have not arrived yet.
-package struct PayloadScanner: Sendable {
+struct PayloadScanner {
     private let limits: Limits
-    /// The position after the last record that was found; 0 before the first scan.
+    /// The position after the last record that was found; 0 before the first one.
     private var position = 0
     private var entries: [RecordTable.Entry] = []
-    /// The number of bytes below which an incomplete record is not scanned again. Without it, a record as long as the
-    /// payload would be scanned with each new block.
-    private var leastCount = 0
     /// Whether a record has a member `filter_expression`.
     private(set) var mentionsFilters = false
 
     /// - Parameter records: the expected number of records. Memory for them is reserved, within reason.
-    package init(limits: Limits, records: Int = 0) {
+    init(limits: Limits, records: Int) {
         self.limits = limits
         entries.reserveCapacity(min(records, 1 << 14))
     }
 
-    /// Finds the complete records in the payload's first bytes. It ignores faults, because the final scan finds them
-    /// again.
-    package mutating func advance(_ input: Span<UInt8>) {
-        guard input.count >= leastCount else { return }
-        while true {
-            let (before, mentioned) = (position, mentionsFilters)
-            do throws(ChangesetError) {
-                guard try findRecord(input) else { return }
-            } catch {
-                (position, mentionsFilters) = (before, mentioned)
-                leastCount = input.count.saturatingAdding(input.count - before)
-                return
-            }
-        }
-    }
-
-    /// Finds the remaining records and the timestamp.
-    mutating func finish(_ input: Span<UInt8>) throws(ChangesetError) -> ([RecordTable.Entry], Timestamp) {
+    /// Finds all records and the timestamp.
+    mutating func scan(_ input: Span<UInt8>) throws(ChangesetError) -> ([RecordTable.Entry], Timestamp) {
         while try findRecord(input) {}
         try pass("],\"last_modified\":\"", input)
         let start = position

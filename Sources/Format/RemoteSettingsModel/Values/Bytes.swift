@@ -38,11 +38,6 @@ public struct Bytes: Sendable {
     /// Whether there are no bytes.
     public var isEmpty: Bool { range.isEmpty }
 
-    /// Whether the bytes stay at one address as long as any slice of them exists, because they are not in an array.
-    package var isInPlace: Bool {
-        if case .memory = storage { true } else { false }
-    }
-
     /// The slice at `offsets`, which must be within `0..<count`.
     public subscript(offsets: Range<Int>) -> Bytes {
         precondition(offsets.lowerBound >= 0 && offsets.upperBound <= count, "slice outside of its bytes")
