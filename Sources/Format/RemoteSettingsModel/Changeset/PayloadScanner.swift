@@ -37,7 +37,7 @@ struct PayloadScanner {
             position += 1
             guard entries.count < limits.records else { throw .tooManyRecords(limit: limits.records) }
             let entry = try record(input)
-            guard id(last.id, precedes: entry.id, in: input) else {
+            guard input.extracting(last.id).compare(with: input.extracting(entry.id)) < 0 else {
                 throw .notCanonical(problem: "the records are not in the order of their ids, at byte \(position)")
             }
             entries.append(entry)
@@ -151,14 +151,5 @@ struct PayloadScanner {
     @inline(never)
     private func broken(_ input: Span<UInt8>, at position: Int) -> ChangesetError {
         .notCanonical(problem: position >= input.count ? "it ends too early" : "unexpected text at byte \(position)")
-    }
-
-    private func id(_ a: Range<Int>, precedes b: Range<Int>, in input: Span<UInt8>) -> Bool {
-        for index in 0..<min(a.count, b.count) {
-            let x = unsafe input[unchecked: a.lowerBound + index]
-            let y = unsafe input[unchecked: b.lowerBound + index]
-            if x != y { return x < y }
-        }
-        return a.count < b.count
     }
 }

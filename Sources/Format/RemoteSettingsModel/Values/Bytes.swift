@@ -125,4 +125,13 @@ extension Span<UInt8> {
             }
         }
     }
+
+    /// The order by bytes: negative if these come first, zero if both are the same. Ids and plain keys are ASCII, so
+    /// this is also the order of their code points.
+    package func compare(with other: Span<UInt8>) -> Int {
+        for index in 0..<Swift.min(count, other.count) where self[index] != other[index] {
+            return self[index] < other[index] ? -1 : 1
+        }
+        return count - other.count
+    }
 }

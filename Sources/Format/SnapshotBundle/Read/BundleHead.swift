@@ -30,7 +30,10 @@ extension BundleHead {
     ///
     /// - Throws: ``BundleError`` if the file cannot be read or does not begin like a bundle.
     package static func read(path: String) throws(BundleError) -> BundleHead {
-        try read(FilePrefix.read(path: path, count: BundleFormat.headBytes), name: path)
+        let beginning = try BundleError.reading { () throws(FileError) in
+            try ReadableFile(path).next(BundleFormat.headBytes)
+        }
+        return try read(Bytes(beginning), name: path)
     }
 
     /// Reads the head from the first bytes of a bundle, of which 1,024 are enough.
