@@ -1,3 +1,5 @@
+import RemoteSettingsModel
+
 /// The constants of bundle format 1, which Documentation.docc/BundleFormat.md specifies.
 package enum BundleFormat {
     package static let version = 1
@@ -12,4 +14,11 @@ package enum BundleFormat {
 
     /// The longest head of a bundle, with the longest ids of bucket and collection, ends within these first bytes.
     package static let headBytes = 1024
+
+    /// A manifest's timestamp; `nil` if it is too long.
+    static func timestamp(_ milliseconds: UInt64) -> Timestamp? {
+        milliseconds < 1_000_000_000_000_000_000 ? Timestamp(milliseconds: milliseconds) : nil
+    }
+
+    static let timestampRule = "a timestamp of at most 18 digits"
 }

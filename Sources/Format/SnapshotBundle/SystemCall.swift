@@ -1,8 +1,58 @@
 import RemoteSettingsModel
 
 /// The text of the last failed system call of this thread.
-package func lastSystemError() -> String {
-    let code = errno
-    guard let text = unsafe strerror(code) else { return "error \(code)" }
-    return unsafe String(cString: text)
+package func lastSystemError() -> String { systemError(errno) }
+
+func systemError(_ code: Int32) -> String {
+    unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
+}
+
+/// One call reads or writes at most 2 GiB on Linux, and fails for more than that on Darwin.
+private let mostAtOnce = 1 << 30
+
+/// Reads until `buffer` is full or the file ends.
+///
+/// - Parameter offset: the place in the file; `nil` for the descriptor's own.
+/// - Returns: how many bytes were read; `nil` if it failed, with the reason in `errno`.
+package func readFully(
+    _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int? = nil
+) -> Int? {
+    var filled = 0
+    while filled < buffer.count {
+        let address = unsafe buffer.baseAddress.map { unsafe $0 + filled }
+        let count = min(buffer.count - filled, mostAtOnce)
+        let step =
+            if let offset {
+                unsafe pread(descriptor, address, count, off_t(offset + filled))  // bounded: by the file
+            } else {
+                unsafe read(descriptor, address, count)
+            }
+        if step < 0, errno == EINTR { continue }
+        guard step >= 0 else { return nil }
+        if step == 0 { break }
+        filled += step
+    }
+    return filled
+}
+
+/// Writes all of `buffer`.
+///
+/// - Parameter offset: the place in the file; `nil` for the descriptor's own.
+/// - Returns: whether it succeeded. If not, the reason is in `errno`.
+package func writeFully(_ descriptor: Int32, _ buffer: UnsafeRawBufferPointer, at offset: Int? = nil) -> Bool {
+    var written = 0
+    while written < buffer.count {
+        let address = unsafe buffer.baseAddress.map { unsafe $0 + written }
+        let count = min(buffer.count - written, mostAtOnce)
+        let step =
+            if let offset {
+                unsafe pwrite(descriptor, address, count, off_t(offset + written))  // bounded: by the file
+            } else {
+                unsafe write(descriptor, address, count)
+            }
+        if step < 0, errno == EINTR { continue }
+        guard step > 0 else { return false }
+        written += step
+    }
+    return true
 }

@@ -18,7 +18,7 @@ package final class KeptSnapshotVerifier: Sendable {
         self.limits = limits
     }
 
-    /// The newest of the chains that fit counts, as in ``UnverifiedSnapshot/verified(with:signer:message:limits:)``.
+    /// The newest of the chains that fit counts, as in ``UnverifiedSnapshot/verified(with:signer:limits:)``.
     ///
     /// Data that is newer than its verification is refused, with ``Limits/clockToleranceSeconds`` for clocks that
     /// differ. Otherwise the owner of an expired key could sign new data, and state a time at which the key was valid.

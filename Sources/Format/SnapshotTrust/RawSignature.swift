@@ -44,8 +44,6 @@ struct RawSignature: Sendable {
 ///
 /// It is hashed once for all signatures of a snapshot.
 package struct SignedMessage: Sendable {
-    /// What was hashed, without the prefix.
-    let payload: Bytes
     let digest: SHA384Digest
 
     /// Hashes `payload` in place, without a copy.
@@ -53,7 +51,6 @@ package struct SignedMessage: Sendable {
         var hash = SHA384()
         hash.update(data: Array("Content-Signature:\0".utf8))
         unsafe payload.withUnsafeBytes { unsafe hash.update(bufferPointer: $0) }
-        self.payload = payload
         digest = hash.finalize()
     }
 }

@@ -12,13 +12,22 @@ extension UnverifiedSnapshot {
     ///   - chains: the result of verifying each chain that a signature names, by its `x5u` as served. A chain that
     ///     could not be fetched is missing, or is a failure with ``ContentSignatureError/chainUnavailable(reason:)``.
     ///   - signer: the name that the chain must be verified for; `nil` means ``SignerName/expected(for:)``.
-    ///   - message: the payload's hash, if it was already computed. A hash of other bytes is not used.
     ///   - limits: ``Limits/signatures`` is the largest number of signatures.
     /// - Throws: ``ContentSignatureError``: `noSignatures`, `tooManySignatures`, `noChains`, `onlyUnknownModes`, or
     ///   `noValidSignature` with the error of each signature.
     package func verified(
         with chains: [String: Result<VerifiedChain, ContentSignatureError>], signer: SignerName? = nil,
-        message: SignedMessage? = nil, limits: Limits = Limits()
+        limits: Limits = Limits()
+    ) throws(ContentSignatureError) -> Snapshot {
+        try verified(
+            with: chains, signer: signer ?? .expected(for: collection), message: SignedMessage(payload.bytes),
+            limits: limits)
+    }
+
+    /// - Parameter message: the hash of this snapshot's own payload, which several chains are tried with.
+    func verified(
+        with chains: [String: Result<VerifiedChain, ContentSignatureError>], signer: SignerName,
+        message: SignedMessage, limits: Limits
     ) throws(ContentSignatureError) -> Snapshot {
         guard !signatures.isEmpty else { throw .noSignatures(collection) }
         guard signatures.count <= limits.signatures else {
@@ -28,17 +37,12 @@ extension UnverifiedSnapshot {
         let known = signatures.enumerated().filter(\.element.isKnown)
         guard !known.isEmpty else { throw .onlyUnknownModes(collection, modes: signatures.map(\.mode)) }
 
-        let signer = signer ?? .expected(for: collection)
         var failures: [SignatureFailure] = []
         var newest: VerifiedChain?
-        var hashed = message?.payload == payload.bytes ? message : nil
         for (index, signature) in known {
             do throws(ContentSignatureError) {
                 let chain = try chains.chain(for: signature, signer: signer)
-                let raw = try RawSignature(base64URL: signature.signature)
-                let message = hashed ?? SignedMessage(payload.bytes)
-                hashed = message
-                try chain.verify(raw, over: message)
+                try chain.verify(signature, over: message)
                 newest = newest.map { $0.leafNotBefore < chain.leafNotBefore ? chain : $0 } ?? chain
             } catch {
                 failures.append(SignatureFailure(position: index + 1, x5u: signature.x5u, reason: error))

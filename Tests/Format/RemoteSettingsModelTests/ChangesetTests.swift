@@ -35,30 +35,6 @@ struct ChangesetTests {
         #expect(try Payload(parsing: snapshot.payload.bytes, limits: Limits()).records.isEmpty)
     }
 
-    /// A payload's records are found while it is inflated: whatever was looked at before, the result and the error are
-    /// the same.
-    @Test(arguments: [
-        #"{"data":[],"last_modified":"1000"}"#,
-        #"{"data":[{"filter_expression":"1","id":"a","x":{"s":"}\"]"}},{"id":"b","v":[1,{}]},{"id":"c"}],"last_modified":"1000"}"#,
-        #"{"data":[{"id":"a"},{"id":"a"}],"last_modified":"1000"}"#,
-        #"{"data":[{"id":"a"},{"no":"b"},{"id":"c"}],"last_modified":"1000"}"#,
-        #"{"data":[{"id":"a"},{"id":"b"}"#, #"{"data":[{"id":"a"}],"last_modified":"1000"} "#, #"{"other":[]}"#,
-    ])
-    func aPayloadThatIsReadAsItComes(text: String) {
-        let bytes = Bytes(utf8: text)
-        func read(_ scanner: PayloadScanner) -> Result<[Record], ChangesetError> {
-            Result { () throws(ChangesetError) in Array(try Payload(parsing: bytes, continuing: scanner).records) }
-        }
-        let whole = read(PayloadScanner(limits: Limits()))
-        for first in 0...bytes.count {
-            for second in [first, first + 1, (first + bytes.count) / 2, bytes.count] where second <= bytes.count {
-                var scanner = PayloadScanner(limits: Limits(), records: 2)
-                for end in [first, second] { bytes[0..<end].withSpan { scanner.advance($0) } }
-                #expect(read(scanner) == whole)
-            }
-        }
-    }
-
     /// The server signs `attachment: null` and `deleted: false` (seen against kinto-attachment 9).
     @Test func keepsEveryMemberAsServed() throws {
         let text =

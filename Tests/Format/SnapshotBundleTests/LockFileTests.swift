@@ -143,8 +143,9 @@ import Testing
         ("\"trust\": \"unsigned\"", "\"trust\": {\"signed\": {}}", "collections.main/regions.trust.signed"),
         ("\"trust\": \"unsigned\"", "\"trust\": null", "collections.main/regions.trust"),
         ("\"main/regions\": {", "\"../regions\": {", "collections.../regions"),
-        ("\"attachments\": 2,", "", "collections.main/regions"),
+        ("\"attachments\": 2,", "", "collections.main/regions.attachmentRule"),
         ("\"records\": 3,", "\"records\": 3, \"records\": 3,", "collections.main/regions"),
+        ("\"records\": 3,", "\"attachments\": 2, \"records\": 3,", "collections.main/regions.attachments"),
     ])
     func deviationsAreNamed(part: String, replacement: String, place: String) throws {
         let regions = try CollectionID("main/regions")

@@ -53,6 +53,8 @@ import Testing
         ("[\"c\",\"d\"]", "[\"c\",\"d\",\"e\"]"), ("[\"c\",\"d\"]", "[]"), ("[\"c\",\"d\"]", "[\"c\",\"../d\"]"),
         ("[\"b\"]", "[\"b\"],\"omitted\":\"max-size\""), ("[\"b\"]", "[\"b\"],\"more\":1"),
         ("[\"b\"]", "[\"b\"],\"omitted\":\"\""), ("\"size\":2,", "\"size\":3,"),
+        ("\"records\":4", "\"records\":4,\"records\":4"), ("\"size\":2,", ""),
+        ("\"attachments\":2,\"omitted\":0", "\"omitted\":0,\"attachments\":2"),
     ])
     func everyDeviationIsRefused(part: String, replacement: String) throws {
         let error = try #require(try refusal(part, replacement))

@@ -1,41 +1,20 @@
 /// Finds the bounds and the id of each record of a payload.
-///
-/// It can scan the whole payload at once, or its first bytes while the others have not arrived yet.
-package struct PayloadScanner: Sendable {
+struct PayloadScanner {
     private let limits: Limits
-    /// The position after the last record that was found; 0 before the first scan.
+    /// The position after the last record that was found; 0 before the first one.
     private var position = 0
     private var entries: [RecordTable.Entry] = []
-    /// The number of bytes below which an incomplete record is not scanned again. Without it, a record as long as the
-    /// payload would be scanned with each new block.
-    private var leastCount = 0
     /// Whether a record has a member `filter_expression`.
     private(set) var mentionsFilters = false
 
     /// - Parameter records: the expected number of records. Memory for them is reserved, within reason.
-    package init(limits: Limits, records: Int = 0) {
+    init(limits: Limits, records: Int) {
         self.limits = limits
         entries.reserveCapacity(min(records, 1 << 14))
     }
 
-    /// Finds the complete records in the payload's first bytes. It ignores faults, because the final scan finds them
-    /// again.
-    package mutating func advance(_ input: Span<UInt8>) {
-        guard input.count >= leastCount else { return }
-        while true {
-            let (before, mentioned) = (position, mentionsFilters)
-            do throws(ChangesetError) {
-                guard try findRecord(input) else { return }
-            } catch {
-                (position, mentionsFilters) = (before, mentioned)
-                leastCount = input.count.saturatingAdding(input.count - before)
-                return
-            }
-        }
-    }
-
-    /// Finds the remaining records and the timestamp.
-    mutating func finish(_ input: Span<UInt8>) throws(ChangesetError) -> ([RecordTable.Entry], Timestamp) {
+    /// Finds all records and the timestamp.
+    mutating func scan(_ input: Span<UInt8>) throws(ChangesetError) -> ([RecordTable.Entry], Timestamp) {
         while try findRecord(input) {}
         try pass("],\"last_modified\":\"", input)
         let start = position
@@ -58,7 +37,7 @@ package struct PayloadScanner: Sendable {
             position += 1
             guard entries.count < limits.records else { throw .tooManyRecords(limit: limits.records) }
             let entry = try record(input)
-            guard id(last.id, precedes: entry.id, in: input) else {
+            guard input.extracting(last.id).compare(with: input.extracting(entry.id)) < 0 else {
                 throw .notCanonical(problem: "the records are not in the order of their ids, at byte \(position)")
             }
             entries.append(entry)
@@ -172,14 +151,5 @@ package struct PayloadScanner: Sendable {
     @inline(never)
     private func broken(_ input: Span<UInt8>, at position: Int) -> ChangesetError {
         .notCanonical(problem: position >= input.count ? "it ends too early" : "unexpected text at byte \(position)")
-    }
-
-    private func id(_ a: Range<Int>, precedes b: Range<Int>, in input: Span<UInt8>) -> Bool {
-        for index in 0..<min(a.count, b.count) {
-            let x = unsafe input[unchecked: a.lowerBound + index]
-            let y = unsafe input[unchecked: b.lowerBound + index]
-            if x != y { return x < y }
-        }
-        return a.count < b.count
     }
 }

@@ -65,16 +65,13 @@ extension RecordTable {
         var written: [UInt8] = []
         var entries: [Entry] = []
         var removed: [Tombstone] = []
-        var (mine, theirs) = (0, 0)
-        while mine < count || theirs < known.count {
-            let order = mine >= count ? 1 : theirs >= known.count ? -1 : compare(mine, with: theirs, of: known)
-            if order > 0 {
-                removed.append(Tombstone(id: known[theirs].id, lastModified: nil))
-            } else if order < 0 || !isSame(mine, stampedAs: known.json(at: theirs)) {
+        forEachPair(with: known) { mine, theirs in
+            if let mine {
+                if let theirs, isSame(mine, stampedAs: known.json(at: theirs)) { return }
                 entries.append(stamp(mine, with: member, to: &written))
+            } else if let theirs {
+                removed.append(Tombstone(id: known[theirs].id, lastModified: nil))
             }
-            if order >= 0 { theirs += 1 }
-            if order <= 0 { mine += 1 }
         }
         let changed = RecordTable(Bytes(written), sorted: entries, mentionsFilters: false)
         return known.applying(changed, tombstones: removed)

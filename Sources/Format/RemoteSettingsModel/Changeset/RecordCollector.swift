@@ -19,29 +19,30 @@ struct RecordCollector: ~Copyable {
     /// Reads the array at `position`.
     mutating func collect(_ input: Span<UInt8>, _ position: inout Int) throws(ChangesetError) {
         canonical.reserve(input.count - position)
-        do throws(JSONError) {
-            JSONLexer.skipWhitespace(input, &position)
-            let found = try JSONLexer.peek(input, position)
-            guard found == UInt8(ascii: "[") else {
-                throw JSONError(
-                    .wrongType(expected: "an array of records", found: JSONLexer.kind(startingWith: found)),
-                    at: position)
-            }
-            position += 1
-            JSONLexer.skipWhitespace(input, &position)
-            if try JSONLexer.peek(input, position) == UInt8(ascii: "]") {
-                position += 1
-                return
-            }
-        } catch {
-            throw .json(error)
-        }
-        repeat {
+        try begin(UInt8(ascii: "["), "an array of records", input, &position)
+        position += 1
+        var isFirst = true
+        while try nextItem(isFirst: isFirst, input, &position) {
+            isFirst = false
             guard entries.count + tombstones.count < limits.records else {
                 throw .tooManyRecords(limit: limits.records)
             }
             try collectRecord(input, &position)
-        } while try nextItem(input, &position)
+        }
+    }
+
+    /// Checks that a value begins with this bracket.
+    private func begin(
+        _ bracket: UInt8, _ expected: String, _ input: Span<UInt8>, _ position: inout Int
+    ) throws(ChangesetError) {
+        JSONLexer.skipWhitespace(input, &position)
+        do throws(JSONError) {
+            let found = try JSONLexer.peek(input, position)
+            guard found != bracket else { return }
+            throw JSONError(.wrongType(expected: expected, found: JSONLexer.kind(startingWith: found)), at: position)
+        } catch {
+            throw .json(error)
+        }
     }
 
     /// Reads one record. It must be the whole text.
@@ -60,16 +61,10 @@ struct RecordCollector: ~Copyable {
     private mutating func collectRecord(_ input: Span<UInt8>, _ position: inout Int) throws(ChangesetError) {
         let start = canonical.output.count
         let valuesBefore = canonical.values
-        var inputStart = position
+        try begin(UInt8(ascii: "{"), "a record", input, &position)
+        let inputStart = position
         let base: Int
         do throws(JSONError) {
-            JSONLexer.skipWhitespace(input, &position)
-            inputStart = position
-            let found = try JSONLexer.peek(input, position)
-            guard found == UInt8(ascii: "{") else {
-                throw JSONError(
-                    .wrongType(expected: "a record", found: JSONLexer.kind(startingWith: found)), at: position)
-            }
             base = try canonical.writeObject(input, &position, depth: 2)
         } catch {
             throw .json(error)
@@ -125,7 +120,13 @@ struct RecordCollector: ~Copyable {
         }
     }
 
-    private func nextItem(_ input: Span<UInt8>, _ position: inout Int) throws(ChangesetError) -> Bool {
-        do { return try canonical.nextItem(closing: UInt8(ascii: "]"), input, &position) } catch { throw .json(error) }
+    private func nextItem(
+        isFirst: Bool, _ input: Span<UInt8>, _ position: inout Int
+    ) throws(ChangesetError) -> Bool {
+        do throws(JSONError) {
+            return try JSONLexer.nextItem(closing: UInt8(ascii: "]"), isFirst: isFirst, input, &position)
+        } catch {
+            throw .json(error)
+        }
     }
 }

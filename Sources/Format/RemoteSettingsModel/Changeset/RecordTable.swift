@@ -58,11 +58,11 @@ package struct RecordTable: Sendable {
             var sorted = unsorted.map { (prefix: RecordTable.prefix(span, $0.id), entry: $0) }
             sorted.sort {
                 if $0.prefix != $1.prefix { return $0.prefix < $1.prefix }
-                return RecordTable.id($0.entry.id, in: span, precedes: $1.entry.id, in: span)
+                return span.extracting($0.entry.id).compare(with: span.extracting($1.entry.id)) < 0
             }
             for (left, right) in zip(sorted, sorted.dropFirst())
             where left.prefix == right.prefix
-                && !RecordTable.id(left.entry.id, in: span, precedes: right.entry.id, in: span)
+                && span.extracting(left.entry.id).hasSameBytes(as: span.extracting(right.entry.id))
             {
                 duplicate = source[right.entry.id].text
                 break
@@ -103,13 +103,15 @@ package struct RecordTable: Sendable {
 
     /// The record with this id, found by binary search; `nil` if there is none.
     package func record(id: String) -> Record? {
+        let id = Array(id.utf8)
         var low = 0
         var high = entries.count
         while low < high {
             let middle = (low + high) / 2
-            let found = self[middle]
-            if found.id == id { return found }
-            if found.id.utf8.lexicographicallyPrecedes(id.utf8) { low = middle + 1 } else { high = middle }
+            let entry = entries[middle]
+            let order = source(of: entry).withSpan { $0.extracting(entry.id).compare(with: id.span) }
+            if order == 0 { return self[middle] }
+            if order < 0 { low = middle + 1 } else { high = middle }
         }
         return nil
     }
@@ -120,20 +122,14 @@ package struct RecordTable: Sendable {
         let shift = Int32(clamping: sources.count)
         var merged: [Entry] = []
         merged.reserveCapacity(count + changes.count)
-        var mine = 0
-        var theirs = 0
-        while mine < count || theirs < changes.count {
-            let order = mine >= count ? 1 : theirs >= changes.count ? -1 : compare(mine, with: theirs, of: changes)
-            if order >= 0 {
+        forEachPair(with: changes) { mine, theirs in
+            if let theirs {
                 var entry = changes.entries[theirs]
                 entry.source += shift
                 merged.append(entry)
-                theirs += 1
-                if order == 0 { mine += 1 }
-            } else {
+            } else if let mine {
                 let entry = entries[mine]
                 if removed.isEmpty || !removed.contains(source(of: entry)[entry.id].text) { merged.append(entry) }
-                mine += 1
             }
         }
         return RecordTable(
@@ -177,14 +173,27 @@ package struct RecordTable: Sendable {
         return source(of: entry)[entry.json]
     }
 
-    /// The order of the ids of two tables' records: negative if this table's comes first, zero if they are equal.
-    func compare(_ mine: Int, with theirs: Int, of other: RecordTable) -> Int {
+    /// Walks over the records of two tables together, in the order of ids.
+    ///
+    /// - Parameter body: gets the positions of the records with the next id. A position is `nil` if that table has no
+    ///   such record.
+    func forEachPair(with other: RecordTable, _ body: (_ mine: Int?, _ theirs: Int?) -> Void) {
+        var (mine, theirs) = (0, 0)
+        while mine < count || theirs < other.count {
+            let order = mine >= count ? 1 : theirs >= other.count ? -1 : compare(mine, with: theirs, of: other)
+            body(order <= 0 ? mine : nil, order >= 0 ? theirs : nil)
+            if order <= 0 { mine += 1 }
+            if order >= 0 { theirs += 1 }
+        }
+    }
+
+    /// The order of the ids of two tables' records.
+    private func compare(_ mine: Int, with theirs: Int, of other: RecordTable) -> Int {
         let entry = entries[mine]
         let otherEntry = other.entries[theirs]
         return source(of: entry).withSpan { left in
             other.source(of: otherEntry).withSpan { right in
-                if RecordTable.id(entry.id, in: left, precedes: otherEntry.id, in: right) { return -1 }
-                return RecordTable.id(otherEntry.id, in: right, precedes: entry.id, in: left) ? 1 : 0
+                left.extracting(entry.id).compare(with: right.extracting(otherEntry.id))
             }
         }
     }
@@ -194,18 +203,6 @@ package struct RecordTable: Sendable {
         var prefix: UInt64 = 0
         for offset in 0..<8 { prefix = prefix << 8 | (offset < id.count ? UInt64(span[id.lowerBound + offset]) : 0) }
         return prefix
-    }
-
-    /// Whether one id comes before another, by bytes. Ids are ASCII, so this is also the order of code points.
-    private static func id(
-        _ a: Range<Int>, in left: Span<UInt8>, precedes b: Range<Int>, in right: Span<UInt8>
-    ) -> Bool {
-        for index in 0..<Swift.min(a.count, b.count) {
-            let x = left[a.lowerBound + index]
-            let y = right[b.lowerBound + index]
-            if x != y { return x < y }
-        }
-        return a.count < b.count
     }
 }
 
@@ -239,14 +236,9 @@ extension RecordTable {
     /// Like ``differences(from:)``, but with positions in `old` and in this table. A position is `nil` if the table has
     /// no such record.
     package func forEachDifference(from old: RecordTable, _ body: (_ old: Int?, _ new: Int?) -> Void) {
-        var (left, right) = (0, 0)
-        while left < old.count || right < count {
-            let order = left >= old.count ? 1 : right >= count ? -1 : old.compare(left, with: right, of: self)
-            if order != 0 || old.json(at: left) != json(at: right) {
-                body(order <= 0 ? left : nil, order >= 0 ? right : nil)
-            }
-            if order <= 0 { left += 1 }
-            if order >= 0 { right += 1 }
+        old.forEachPair(with: self) { left, right in
+            if let left, let right, old.json(at: left) == json(at: right) { return }
+            body(left, right)
         }
     }
 }

@@ -73,15 +73,11 @@ package struct CanonicalJSON: ~Copyable {
         try checkDepth(depth, position)
         position += 1
         output.append(UInt8(ascii: "["))
-        JSONLexer.skipWhitespace(input, &position)
-        if try JSONLexer.peek(input, position) == UInt8(ascii: "]") {
-            position += 1
-        } else {
-            while true {
-                try writeValue(input, &position, depth: depth + 1)
-                guard try nextItem(closing: UInt8(ascii: "]"), input, &position) else { break }
-                output.append(UInt8(ascii: ","))
-            }
+        var isFirst = true
+        while try JSONLexer.nextItem(closing: UInt8(ascii: "]"), isFirst: isFirst, input, &position) {
+            if !isFirst { output.append(UInt8(ascii: ",")) }
+            isFirst = false
+            try writeValue(input, &position, depth: depth + 1)
         }
         output.append(UInt8(ascii: "]"))
     }
@@ -96,25 +92,20 @@ package struct CanonicalJSON: ~Copyable {
         var isSorted = true
         position += 1
         output.append(UInt8(ascii: "{"))
-        JSONLexer.skipWhitespace(input, &position)
-        if try JSONLexer.peek(input, position) == UInt8(ascii: "}") {
-            position += 1
-        } else {
-            repeat {
-                guard members.count < memberLimit else {
-                    throw JSONError(.tooManyMembers(limit: memberLimit), at: position)
+        while try JSONLexer.nextItem(closing: UInt8(ascii: "}"), isFirst: members.count == base, input, &position) {
+            guard members.count < memberLimit else {
+                throw JSONError(.tooManyMembers(limit: memberLimit), at: position)
+            }
+            if members.count > base { output.append(UInt8(ascii: ",")) }
+            let member = try writeMember(input, &position, depth: depth)
+            if isSorted, members.count > base {
+                switch CanonicalMember.order(members[members.count - 1], member, in: output) {
+                case .ascending: break
+                case .equal: throw duplicate(member)
+                case .descending: isSorted = false
                 }
-                if members.count > base { output.append(UInt8(ascii: ",")) }
-                let member = try writeMember(input, &position, depth: depth)
-                if isSorted, members.count > base {
-                    switch CanonicalMember.order(members[members.count - 1], member, in: output) {
-                    case .ascending: break
-                    case .equal: throw duplicate(member)
-                    case .descending: isSorted = false
-                    }
-                }
-                members.append(member)
-            } while try nextItem(closing: UInt8(ascii: "}"), input, &position)
+            }
+            members.append(member)
         }
         if !isSorted { try reorder(from: base, start: start) }
         output.append(UInt8(ascii: "}"))
@@ -180,25 +171,6 @@ package struct CanonicalJSON: ~Copyable {
 
     private func duplicate(_ member: CanonicalMember) -> JSONError {
         JSONError(.duplicateKey(member.keyText(in: output)), at: member.inputOffset)
-    }
-
-    /// - Returns: whether another item follows. If not, the closing bracket has been skipped.
-    @inline(__always)
-    func nextItem(
-        closing: UInt8, _ input: Span<UInt8>, _ position: inout Int
-    ) throws(JSONError) -> Bool {
-        JSONLexer.skipWhitespace(input, &position)
-        let found = try JSONLexer.peek(input, position)
-        position += 1
-        if found == UInt8(ascii: ",") { return true }
-        if found == closing { return false }
-        throw unexpected(found, closing, at: position - 1)
-    }
-
-    @inline(never)
-    private func unexpected(_ found: UInt8, _ closing: UInt8, at position: Int) -> JSONError {
-        let expected = "',' or '\(Character(UnicodeScalar(closing)))'"
-        return JSONError(.unexpectedByte(found, expected: expected), at: position)
     }
 
     private func checkDepth(_ depth: Int, _ position: Int) throws(JSONError) {

@@ -43,10 +43,7 @@ struct CanonicalMember {
         _ left: CanonicalMember, _ right: CanonicalMember, in output: borrowing OutputBuffer
     ) -> Order {
         if left.hasPlainKey && right.hasPlainKey {
-            for (a, b) in zip(left.key, right.key) where output[a] != output[b] {
-                return output[a] < output[b] ? .ascending : .descending
-            }
-            return order(left.key.count, right.key.count)
+            return order(output.withSpan { $0.extracting(left.key).compare(with: $0.extracting(right.key)) }, 0)
         }
         let a = left.keyText(in: output).unicodeScalars
         let b = right.keyText(in: output).unicodeScalars

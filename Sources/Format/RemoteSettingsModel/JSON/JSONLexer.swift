@@ -259,3 +259,50 @@ enum JSONLexer {
         }
     }
 }
+
+extension JSONLexer {
+    /// Moves to the next item of an array or object, or past its closing bracket.
+    ///
+    /// - Returns: whether there is another item.
+    @inline(__always)
+    static func nextItem(
+        closing: UInt8, isFirst: Bool, _ input: Span<UInt8>, _ position: inout Int
+    ) throws(JSONError) -> Bool {
+        skipWhitespace(input, &position)
+        let found = try peek(input, position)
+        if found == closing {
+            position += 1
+            return false
+        }
+        if isFirst { return true }
+        guard found == UInt8(ascii: ",") else { throw unexpected(found, closing, at: position) }
+        position += 1
+        skipWhitespace(input, &position)
+        let next = try peek(input, position)
+        guard next != closing else { throw JSONError(.unexpectedByte(next, expected: "a value"), at: position) }
+        return true
+    }
+
+    @inline(never)
+    static func unexpected(_ found: UInt8, _ closing: UInt8, at position: Int) -> JSONError {
+        let expected = "',' or '\(Character(UnicodeScalar(closing)))'"
+        return JSONError(.unexpectedByte(found, expected: expected), at: position)
+    }
+
+    /// Reads a member's key, and skips the colon after it.
+    @inline(__always)
+    static func key(
+        _ input: Span<UInt8>, _ position: inout Int, of keys: inout ObjectKeys
+    ) throws(JSONError) -> StringToken {
+        skipWhitespace(input, &position)
+        let start = position
+        try expect(UInt8(ascii: "\""), "a key", input, &position)
+        position = start
+        let token = try string(input, &position)
+        guard keys.count < keys.limit else { throw JSONError(.tooManyMembers(limit: keys.limit), at: start) }
+        guard keys.insert(token, input) else { throw JSONError(.duplicateKey(text(input, token)), at: start) }
+        skipWhitespace(input, &position)
+        try expect(UInt8(ascii: ":"), "':'", input, &position)
+        return token
+    }
+}

@@ -24,8 +24,7 @@ package struct JSONReader {
     package let document: Bytes
     /// The position of the next unread byte.
     package private(set) var offset = 0
-    private let depthLimit: Int
-    private let memberLimit: Int
+    private let skipper: JSONSkipper
     private let valueLimit: Int
     /// The number of values that ``value()`` has made.
     private var values = 0
@@ -33,8 +32,7 @@ package struct JSONReader {
 
     package init(_ document: Bytes, limits: Limits) {
         self.document = document
-        depthLimit = limits.jsonDepth
-        memberLimit = limits.jsonMembers
+        skipper = JSONSkipper(depthLimit: limits.jsonDepth, memberLimit: limits.jsonMembers)
         valueLimit = limits.jsonValues
     }
 
@@ -52,8 +50,10 @@ package struct JSONReader {
     private mutating func begin(_ bracket: UInt8, _ expected: String) throws(JSONError) {
         let found = try peek()
         guard found == bracket else { throw wrongType(expected, found) }
-        guard scopes.count < depthLimit else { throw JSONError(.tooDeep(limit: depthLimit), at: offset) }
-        scopes.append(Scope(isObject: bracket == UInt8(ascii: "{"), keys: ObjectKeys(limit: memberLimit)))
+        guard scopes.count < skipper.depthLimit else {
+            throw JSONError(.tooDeep(limit: skipper.depthLimit), at: offset)
+        }
+        scopes.append(Scope(isObject: bracket == UInt8(ascii: "{"), keys: ObjectKeys(limit: skipper.memberLimit)))
         offset += 1
     }
 
@@ -83,8 +83,7 @@ package struct JSONReader {
     /// - Returns: whether there is such a member. If not, the object's end has been skipped.
     mutating func seekMember(_ name: String) throws(JSONError) -> Bool {
         let name = Array(name.utf8)
-        let skipper = JSONSkipper(depthLimit: depthLimit, memberLimit: memberLimit)
-        let depth = scopes.count
+        let (skipper, depth) = (skipper, scopes.count)
         while true {
             let found = try advance(closing: UInt8(ascii: "}")) { (input, position, keys) throws(JSONError) -> Bool in
                 let token = try JSONLexer.key(input, &position, of: &keys)
@@ -187,8 +186,7 @@ package struct JSONReader {
     package mutating func skipValue() throws(JSONError) -> Bytes {
         _ = try peek()
         let start = offset
-        let depth = scopes.count
-        let skipper = JSONSkipper(depthLimit: depthLimit, memberLimit: memberLimit)
+        let (skipper, depth) = (skipper, scopes.count)
         try consume { (span, position) throws(JSONError) in try skipper.skip(span, &position, depth: depth) }
         return document[start..<offset]
     }
@@ -202,8 +200,7 @@ package struct JSONReader {
         _ = try peek()
         let start = offset
         guard document.count - start > limit else { return try skipValue() }
-        let depth = scopes.count
-        let skipper = JSONSkipper(depthLimit: depthLimit, memberLimit: memberLimit)
+        let (skipper, depth) = (skipper, scopes.count)
         // One more byte shows whether a value ends exactly at the limit.
         let end = start + limit + 1
         var position = start
@@ -265,5 +262,51 @@ package struct JSONReader {
         }
         offset = position
         guard position == end else { throw JSONError(.trailingData, at: position) }
+    }
+}
+
+/// Skips a value, with the same checks as if it were read.
+private struct JSONSkipper {
+    /// The deepest nesting of arrays and objects.
+    let depthLimit: Int
+    /// The most members of an object.
+    let memberLimit: Int
+
+    /// - Parameter depth: the number of arrays and objects around the value.
+    func skip(_ input: Span<UInt8>, _ position: inout Int, depth: Int) throws(JSONError) {
+        JSONLexer.skipWhitespace(input, &position)
+        let first = try JSONLexer.peek(input, position)
+        switch first {
+        case UInt8(ascii: "\""): _ = try JSONLexer.string(input, &position)
+        case UInt8(ascii: "{"): try skipObject(input, &position, depth: depth)
+        case UInt8(ascii: "["): try skipArray(input, &position, depth: depth)
+        case UInt8(ascii: "t"): try JSONLexer.literal("true", in: input, at: &position)
+        case UInt8(ascii: "f"): try JSONLexer.literal("false", in: input, at: &position)
+        case UInt8(ascii: "n"): try JSONLexer.literal("null", in: input, at: &position)
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): _ = try JSONLexer.number(input, &position)
+        default: throw JSONError(.unexpectedByte(first, expected: "a value"), at: position)
+        }
+    }
+
+    private func skipObject(_ input: Span<UInt8>, _ position: inout Int, depth: Int) throws(JSONError) {
+        guard depth < depthLimit else { throw JSONError(.tooDeep(limit: depthLimit), at: position) }
+        position += 1
+        var keys = ObjectKeys(limit: memberLimit)
+        var isFirst = true
+        while try JSONLexer.nextItem(closing: UInt8(ascii: "}"), isFirst: isFirst, input, &position) {
+            isFirst = false
+            _ = try JSONLexer.key(input, &position, of: &keys)
+            try skip(input, &position, depth: depth + 1)
+        }
+    }
+
+    private func skipArray(_ input: Span<UInt8>, _ position: inout Int, depth: Int) throws(JSONError) {
+        guard depth < depthLimit else { throw JSONError(.tooDeep(limit: depthLimit), at: position) }
+        position += 1
+        var isFirst = true
+        while try JSONLexer.nextItem(closing: UInt8(ascii: "]"), isFirst: isFirst, input, &position) {
+            isFirst = false
+            try skip(input, &position, depth: depth + 1)
+        }
     }
 }

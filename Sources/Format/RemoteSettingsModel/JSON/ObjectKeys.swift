@@ -54,14 +54,11 @@ struct ObjectKeys {
     }
 
     private static func areEqual(_ left: Key, _ right: Key, in input: Span<UInt8>) -> Bool {
-        left.content.count == right.content.count && order(left, right, in: input) == 0
+        input.extracting(left.content).hasSameBytes(as: input.extracting(right.content))
     }
 
     private static func order(_ left: Key, _ right: Key, in input: Span<UInt8>) -> Int {
-        for (a, b) in zip(left.content, right.content) where input[a] != input[b] {
-            return input[a] < input[b] ? -1 : 1
-        }
-        return left.content.count - right.content.count
+        input.extracting(left.content).compare(with: input.extracting(right.content))
     }
 
     private static func prefix(_ input: Span<UInt8>, _ content: Range<Int>) -> UInt64 {

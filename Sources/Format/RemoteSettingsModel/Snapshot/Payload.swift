@@ -11,24 +11,18 @@ package struct Payload: Sendable {
 
     /// Reads a payload in one pass that copies nothing.
     ///
+    /// - Parameter records: the expected number of records, if it is known.
     /// - Throws: ``ChangesetError/notCanonical(problem:)`` if this package would not write such a text. The pass checks
     ///   the structure and the ids, but not whether every value is canonical.
-    package init(parsing bytes: Bytes, limits: Limits) throws(ChangesetError) {
-        try self.init(parsing: bytes, continuing: PayloadScanner(limits: limits))
-    }
-
-    /// Like ``init(parsing:limits:)``.
-    ///
-    /// - Parameter scanner: a scanner that has already read the first of these bytes, or none.
-    package init(parsing bytes: Bytes, continuing scanner: PayloadScanner) throws(ChangesetError) {
-        var scanner = scanner
+    package init(parsing bytes: Bytes, expecting records: Int = 0, limits: Limits) throws(ChangesetError) {
+        var scanner = PayloadScanner(limits: limits, records: records)
         let (entries, timestamp) = try bytes.withSpan {
             (span) throws(ChangesetError) -> ([RecordTable.Entry], Timestamp) in
-            try scanner.finish(span)
+            try scanner.scan(span)
         }
         self.bytes = bytes
         self.timestamp = timestamp
-        records = RecordTable(bytes, sorted: entries, mentionsFilters: scanner.mentionsFilters)
+        self.records = RecordTable(bytes, sorted: entries, mentionsFilters: scanner.mentionsFilters)
     }
 
     /// Writes the payload of canonical records. The bytes are not scanned again, because the positions are known.

@@ -38,11 +38,6 @@ public struct Bytes: Sendable {
     /// Whether there are no bytes.
     public var isEmpty: Bool { range.isEmpty }
 
-    /// Whether the bytes stay at one address as long as any slice of them exists, because they are not in an array.
-    package var isInPlace: Bool {
-        if case .memory = storage { true } else { false }
-    }
-
     /// The slice at `offsets`, which must be within `0..<count`.
     public subscript(offsets: Range<Int>) -> Bytes {
         precondition(offsets.lowerBound >= 0 && offsets.upperBound <= count, "slice outside of its bytes")
@@ -129,5 +124,14 @@ extension Span<UInt8> {
                 return true
             }
         }
+    }
+
+    /// The order by bytes: negative if these come first, zero if both are the same. Ids and plain keys are ASCII, so
+    /// this is also the order of their code points.
+    package func compare(with other: Span<UInt8>) -> Int {
+        for index in 0..<Swift.min(count, other.count) where self[index] != other[index] {
+            return self[index] < other[index] ? -1 : 1
+        }
+        return count - other.count
     }
 }

@@ -26,22 +26,18 @@ package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Whether the file has more bytes than the caller reads.
     package var isTooLarge: Bool { code == EFBIG }
 
-    package var description: String {
-        let reason =
-            switch code {
-            case Self.notRegular: "it is a pipe or a device; expected a regular file"
-            case Self.isLink: "it is a symbolic link, which is not followed; name what it leads to, or remove it"
-            default: unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
-            }
-        return "cannot \(operation) \(path): \(reason)"
+    package var description: String { "cannot \(operation) \(path): \(reason)" }
+
+    var reason: String {
+        switch code {
+        case Self.notRegular: "it is a pipe or a device; expected a regular file"
+        case Self.isLink: "it is a symbolic link, which is not followed; name what it leads to, or remove it"
+        default: systemError(code)
+        }
     }
 }
 
 // These have their own names because the types here have methods called read, write, rename and link.
-package func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
-    unsafe read(descriptor, buffer, count)
-}
-
 package func systemWrite(_ descriptor: Int32, _ buffer: UnsafeRawPointer?, _ count: Int) -> Int {
     unsafe write(descriptor, buffer, count)
 }

@@ -4,47 +4,18 @@ import RemoteSettingsModel
 package enum FileStore {
     /// A file's content; `nil` if there is no such file.
     package static func read(_ path: String, limit: Int) throws(FileError) -> Bytes? {
-        // Without O_NONBLOCK, opening a pipe would wait for a writer.
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else {
-            let error = FileError("open", path)
-            if error.isMissing { return nil }
-            throw error
-        }
-        defer { close(descriptor) }
-        let status = try regularFile(descriptor, path)
-        guard status.st_size <= limit else { throw FileError("read", path, code: EFBIG) }
+        guard let file = try ReadableFile.existing(path) else { return nil }
+        guard file.size <= limit else { throw FileError("read", path, code: EFBIG) }
         // One byte more than expected is asked for, so that the last read finds the end. The file may grow meanwhile.
-        var isWhole = false
-        var failure: FileError?
-        func read(into buffer: UnsafeMutableBufferPointer<UInt8>, from start: Int) -> Int {
-            var filled = start
-            while filled < buffer.count {
-                let place = unsafe buffer.baseAddress.map { unsafe UnsafeMutableRawPointer($0 + filled) }
-                let count = unsafe systemRead(descriptor, place, buffer.count - filled)
-                if count < 0 {
-                    if errno == EINTR { continue }
-                    failure = FileError("read", path)
-                    break
-                }
-                isWhole = count == 0
-                if isWhole { break }
-                filled += count
-            }
-            return filled
+        var content = try file.next(file.size.saturatingAdding(1))
+        var isWhole = content.count <= file.size
+        while !isWhole, content.count <= limit {
+            let more = try file.next(64 << 10)
+            content += more
+            isWhole = more.isEmpty
         }
-        var content = unsafe [UInt8](unsafeUninitializedCapacity: Int(status.st_size) + 1) { buffer, count in
-            count = unsafe read(into: buffer, from: 0)
-        }
-        while true {
-            if let failure { throw failure }
-            guard content.count <= limit else { throw FileError("read", path, code: EFBIG) }
-            if isWhole { return Bytes(content) }
-            let filled = content.count
-            content.append(contentsOf: repeatElement(0, count: 64 << 10))
-            let count = unsafe content.withUnsafeMutableBufferPointer { unsafe read(into: $0, from: filled) }
-            content.removeLast(content.count - count)
-        }
+        guard content.count <= limit else { throw FileError("read", path, code: EFBIG) }
+        return Bytes(content)
     }
 
     /// The first bytes of a file, and the size of the whole file in bytes; `nil` if there is no such file.
@@ -53,28 +24,8 @@ package enum FileStore {
     package static func readBeginning(
         _ path: String, most: Int
     ) throws(FileError) -> (bytes: Bytes, fileSize: Int)? {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else {
-            let error = FileError("open", path)
-            if error.isMissing { return nil }
-            throw error
-        }
-        defer { close(descriptor) }
-        let status = try regularFile(descriptor, path)
-        let size = Int(clamping: status.st_size)
-        var failure: FileError?
-        let content = unsafe [UInt8](unsafeUninitializedCapacity: min(most, size)) { buffer, filled in
-            while filled < buffer.count {
-                let place = unsafe buffer.baseAddress.map { unsafe UnsafeMutableRawPointer($0 + filled) }
-                let count = unsafe systemRead(descriptor, place, buffer.count - filled)
-                if count < 0, errno == EINTR { continue }
-                if count < 0 { failure = FileError("read", path) }
-                guard count > 0 else { return }
-                filled += count
-            }
-        }
-        if let failure { throw failure }
-        return (Bytes(content), size)
+        guard let file = try ReadableFile.existing(path) else { return nil }
+        return (Bytes(try file.next(min(most, file.size))), file.size)
     }
 
     /// The status of an open file.
@@ -93,20 +44,9 @@ package enum FileStore {
     package static func readPieces(
         _ path: String, _ consume: (Span<UInt8>) throws(FileError) -> Void
     ) throws(FileError) {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw FileError("open", path) }
-        defer { close(descriptor) }
-        _ = try regularFile(descriptor, path)
-        var chunk = [UInt8](repeating: 0, count: 256 << 10)
-        while true {
-            let count = unsafe chunk.withUnsafeMutableBytes { unsafe systemRead(descriptor, $0.baseAddress, $0.count) }
-            if count < 0 {
-                if errno == EINTR { continue }
-                throw FileError("read", path)
-            }
-            if count == 0 { return }
-            try consume(chunk.span.extracting(0..<count))
-        }
+        let file = try ReadableFile(path)
+        var piece = [UInt8](repeating: 0, count: 256 << 10)
+        while case let count = try file.next(into: &piece), count > 0 { try consume(piece.span.extracting(0..<count)) }
     }
 
     /// Replaces a file by these bytes. A temporary file beside it is written, flushed to disk, and then renamed.
@@ -149,10 +89,7 @@ package enum FileStore {
     ///
     /// - Throws: ``FileError`` if there is no regular file.
     package static func isOpenToOthers(_ path: String) throws(FileError) -> Bool {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw FileError("open", path) }
-        defer { close(descriptor) }
-        return try regularFile(descriptor, path).st_mode & 0o077 != 0
+        try ReadableFile(path).status.st_mode & 0o077 != 0
     }
 
     /// Writes a command's output to a file that somebody has named, and replaces a regular file of that name.

@@ -5,7 +5,7 @@ extension FileStore {
     ///
     /// - Returns: a descriptor to read and write it with.
     package static func makeUnnamedFile() throws(FileError) -> Int32 {
-        let directory = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
+        let directory = temporaryDirectory
         var template = Array("\(directory)/remote-settings-XXXXXX".utf8CString)
         let descriptor = unsafe template.withUnsafeMutableBufferPointer { buffer -> Int32 in
             guard let base = buffer.baseAddress else { return -1 }
@@ -28,20 +28,10 @@ extension FileStore {
             return descriptor
         }
         let descriptor = try makeUnnamedFile()
-        var written = 0
-        while written < content.count {
-            let count = unsafe content.withUnsafeBytes { buffer in
-                unsafe pwrite(
-                    descriptor, buffer.baseAddress.map { unsafe $0 + written }, buffer.count - written,
-                    off_t(written))
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else {
-                let error = FileError("write", "a file in the temporary directory")
-                close(descriptor)
-                throw error
-            }
-            written += count
+        guard unsafe content.withUnsafeBytes({ unsafe writeFully(descriptor, $0, at: 0) }) else {
+            let error = FileError("write", "a file in the temporary directory")
+            close(descriptor)
+            throw error
         }
         return descriptor
     }

@@ -57,16 +57,7 @@ package final class WritableFile {
     }
 
     private func write(_ buffer: UnsafeRawBufferPointer) throws(FileError) {
-        var offset = 0
-        while offset < buffer.count {
-            let count = unsafe systemWrite(
-                descriptor, buffer.baseAddress.map { unsafe $0 + offset }, buffer.count - offset)
-            if count < 0 {
-                if errno == EINTR { continue }
-                throw FileError("write", path)
-            }
-            offset += count
-        }
+        guard unsafe writeFully(descriptor, buffer) else { throw FileError("write", path) }
     }
 
     /// Empties the file.

@@ -61,11 +61,40 @@ extension Manifest {
                 .overLimit, file: file, entry: BundleFormat.manifest,
                 expected: "at most \(limits.manifestBytes) bytes (Limits.manifestBytes)", found: "\(text.count)")
         }
-        self = try text.withRawSpan { (raw) throws(BundleError) in
-            var scanner = ManifestScanner(file: file, at: 0)
-            return try scanner.manifest(raw)
+        var reader = DocumentReader(manifest: text, file: file, limits: limits)
+        try self.init(&reader)
+        let prescribed = self.text
+        guard Bytes(prescribed) == text else {
+            let same = zip(prescribed, text.array).prefix { $0 == $1 }.count
+            throw BundleError(
+                .malformed, file: file, entry: BundleFormat.manifest, expected: "the text that its values prescribe",
+                found: "another one from byte \(same) on")
         }
         try check(file: file)
+    }
+
+    private init(_ reader: inout DocumentReader) throws(BundleError) {
+        try reader.begin()
+        head = try BundleHead(&reader)
+        entries = try reader.array("entries") { (reader) throws(BundleError) in
+            try reader.begin()
+            let entry = Entry(
+                name: try reader.string("name"), size: try reader.count("size"), sha256: try reader.digest("sha256"))
+            try reader.end()
+            return entry
+        }
+        files = try reader.array("files") { (reader) throws(BundleError) in
+            try reader.begin()
+            let file = File(
+                sha256: try reader.digest("sha256"), size: try reader.count("size"),
+                location: try reader.string("location"),
+                records: try reader.array("records") { (reader) throws(BundleError) in try reader.string() },
+                omitted: reader.isNext("omitted") ? try reader.reason("omitted") : nil)
+            try reader.end()
+            return file
+        }
+        try reader.end()
+        try reader.finish()
     }
 
     /// Checks the rules for the manifest's values in relation to each other.

@@ -10,10 +10,8 @@ extension Manifest {
         text.reserveCapacity(1024 + files.count * 256)
         func append(_ part: String) { text.append(contentsOf: part.utf8) }
 
-        append("{\"format\":\(BundleFormat.version),\"bucket\":\"\(head.collection.bucket)\"")
-        append(",\"collection\":\"\(head.collection.name)\",\"timestamp\":\(head.timestamp.milliseconds)")
-        append(",\"records\":\(head.records),\"attachments\":\(head.attachments),\"omitted\":\(head.omitted)")
-        append(",\"trust\":\"\(head.trust.rawValue)\",\n\"entries\":[\n")
+        append(head.text)
+        append(",\n\"entries\":[\n")
         for (index, entry) in entries.enumerated() {
             if index > 0 { append(",\n") }
             append("{\"name\":\"\(entry.name)\",\"size\":\(entry.size),\"sha256\":\"\(entry.sha256.hex)\"}")
@@ -39,5 +37,15 @@ extension Manifest {
         }
         append(files.isEmpty ? "]}\n" : "\n]}\n")
         return text
+    }
+}
+
+extension BundleHead {
+    /// The beginning of `manifest.json`.
+    var text: String {
+        "{\"format\":\(BundleFormat.version),\"bucket\":\"\(collection.bucket)\""
+            + ",\"collection\":\"\(collection.name)\",\"timestamp\":\(timestamp.milliseconds)"
+            + ",\"records\":\(records),\"attachments\":\(attachments),\"omitted\":\(omitted)"
+            + ",\"trust\":\"\(trust.rawValue)\""
     }
 }

@@ -30,7 +30,10 @@ extension BundleHead {
     ///
     /// - Throws: ``BundleError`` if the file cannot be read or does not begin like a bundle.
     package static func read(path: String) throws(BundleError) -> BundleHead {
-        try read(FilePrefix.read(path: path, count: BundleFormat.headBytes), name: path)
+        let beginning = try BundleError.reading { () throws(FileError) in
+            try ReadableFile(path).next(BundleFormat.headBytes)
+        }
+        return try read(Bytes(beginning), name: path)
     }
 
     /// Reads the head from the first bytes of a bundle, of which 1,024 are enough.
@@ -49,8 +52,28 @@ extension BundleHead {
                     found: "something else")
             }
             let start = nameEnd + Int(raw.little(28, as: UInt16.self))
-            var scanner = ManifestScanner(file: name, at: min(start, raw.byteCount))
-            return try scanner.head(raw)
+            let text = bytes[min(start, bytes.count)..<bytes.count]
+            var reader = DocumentReader(manifest: text, file: name, limits: Limits())
+            try reader.begin()
+            let head = try BundleHead(&reader)
+            guard text.starts(with: head.text.utf8) else {
+                throw reader.failure(expected: "`\(head.text)`", found: "another text of the same values")
+            }
+            return head
         }
+    }
+
+    /// Reads the manifest's members up to `trust`.
+    init(_ reader: inout DocumentReader) throws(BundleError) {
+        try reader.version("format", is: BundleFormat.version)
+        let bucket = try reader.string("bucket")
+        collection = try reader.string("collection", expected: "valid ids of bucket and collection") { name in
+            try? CollectionID(bucket: bucket, name: name)
+        }
+        timestamp = try reader.number("timestamp", expected: BundleFormat.timestampRule, BundleFormat.timestamp)
+        records = try reader.count("records")
+        attachments = try reader.count("attachments")
+        omitted = try reader.count("omitted")
+        trust = try reader.string("trust", expected: "signed, unsigned or imported") { Provenance.Kind(rawValue: $0) }
     }
 }

@@ -16,7 +16,7 @@ extension BundleReader {
     /// Reads the payload from `text`, which is the bundle's ``payloadText()`` or a copy of it.
     package func payload(parsing text: Bytes) throws(BundleError) -> Payload {
         let payload = try Result { () throws(ChangesetError) in
-            try Payload(parsing: text, continuing: PayloadScanner(limits: limits, records: head.records))
+            try Payload(parsing: text, expecting: head.records, limits: limits)
         }.mapError { error in
             BundleError(
                 .malformed, file: name, entry: BundleFormat.records, expected: "a canonical payload", found: "\(error)")

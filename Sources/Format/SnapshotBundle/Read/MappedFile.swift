@@ -15,11 +15,11 @@ package final class MappedFile: Sendable {
     ///
     /// - Throws: ``BundleError`` of kind `unreadable`, with the system's own words.
     package init(path: String) throws(BundleError) {
-        let (descriptor, size) = try Self.open(path)
-        defer { close(descriptor) }
+        let file = try BundleError.reading { () throws(FileError) in try ReadableFile(path) }
+        defer { withExtendedLifetime(file) {} }
         self.path = path
         isBacked = true
-        bytes = try Self.map(descriptor, size: size, path)
+        bytes = try Self.map(file.descriptor, size: file.size, path)
     }
 
     /// Copies a file that others may change or shorten while it is read: what is verified is what is used. The copy is
@@ -28,44 +28,24 @@ package final class MappedFile: Sendable {
     ///
     /// - Throws: ``BundleError`` of kind `unreadable`, with the system's own words.
     package init(copying path: String, limits: Limits) throws(BundleError) {
-        let (descriptor, size) = try Self.open(path)
-        defer { close(descriptor) }
+        let file = try BundleError.reading { () throws(FileError) in try ReadableFile(path) }
+        defer { withExtendedLifetime(file) {} }
         self.path = path
-        if size > limits.copiedBundleBytes, let copy = try? FileStore.makeUnnamedFile() {
+        if file.size > limits.copiedBundleBytes, let copy = try? FileStore.makeUnnamedFile() {
             defer { close(copy) }
-            if Self.copy(descriptor, size: size, to: copy) {
-                bytes = try Self.map(copy, size: size, path)
+            if Self.copy(file, to: copy) {
+                bytes = try Self.map(copy, size: file.size, path)
                 isBacked = true
                 return
             }
         }
         // If the temporary directory has no room, memory may have it.
-        bytes = try Self.read(descriptor, size: size, path)
+        bytes = try Self.read(file)
         isBacked = false
     }
 
     private static func failure(_ path: String, _ found: String) -> BundleError {
         BundleError(.unreadable, file: path, expected: "a readable regular file", found: found)
-    }
-
-    private static func open(_ path: String) throws(BundleError) -> (descriptor: Int32, size: Int) {
-        // Without O_NONBLOCK, opening a FIFO would wait for a writer for ever.
-        let descriptor = systemOpen(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw failure(path, lastSystemError()) }
-        var status = stat()
-        let problem: String? =
-            if unsafe fstat(descriptor, &status) != 0 {
-                lastSystemError()
-            } else if status.st_mode & S_IFMT != S_IFREG {
-                "something that is not a regular file"
-            } else {
-                Int(exactly: status.st_size) == nil ? "\(status.st_size) bytes" : nil
-            }
-        if let problem {
-            close(descriptor)
-            throw failure(path, problem)
-        }
-        return (descriptor, Int(clamping: status.st_size))
     }
 
     private static func map(_ descriptor: Int32, size: Int, _ path: String) throws(BundleError) -> Bytes {
@@ -75,19 +55,17 @@ package final class MappedFile: Sendable {
         return unsafe owned(address, size)
     }
 
-    /// Reads `size` bytes from the start of a file into memory of their own.
-    private static func read(_ descriptor: Int32, size: Int, _ path: String) throws(BundleError) -> Bytes {
+    /// Reads a file from its start into memory of its own.
+    private static func read(_ file: ReadableFile) throws(BundleError) -> Bytes {
+        let size = file.size
         guard size > 0 else { return Bytes() }
-        guard let (address, bytes) = unsafe makeMemory(size) else { throw failure(path, lastSystemError()) }
-        var filled = 0
-        while filled < size {
-            let count = unsafe pread(descriptor, address + filled, size - filled, off_t(filled))
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw failure(path, lastSystemError()) }
-            guard count > 0 else {
-                throw failure(path, "\(filled) bytes of \(size): it was shortened while it was read")
-            }
-            filled += count
+        guard let (address, bytes) = unsafe makeMemory(size) else { throw failure(file.path, lastSystemError()) }
+        let memory = unsafe UnsafeMutableRawBufferPointer(start: address, count: size)
+        guard let count = unsafe readFully(file.descriptor, into: memory, at: 0) else {
+            throw failure(file.path, lastSystemError())
+        }
+        guard count == size else {
+            throw failure(file.path, "\(count) bytes of \(size): it was shortened while it was read")
         }
         return bytes
     }
@@ -118,18 +96,13 @@ package final class MappedFile: Sendable {
     }
 
     /// - Returns: whether all bytes were copied.
-    private static func copy(_ descriptor: Int32, size: Int, to copy: Int32) -> Bool {
+    private static func copy(_ file: ReadableFile, to copy: Int32) -> Bool {
         var piece = [UInt8](repeating: 0, count: 1 << 20)
         var offset = 0
-        while offset < size {
-            let count = unsafe piece.withUnsafeMutableBytes { buffer in
-                let wanted = min(buffer.count, size - offset)
-                let count = unsafe pread(descriptor, buffer.baseAddress, wanted, off_t(offset))
-                guard count > 0 else { return count }
-                return unsafe pwrite(copy, buffer.baseAddress, count, off_t(offset))
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return false }
+        while offset < file.size {
+            guard let count = try? file.next(into: &piece), count > 0,
+                unsafe piece.span.extracting(0..<count).withUnsafeBytes({ unsafe writeFully(copy, $0, at: offset) })
+            else { return false }
             offset += count
         }
         return true
@@ -167,6 +140,3 @@ package final class MappedFile: Sendable {
         }
     }
 }
-
-// Under a name of its own, because the type here has a method of the same name.
-private func systemOpen(_ path: String, _ flags: Int32) -> Int32 { unsafe open(path, flags) }

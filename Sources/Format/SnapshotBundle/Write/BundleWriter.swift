@@ -130,9 +130,9 @@ package struct BundleWriter: Sendable {
 extension BundleWriter {
     private func manifest(_ name: String) throws(BundleError) -> Manifest {
         let timestamp = snapshot.timestamp
-        guard timestamp.milliseconds < 1_000_000_000_000_000_000 else {
+        guard BundleFormat.timestamp(timestamp.milliseconds) != nil else {
             throw BundleError(
-                .wrongSource, file: name, entry: BundleFormat.manifest, expected: "a timestamp of at most 18 digits",
+                .wrongSource, file: name, entry: BundleFormat.manifest, expected: BundleFormat.timestampRule,
                 found: "\(timestamp)")
         }
         try check(snapshot.payload.bytes.count, limit: limits.changesetBytes, entry: BundleFormat.records, file: name)

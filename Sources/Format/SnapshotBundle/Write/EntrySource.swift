@@ -98,27 +98,11 @@ struct EntrySource {
     private func pieces(
         ofFile path: String, _ consume: (Span<UInt8>) throws(BundleError) -> Bool
     ) throws(BundleError) {
-        func failure(_ found: String) -> BundleError {
-            BundleError(.unreadable, file: path, entry: name, expected: "a readable regular file", found: found)
-        }
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw failure(lastSystemError()) }
-        defer { close(descriptor) }
-        var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else { throw failure(lastSystemError()) }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw failure("something that is not a regular file") }
-        var buffer = [UInt8](repeating: 0, count: min(max(size, 1), 256 << 10))
+        let file = try BundleError.reading(entry: name) { () throws(FileError) in try ReadableFile(path) }
+        var piece = [UInt8](repeating: 0, count: min(max(size, 1), 256 << 10))
         while true {
-            let count = unsafe buffer.withUnsafeMutableBytes { unsafe Self.read(descriptor, $0) }
-            guard count >= 0 else { throw failure(lastSystemError()) }
-            guard count > 0, try consume(buffer.span.extracting(0..<count)) else { return }
-        }
-    }
-
-    private static func read(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
-        while true {
-            let count = unsafe systemRead(descriptor, buffer.baseAddress, buffer.count)
-            guard count < 0, errno == EINTR else { return count }
+            let count = try BundleError.reading(entry: name) { () throws(FileError) in try file.next(into: &piece) }
+            guard count > 0, try consume(piece.span.extracting(0..<count)) else { return }
         }
     }
 
@@ -133,6 +117,3 @@ struct EntrySource {
         return BundleError(.wrongSource, file: place, entry: name, expected: expected, found: found)
     }
 }
-
-// The name is taken by the method that calls it.
-private let systemRead = unsafe read

@@ -36,17 +36,9 @@ package final class OutputFile {
 
     private func write(_ bytes: UnsafeRawBufferPointer) throws(BundleError) {
         guard let descriptor else { return unsafe memory.append(contentsOf: bytes) }
-        var written = 0
-        while written < bytes.count {
-            let step = unsafe systemWrite(
-                descriptor, UnsafeRawBufferPointer(rebasing: bytes[written...]))
-            if step < 0 && errno == EINTR { continue }
-            guard step > 0 else {
-                throw BundleError(
-                    .unwritable, file: name, expected: "room for \(bytes.count - written) bytes",
-                    found: lastSystemError())
-            }
-            written += step
+        guard unsafe writeFully(descriptor, bytes) else {
+            throw BundleError(
+                .unwritable, file: name, expected: "room for \(bytes.count) bytes", found: lastSystemError())
         }
     }
 
@@ -117,9 +109,4 @@ package final class OutputFile {
                 .unwritable, file: path, expected: "a file that can be brought to the disk", found: lastSystemError())
         }
     }
-}
-
-private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-    // One call writes at most 2 GiB on Linux, and fails for more than that on Darwin.
-    unsafe write(descriptor, bytes.baseAddress, min(bytes.count, 1 << 30))
 }

@@ -21,14 +21,14 @@ package final class PackedFile: Sendable {
         var offset = range.lowerBound
         while offset < range.upperBound {
             let wanted = min(range.upperBound - offset, buffer.count)
-            let count = unsafe buffer.withUnsafeMutableBytes {
-                unsafe pread(descriptor, $0.baseAddress, wanted, off_t(offset))
+            let count = unsafe buffer.withUnsafeMutableBytes { buffer in
+                unsafe readFully(
+                    descriptor, into: UnsafeMutableRawBufferPointer(rebasing: buffer[0..<wanted]), at: offset)
             }
-            if count < 0 && errno == EINTR { continue }
-            guard count > 0 else {
+            guard let count, count == wanted else {
                 throw BundleError(
                     .unreadable, file: path, expected: "\(range.count) bytes at byte \(range.lowerBound)",
-                    found: count < 0 ? lastSystemError() : "the end of the file")
+                    found: count == nil ? lastSystemError() : "the end of the file")
             }
             try consume(buffer.span.extracting(0..<count))
             offset += count

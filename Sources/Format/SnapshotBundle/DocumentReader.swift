@@ -1,0 +1,177 @@
+import RemoteSettingsModel
+
+/// Reads the JSON of a manifest or a lock, in which the members of every object have one order. Errors name the line
+/// and the key path.
+struct DocumentReader {
+    private var reader: JSONReader
+    private let file: String
+    /// The document inside of the file, if it is not the whole file.
+    private let entry: String?
+    private let kind: BundleError.Kind
+    /// The kind of the error about a key of a later version.
+    private let laterKind: BundleError.Kind
+    private var keys: [String] = []
+
+    /// Begins to read `manifest.json` of the bundle `file`. A bundle's later formats have another version.
+    init(manifest text: Bytes, file: String, limits: Limits) {
+        (reader, self.file, entry) = (JSONReader(text, limits: limits), file, BundleFormat.manifest)
+        (kind, laterKind) = (.malformed, .malformed)
+    }
+
+    /// Begins to read the lock `file`.
+    init(lock text: Bytes, file: String, limits: Limits) {
+        (reader, self.file, entry) = (JSONReader(text, limits: limits), file, nil)
+        (kind, laterKind) = (.malformedLock, .unknownVersion)
+    }
+
+    func failure(_ kind: BundleError.Kind? = nil, expected: String, found: String) -> BundleError {
+        failure(kind ?? self.kind, at: reader.offset, expected: expected, found: found)
+    }
+
+    private func failure(_ kind: BundleError.Kind, at offset: Int, expected: String, found: String) -> BundleError {
+        let line = JSONError(.unexpectedEnd, at: offset).line(in: reader.document)
+        let place: [String?] = [entry, "line \(line)", keys.isEmpty ? nil : keys.joined(separator: ".")]
+        return BundleError(
+            kind, file: file, entry: place.compactMap(\.self).joined(separator: ", "), expected: expected, found: found)
+    }
+
+    private mutating func json<Value>(
+        _ body: (inout JSONReader) throws(JSONError) -> Value
+    ) throws(BundleError) -> Value {
+        do throws(JSONError) {
+            return try body(&reader)
+        } catch {
+            if case .wrongType(let expected, let found) = error.reason {
+                throw failure(kind, at: error.offset, expected: expected, found: found)
+            }
+            throw failure(
+                kind, at: error.offset, expected: "the JSON of \(entry ?? "a lock")", found: error.reason.description)
+        }
+    }
+
+    /// The document's format, which is its first member.
+    mutating func version(_ key: String, is expected: Int) throws(BundleError) {
+        let found = try json { (reader) throws(JSONError) in try reader.nextKey() }
+        guard found == key else {
+            throw failure(expected: "\"\(key)\" as the first key", found: found.map { "\"\($0)\"" } ?? "none")
+        }
+        let version = try json { (reader) throws(JSONError) in try reader.unsignedInteger() }
+        guard version == UInt64(expected) else {
+            throw failure(.unknownVersion, expected: "\(key) \(expected)", found: "\(version)")
+        }
+    }
+
+    /// Enters an object. Then its members are read one after another.
+    mutating func begin() throws(BundleError) { try json { (reader) throws(JSONError) in try reader.beginObject() } }
+
+    /// Checks that the object has no more members.
+    mutating func end() throws(BundleError) {
+        guard let key = try json({ (reader) throws(JSONError) in try reader.nextKey() }) else { return }
+        throw unexpected(key, expected: "no more keys")
+    }
+
+    mutating func finish() throws(BundleError) { try json { (reader) throws(JSONError) in try reader.finish() } }
+
+    private mutating func unexpected(_ key: String, expected: String) -> BundleError {
+        keys.append(key)
+        return failure(laterKind, expected: expected, found: "another one")
+    }
+
+    /// Reads the next member, which must have this key.
+    mutating func member<Value>(
+        _ key: String, _ read: (inout DocumentReader) throws(BundleError) -> Value
+    ) throws(BundleError) -> Value {
+        guard let found = try json({ (reader) throws(JSONError) in try reader.nextKey() }) else {
+            throw failure(expected: "the key \"\(key)\"", found: "none")
+        }
+        guard found == key else { throw unexpected(found, expected: "the key \"\(key)\"") }
+        keys.append(key)
+        defer { keys.removeLast() }
+        return try read(&self)
+    }
+
+    /// Reads all members of the next object, whatever their keys are.
+    mutating func members(_ read: (inout DocumentReader, String) throws(BundleError) -> Void) throws(BundleError) {
+        try begin()
+        while let key = try json({ (reader) throws(JSONError) in try reader.nextKey() }) {
+            keys.append(key)
+            try read(&self, key)
+            keys.removeLast()
+        }
+    }
+
+    /// Whether the next member has this key.
+    func isNext(_ key: String) -> Bool {
+        var ahead = reader
+        return (try? ahead.nextKey()) == key
+    }
+
+    /// Reads the next member, an array.
+    mutating func array<Element>(
+        _ key: String, _ read: (inout DocumentReader) throws(BundleError) -> Element
+    ) throws(BundleError) -> [Element] {
+        try member(key) { (document) throws(BundleError) in
+            try document.json { (reader) throws(JSONError) in try reader.beginArray() }
+            var elements: [Element] = []
+            while try document.json({ (reader) throws(JSONError) in try reader.nextElement() }) {
+                document.keys.append("[\(elements.count)]")
+                elements.append(try read(&document))
+                document.keys.removeLast()
+            }
+            return elements
+        }
+    }
+
+    /// Reads a string.
+    mutating func string() throws(BundleError) -> String {
+        try json { (reader) throws(JSONError) in try reader.string() }
+    }
+
+    /// Whether a string is next.
+    func isStringNext() -> Bool {
+        var ahead = reader
+        return (try? ahead.string()) != nil
+    }
+
+    mutating func string(_ key: String) throws(BundleError) -> String {
+        try string(key, expected: "a string") { $0 }
+    }
+
+    /// Reads a member whose string `value` understands.
+    mutating func string<Value>(
+        _ key: String, expected: String, _ value: (String) -> Value?
+    ) throws(BundleError) -> Value {
+        try member(key) { (document) throws(BundleError) in
+            let text = try document.string()
+            guard let value = value(text) else {
+                throw document.failure(expected: expected, found: String(reflecting: text))
+            }
+            return value
+        }
+    }
+
+    /// Reads a member whose number `value` accepts.
+    mutating func number<Value>(
+        _ key: String, expected: String, _ value: (UInt64) -> Value?
+    ) throws(BundleError) -> Value {
+        try member(key) { (document) throws(BundleError) in
+            let number = try document.json { (reader) throws(JSONError) in try reader.unsignedInteger() }
+            guard let value = value(number) else { throw document.failure(expected: expected, found: "\(number)") }
+            return value
+        }
+    }
+
+    mutating func count(_ key: String) throws(BundleError) -> Int {
+        try number(key, expected: "a count") { Int(exactly: $0) }
+    }
+
+    mutating func digest(_ key: String) throws(BundleError) -> SHA256Digest {
+        try string(key, expected: "64 lower-case hexadecimal digits") { SHA256Digest(hex: $0) }
+    }
+
+    mutating func time(_ key: String) throws(BundleError) -> Timestamp {
+        try string(key, expected: "a time such as 2026-11-21T08:48:13.000Z") { text in
+            Timestamp(rfc3339: text).flatMap { $0.rfc3339 == text ? $0 : nil }
+        }
+    }
+}

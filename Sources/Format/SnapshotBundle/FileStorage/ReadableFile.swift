@@ -1,0 +1,70 @@
+import RemoteSettingsModel
+
+/// A regular file that is open for reading. It is closed with the last reference.
+final class ReadableFile {
+    let path: String
+    let descriptor: Int32
+    private(set) var status = stat()
+
+    /// - Throws: ``FileError`` if there is no such file, or if it is a pipe, a device or a directory.
+    init(_ path: String) throws(FileError) {
+        self.path = path
+        // Without O_NONBLOCK, opening a pipe would wait for a writer.
+        descriptor = unsafe systemOpen(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw FileError("open", path) }
+        status = try FileStore.regularFile(descriptor, path)
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    /// - Returns: `nil` if there is no such file.
+    static func existing(_ path: String) throws(FileError) -> ReadableFile? {
+        do throws(FileError) {
+            return try ReadableFile(path)
+        } catch {
+            guard error.isMissing else { throw error }
+            return nil
+        }
+    }
+
+    /// Bytes, when it was opened.
+    var size: Int { Int(clamping: status.st_size) }
+
+    /// The bytes that come next: `count`, or fewer at the file's end.
+    func next(_ count: Int) throws(FileError) -> [UInt8] {
+        var failure: FileError?
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            let read = unsafe readFully(
+                descriptor, into: UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: count))
+            if read == nil { failure = FileError("read", path) }
+            filled = read ?? 0
+        }
+        if let failure { throw failure }
+        return bytes
+    }
+
+    /// Fills `piece` with the bytes that come next.
+    ///
+    /// - Returns: how many; fewer than its size at the file's end.
+    func next(into piece: inout [UInt8]) throws(FileError) -> Int {
+        guard let count = unsafe piece.withUnsafeMutableBytes({ unsafe readFully(descriptor, into: $0) }) else {
+            throw FileError("read", path)
+        }
+        return count
+    }
+}
+
+extension BundleError {
+    /// Reads a file of which a bundle or its source consists.
+    static func reading<Value>(
+        entry: String? = nil, _ read: () throws(FileError) -> Value
+    ) throws(BundleError) -> Value {
+        do throws(FileError) {
+            return try read()
+        } catch {
+            throw BundleError(
+                .unreadable, file: error.path, entry: entry, expected: "a readable regular file",
+                found: error.isWrongKind ? "something that is not a regular file" : error.reason)
+        }
+    }
+}
