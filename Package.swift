@@ -81,7 +81,9 @@ package.targets = [
     room("Library/FirefoxDumps", uses: "RemoteSettings EmbeddedFirefoxDumps"),
 
     // MARK: Tool: what the night and the release engineer run
-    room("Tool/DumpsRefresh", uses: "SnapshotTrust SnapshotBundle Dumps RemoteSettingsHTTP", tests: ""),
+    room(
+        "Tool/DumpsRefresh", uses: "SnapshotTrust SnapshotBundle Dumps RemoteSettingsHTTP",
+        tests: "RemoteSettingsTesting"),
     room(
         "Tool/DumpsExchange", uses: "SnapshotTrust SnapshotBundle Dumps CArchive ConfigParameters",
         tests: "RemoteSettings FirefoxDumps"),

@@ -192,46 +192,6 @@ extension FuzzTarget {
         }
     }
 
-    static let staging = FuzzTarget(
-        "staging", "the file of attachments that an interrupted refresh left; only bytes with the right hash are used",
-        longest: 8192,
-        seeds: { _ in
-            let scratch = Scratch("staging-seeds")
-            defer { scratch.remove() }
-            try FileStore.makeDirectories(scratch.path)
-            let staged = try StagedAttachments(path: "\(scratch.path)/staged")
-            for text in ["one", "two", String(repeating: "x", count: 200)] {
-                let (content, packed) = try DeflaterPool().pack(Bytes(utf8: text), for: "seed")
-                try staged.append(content, packed, as: SHA256Digest(hashing: Bytes(utf8: text)))
-            }
-            let bytes = Array(try Data(contentsOf: URL(filePath: "\(scratch.path)/staged")))
-            return [bytes, Array(bytes.prefix(100)), []]
-        },
-        mutate: { bytes, random in
-            // A number of a head, which has 64 bytes, behind the 64 of the file's own.
-            let offset = 64 + random.below(max(1, bytes.count / 8)) * 8
-            bytes.set(random.pick(EdgeNumbers.integers), 8, at: offset)
-        }
-    ) { input in
-        let scratch = Scratch("staging")
-        defer { scratch.remove() }
-        try FileStore.makeDirectories(scratch.path)
-        let path = "\(scratch.path)/staged"
-        try Data(input).write(to: URL(filePath: path))
-        let staged = try StagedAttachments(path: path)
-        for offset in stride(from: 64, to: input.count - 40, by: 8) {
-            guard let digest = SHA256Digest(input[offset..<offset + 32]) else { continue }
-            let size = Int(truncatingIfNeeded: input.number(offset + 32, 8))
-            _ = try staged.source(of: digest, size: size)
-        }
-        let (content, packed) = try DeflaterPool().pack(Bytes(utf8: "new"), for: "new")
-        try staged.append(content, packed, as: SHA256Digest(hashing: Bytes(utf8: "new")))
-        let again = try StagedAttachments(path: path)
-        try require(
-            try again.source(of: SHA256Digest(hashing: Bytes(utf8: "new")), size: 3) != nil,
-            "what was appended is not found again")
-    }
-
     static let notes = FuzzTarget(
         "notes",
         "a directory of dumps after an interrupted refresh: its lock and a note; a bundle is taken by its hash alone",

@@ -101,22 +101,22 @@ extension Budget {
     }
 }
 
-extension DumpsDirectory {
-    /// How much the present bundle exceeds a budget; `nil` if it does not. Reads its manifest only if needed.
+extension Budget {
+    /// By how much a bundle that is there exceeds the budget; `nil` if it does not. It is opened only if needed.
     ///
     /// - Throws: `BundleError` if the bundle cannot be read.
     package func excess(
-        of id: CollectionID, _ entry: LockFile.Collection, over budget: Budget, limits: Limits
+        of entry: LockFile.Collection, in bundle: @autoclosure () throws -> BundleReader
     ) throws -> BudgetExcess? {
-        let isOver = budget.bundle.map { UInt64(clamping: entry.bundle.size) > $0 } ?? false
-        guard isOver || budget.attachment != nil else { return nil }
-        let manifest = try BundleReader(path: bundlePath(id), limits: limits).manifest()
+        let isOver = self.bundle.map { UInt64(clamping: entry.bundle.size) > $0 } ?? false
+        guard isOver || attachment != nil else { return nil }
+        let manifest = try bundle().manifest()
         do throws(BudgetExcess) {
-            try budget.check(
+            try check(
                 manifest.files.filter { $0.omitted == nil }.map { file in
                     .init(digest: file.sha256, size: file.size, location: file.location, record: file.records[0])
                 })
-            try budget.check(size: entry.bundle.size, of: manifest)
+            try check(size: entry.bundle.size, of: manifest)
             return nil
         } catch {
             return error

@@ -59,23 +59,31 @@ extension DumpsDirectory {
         }
     }
 
-    /// Whether the present bundle of a collection has the bytes that `entry` describes, and `held`, its lock entry,
-    /// agrees.
-    package func hasBundle(
-        _ id: CollectionID, _ entry: LockFile.Collection, lockedAs held: LockFile.Collection?
-    ) -> Bool {
-        guard let held, held.bundle == entry.bundle, held.content == entry.content else { return false }
-        // A bundle that cannot be read is replaced.
-        return (try? FileStore.size(bundlePath(id))) == entry.bundle.size
-            && (try? bundleHash(id)) == entry.bundle.sha256
-    }
-
     /// Renames a finished bundle into place. Its future lock entry is written down first.
     ///
     /// Writing the lock flushes the name to the disk.
     package func name(_ id: CollectionID, _ entry: LockFile.Collection) throws(FileError) {
         try writePending(id, entry)
         try FileStore.rename(packPath(id), to: bundlePath(id), below: path, flushing: false)
+    }
+}
+
+/// A bundle at hand, opened once. Whatever is asked of it is asked of this opening, because its path may lead to
+/// another file by now.
+package struct BundleAtHand: Sendable {
+    package let file: MappedFile
+    package let reader: BundleReader
+
+    /// Does I/O. Opening checks the structure, not the contents.
+    package init(path: String, limits: Limits) throws(BundleError) {
+        file = try MappedFile(path: path)
+        reader = try BundleReader(file, limits: limits)
+    }
+
+    /// Whether its bytes are those that `entry` describes, and `held`, its lock entry, agrees. Reads the file if so.
+    package func isFile(of entry: LockFile.Collection, lockedAs held: LockFile.Collection) -> Bool {
+        held.bundle == entry.bundle && held.content == entry.content && file.bytes.count == entry.bundle.size
+            && file.digest() == entry.bundle.sha256
     }
 }
 

@@ -70,14 +70,15 @@ package struct DumpsDirectory: Sendable {
     /// The path of the server's zip of attachments while it is read.
     package func serverZIPPath(_ id: CollectionID) -> String { "\(workPath)/\(workName(id)).server.zip.tmp" }
 
-    /// The path at which a collection's small attachments wait to be packed.
-    package func stagedPath(_ id: CollectionID) -> String { "\(stagingPath)/\(workName(id)).attachments" }
+    /// The directory in which a collection's attachments wait to be packed.
+    package func stagedPath(_ id: CollectionID) -> String { "\(stagingPath)/\(workName(id))" }
 
-    /// The path at which a large attachment waits to be packed.
-    package func stagedPath(_ digest: SHA256Digest) -> String { "\(stagingPath)/\(digest)" }
+    /// The path at which an attachment waits to be packed.
+    package func stagedPath(_ digest: SHA256Digest, of id: CollectionID) -> String { "\(stagedPath(id))/\(digest)" }
 
-    /// The path of an attachment while it is downloaded.
-    package func partPath(_ digest: SHA256Digest) -> String { "\(stagingPath)/\(digest).part" }
+    package func removeDownloads(of id: CollectionID) throws(FileError) {
+        try FileStore.removeTree(stagedPath(id), below: path)
+    }
 
     /// Reads `dumps.yaml`.
     ///

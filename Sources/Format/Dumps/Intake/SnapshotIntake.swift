@@ -101,7 +101,7 @@ package final class SnapshotIntake {
         let id = snapshot.collection
         let held = lockFile.collections[id]
         let present = try presentBundle(id)
-        let samePayload = present?.hasPayload(snapshot.payload) ?? false
+        let samePayload = present?.reader.hasPayload(snapshot.payload) ?? false
         let settings = configuration.settings(of: id)
         if let pin = settings.pin, pin.at != snapshot.timestamp {
             throw IntakeError.pinned(id, at: pin.at, offered: snapshot.timestamp)
@@ -111,7 +111,7 @@ package final class SnapshotIntake {
             // Unsigned records do not replace the same records with a signature.
             if samePayload, held.trust.isSigned, !snapshot.provenance.isSigned { return .unchanged }
         }
-        let sources = try sources(offer, settings: settings, present: present)
+        let sources = try sources(offer, settings: settings, present: present?.reader)
         guard let entry = try pack(offer, sources: sources, present: present, settings: settings, held: held) else {
             return .unchanged
         }
@@ -122,11 +122,11 @@ package final class SnapshotIntake {
     /// The present bundle; `nil` if there is none, or if it is damaged and may be replaced.
     ///
     /// A bundle that cannot be read at the moment says nothing about an offer, so it is an error.
-    private func presentBundle(_ id: CollectionID) throws -> BundleReader? {
+    private func presentBundle(_ id: CollectionID) throws -> BundleAtHand? {
         let path = directory.bundlePath(id)
         guard case .file? = try FileStore.kind(path) else { return nil }
         do throws(BundleError) {
-            return try BundleReader(path: path, limits: limits)
+            return try BundleAtHand(path: path, limits: limits)
         } catch {
             guard error.kind != .unreadable else { throw error }
             return nil
@@ -153,16 +153,16 @@ package final class SnapshotIntake {
 
     /// - Returns: `nil` if the present bundle has the same bytes.
     private func pack(
-        _ offer: Offer, sources: [SHA256Digest: AttachmentInput], present: BundleReader?,
+        _ offer: Offer, sources: [SHA256Digest: AttachmentInput], present: BundleAtHand?,
         settings: DumpsConfiguration.Collection, held: LockFile.Collection?
     ) throws -> LockFile.Collection? {
         let id = offer.snapshot.collection
         defer { if heldBack[id] == nil { try? FileStore.remove(directory.packPath(id)) } }
         let entry = try directory.pack(
-            offer.snapshot, attachments: sources, keeping: present, settings: settings, server: offer.origin,
+            offer.snapshot, attachments: sources, keeping: present?.reader, settings: settings, server: offer.origin,
             limits: limits)
         try checkTotal(id, entry.bundle.size)
-        if directory.hasBundle(id, entry, lockedAs: held) { return nil }
+        if let held, present?.isFile(of: entry, lockedAs: held) == true { return nil }
         if holdsBack {
             heldBack[id] = entry
         } else {

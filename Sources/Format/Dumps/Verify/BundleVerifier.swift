@@ -67,8 +67,15 @@ package struct BundleVerifier: Sendable {
         guard try FileStore.size(path) != nil else {
             throw BundleError(.unreadable, file: path, expected: "a bundle, as the lock says", found: "no regular file")
         }
-        let file = try MappedFile(path: path)
-        let size = file.bytes.count
+        return try verify(MappedFile(path: path), of: id, against: entry)
+    }
+
+    /// Like ``verify(_:of:against:)``, for a file that is open already.
+    @discardableResult
+    package func verify(
+        _ file: MappedFile, of id: CollectionID, against entry: LockFile.Collection
+    ) throws -> BundleReader {
+        let (path, size) = (file.path, file.bytes.count)
         func differs(_ what: String, expected: String, found: String) -> BundleError {
             BundleError(.disagreement, file: path, expected: "\(what) \(expected), as the lock says", found: found)
         }

@@ -48,7 +48,8 @@ package struct Verification: Sendable {
         return await wanted.sorted().concurrentMap { id in
             var outcome = verify(id, lock.collections[id], pending: pending[id], pin: settings[id]?.pin)
             if case .good = outcome.verdict, let entry = outcome.entry, let budget = settings[id]?.budget {
-                outcome.excess = try? directory.excess(of: id, entry, over: budget, limits: limits)
+                outcome.excess = try? budget.excess(
+                    of: entry, in: BundleReader(path: directory.bundlePath(id), limits: limits))
             }
             return outcome
         }

@@ -30,12 +30,6 @@ package actor AttachmentsURLSource {
         }
     }
 
-    /// Begins to ask the server, unless that has been done. The caller does not wait.
-    package nonisolated func prepare(_ client: ServerClient) {
-        // Whoever needs the URL meets the error again.
-        _ = WorkThreads.startLikewise { _ = try? await self.value(client) }
-    }
-
     /// Makes the next call ask the server again, unless the URL has already changed.
     package func forget(_ url: AttachmentsURL) async {
         guard let task, (try? await task.value) == url, self.task == task else { return }

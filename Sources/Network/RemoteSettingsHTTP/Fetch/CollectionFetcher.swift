@@ -21,9 +21,6 @@ package struct CollectionFetcher: Sendable {
         package var refusesEquivocation = true
         /// Whether everything is fetched if the server has nothing newer than the base.
         package var needsState = false
-        /// Called with the records of each answer before anything vouches for them, while the chain may have to be
-        /// fetched. What they say may only decide whether a request of the caller's begins now or later.
-        package var onAnswer: (@Sendable (RecordTable) -> Void)?
 
         package init(id: CollectionID, expected: Timestamp?, base: Payload?, floor: Timestamp?, wasSigned: Bool) {
             self.id = id
@@ -96,9 +93,8 @@ package struct CollectionFetcher: Sendable {
         let unverified: UnverifiedSnapshot
         do throws(ChangesetError) {
             // An answer that came without `_since` is a full list without tombstones, so it replaces the local state.
-            let changeset = try Changeset(parsing: document.body, limits: client.limits)
-            wanted.onAnswer?(changeset.records)
-            unverified = try changeset.snapshot(of: wanted.id, onto: answersSince ? base?.records : nil)
+            unverified = try Changeset(parsing: document.body, limits: client.limits)
+                .snapshot(of: wanted.id, onto: answersSince ? base?.records : nil)
         } catch {
             throw .changeset(error, url: "\(document.url)")
         }

@@ -5,97 +5,119 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotTrust
 
-/// Takes one collection through the stages: fetch and verify, gather, pack.
+/// Refreshes one collection. ``refresh(_:fetched:)`` tells how, from top to bottom.
+///
+/// The tests are those of `CollectionRefreshTests`.
+///
+/// | case | what happens | test |
+/// | --- | --- | --- |
+/// | there is no bundle | all is fetched, and the bundle is created | `new` |
+/// | the server has nothing newer | nothing is asked for or written: the plan says so | `unchanged` |
+/// | the server has a newer state | changes are fetched, attachments at hand are used | `changedByDelta` |
+/// | a delta does not verify | everything is fetched, once; a note says so | `deltaThatDoesNotVerify` |
+/// | nothing verifies | it fails; the bundle at hand stays | `nothingVerifies` |
+/// | an attachment is missing, or has another hash | it fails; the bundle at hand stays | `attachmentThatIsWrong` |
+/// | downloads were interrupted | what had arrived is not asked for again | `interruptedDownloads` |
+/// | an attachment, or the bundle, is over its budget | it fails; the bundle at hand stays | `overBudget` |
+/// | it is pinned | only the pinned state is taken | `pinned` |
+/// | the server no longer has it | it fails; the bundle at hand stays | `gone` |
+/// | it was killed between rename and lock | the next run records the bundle in the lock | `killedBeforeTheLock` |
+/// | the bundle at hand is damaged | all is fetched, but attachments that are whole | `damagedBundle` |
+/// | other records have the same timestamp | it fails; the bundle at hand stays | `otherRecordsAtTheSameTime` |
+/// | only the rule for attachments changed | the bundle is verified and packed again | `repacked` |
 struct CollectionRefresher: Sendable {
     let directory: DumpsDirectory
     let fetcher: CollectionFetcher
     let gatherer: AttachmentGatherer
-    let deflaters: DeflaterPool
-    let policy: TrustPolicy
+    let deflaters = DeflaterPool()
+    let verifier: BundleVerifier
     let server: String
     let limits: Limits
     /// Whether finished bundles wait until all are packed: known to be within the budget, and a whole release.
     let holdsBack: Bool
     /// The number of the release, for errors; 0 if there is none.
     let release: UInt64
+    let onEvent: @Sendable (RefreshEvent) -> Void
 
-    /// Errors are in the outcome.
+    /// Brings a collection's bundle to the server's state, or says why it stays as it is. The caller records the new
+    /// entry in the lock, when all collections are done.
     ///
-    /// - Parameter fetched: the server's state, where it is known already.
-    func refresh(
-        _ planned: PlannedCollection, fetched: Snapshot? = nil, onEvent: @Sendable (RefreshEvent) -> Void
-    ) async -> CollectionOutcome {
+    /// - Parameters:
+    ///   - planned: what the plan says; it needs work.
+    ///   - fetched: the server's state, where it is known already.
+    /// - Returns: the outcome, which has the error if there is one.
+    func refresh(_ planned: PlannedCollection, fetched: Snapshot? = nil) async -> CollectionOutcome {
         var outcome = CollectionOutcome(planned, status: .failed)
         do {
-            try await refresh(planned, fetched: fetched, into: &outcome, onEvent: onEvent)
+            // Even if its records are damaged, its attachments are used by hash.
+            let atHand = try? BundleAtHand(path: directory.bundlePath(planned.id), limits: limits)
+            let (snapshot, isSameState) = try await fetchAndVerify(planned, fetched, onto: atHand, into: &outcome)
+            if isSameState, try mayStay(planned, atHand, signedAs: snapshot.provenance) {
+                outcome.status = .unchanged
+                return outcome
+            }
+
+            let (wanted, omitted) = try select(snapshot, by: planned.settings.attachments, notes: &outcome.notes)
+            try planned.settings.budget.check(wanted)
+            // The payload is compressed while attachments are downloaded.
+            async let records = PackedRecords(snapshot.payload, with: deflaters)
+            var attachments = try await gatherer.gather(
+                wanted, of: planned.id, from: atHand?.reader, isDoubtful: planned.action.isRefetch,
+                hasZip: snapshot.metadata.hasAttachmentsZip, into: &outcome)
+            for (digest, reason) in omitted { attachments[digest] = .omitted(reason) }
+
+            onEvent(.packing(planned.id))
+            defer { if !outcome.isHeldBack { try? FileStore.remove(directory.packPath(planned.id)) } }
+            var entry = try directory.pack(
+                snapshot, attachments: attachments, records: try await records, keeping: atHand?.reader,
+                settings: planned.settings, server: server, limits: limits, flushing: false)
+            if let held = planned.held, atHand?.isFile(of: entry, lockedAs: held) == true {
+                // The bytes are the same: the file and its `verifiedAt` stay unchanged.
+                let rule = entry.attachmentRule
+                entry = held
+                entry.attachmentRule = rule
+            } else {
+                try await replace(planned.id, with: entry)
+                outcome.isHeldBack = holdsBack
+            }
+            // The bundle has its name: what cannot be removed now does not make it a failure.
+            if !outcome.isHeldBack { try? directory.removeDownloads(of: planned.id) }
+            outcome.entry = entry
+            let isRepaired = isSameState || entry.content == planned.held?.content
+            outcome.status =
+                planned.held == nil
+                ? .created : planned.action == .repack ? .repacked : isRepaired ? .repaired : .updated
         } catch {
-            outcome.status = .failed
             outcome.error = CollectionError(error)
         }
         return outcome
     }
+}
 
-    private func refresh(
-        _ planned: PlannedCollection, fetched: Snapshot?, into outcome: inout CollectionOutcome,
-        onEvent: (RefreshEvent) -> Void
-    ) async throws {
-        let present = presentBundle(planned)
-        guard let (snapshot, isSameState) = try await state(planned, fetched, present, into: &outcome) else {
-            outcome.status = .unchanged
-            return
-        }
-
-        let selector = try AttachmentSelector(planned.settings.attachments)
-        let (wanted, omitted) = try Result { () throws(ChangesetError) in try selector.select(snapshot.records) }
-            .mapError { CollectionError.fetch(.changeset($0, url: server)) }.get()
-        try planned.settings.budget.check(wanted)
-        async let records = packed(snapshot)
-        var sources = try await gatherer.gather(
-            wanted, of: planned.id, base: present, isDoubtful: planned.action.isRefetch,
-            hasZip: snapshot.metadata.hasAttachmentsZip, into: &outcome)
-        for (digest, reason) in omitted { sources[digest] = .omitted(reason) }
-        if wanted.isEmpty, !omitted.isEmpty, omitted.values.allSatisfy({ $0 == .filter }) {
-            outcome.notes.append(
-                "the filter of its attachments keeps none of \(omitted.count); if that is not meant, correct include: in "
-                    + "dumps.yaml")
-        }
-
-        onEvent(.packing(planned.id))
-        (outcome.entry, outcome.isHeldBack) = try await pack(
-            planned, snapshot, sources: sources, records: try await records, keeping: present)
-        // The bundle has its name: what cannot be removed now does not make it a failure.
-        if !outcome.isHeldBack { try? FileStore.remove(directory.stagedPath(planned.id)) }
-        outcome.status =
-            planned.held == nil ? .created : planned.action == .repack ? .repacked : isSameState ? .repaired : .updated
-    }
-
-    /// The collection's state, verified, and whether its records are those of the present bundle; `nil` if the present
-    /// bundle stays.
+// The steps.
+extension CollectionRefresher {
+    /// The collection's state, verified, and whether its records are those of the bundle at hand.
     ///
-    /// The present records are not in memory any more when it returns.
-    private func state(
-        _ planned: PlannedCollection, _ fetched: Snapshot?, _ present: BundleReader?,
+    /// The records at hand are not in memory any more when it returns.
+    private func fetchAndVerify(
+        _ planned: PlannedCollection, _ fetched: Snapshot?, onto atHand: BundleAtHand?,
         into outcome: inout CollectionOutcome
-    ) async throws -> (Snapshot, isSameState: Bool)? {
+    ) async throws -> (Snapshot, isSameState: Bool) {
         // Inflated and read here, and nowhere else.
-        let payload = present.map { bundle in Result { () throws(BundleError) in try bundle.payload() } }
+        let payload = atHand.map { bundle in Result { () throws(BundleError) in try bundle.reader.payload() } }
         let old = try? payload?.get()
         let snapshot: Snapshot
         if let fetched {
             snapshot = fetched
-        } else if planned.action == .repack, let present, let payload {
+        } else if planned.action == .repack, let atHand, let payload {
             guard let held = planned.held else { throw CollectionError.configuration("there is no lock entry") }
             // Verified again at the time that the lock keeps.
-            snapshot = try BundleVerifier(policy, limits: limits).snapshot(
-                of: present, payload: payload.get(), as: held)
+            snapshot = try verifier.snapshot(of: atHand.reader, payload: payload.get(), as: held)
         } else {
             if case .failure(let error)? = payload {
                 outcome.notes.append("the present bundle's records cannot be read (\(error)); everything was fetched")
             }
-            let base = planned.isBase(present?.head) ? old : nil
-            let fetched = try await fetcher.fetch(planned, onto: base) { records in
-                gatherer.prepare(for: records, rule: planned.settings.attachments, base: present)
-            }
+            let fetched = try await fetcher.fetch(planned, onto: planned.isBase(atHand?.reader.head) ? old : nil)
             if let retried = fetched.retried {
                 outcome.notes.append("a delta could not be used (\(retried)); everything was fetched")
             }
@@ -106,95 +128,73 @@ struct CollectionRefresher: Sendable {
         }
         outcome.serverTimestamp = snapshot.timestamp
         try planned.check(snapshot, number: release)
-        if let old { outcome.changes = .init(from: old.records, to: snapshot.records) }
-        let isSameState = try isSame(snapshot, as: old, in: present, planned: planned)
-        if isSameState && planned.action != .repack && isUsable(planned, present, for: snapshot.provenance) {
-            return nil
+        guard let atHand, let old else { return (snapshot, false) }
+        outcome.changes = .init(from: old.records, to: snapshot.records)
+        guard let held = planned.held, held.timestamp == snapshot.timestamp, old.timestamp == held.timestamp else {
+            return (snapshot, false)
         }
-        return (snapshot, isSameState)
-    }
-
-    /// The present bundle, if it can be opened: its attachments are used by hash, even if its records are damaged.
-    private func presentBundle(_ planned: PlannedCollection) -> BundleReader? {
-        try? BundleReader(path: directory.bundlePath(planned.id), limits: limits)
-    }
-
-    /// Whether the present bundle may stay if its records are the server's.
-    private func isUsable(
-        _ planned: PlannedCollection, _ present: BundleReader?, for provenance: Provenance
-    ) -> Bool {
-        guard present != nil, let held = planned.held, held.attachmentRule == planned.settings.attachments.text
-        else { return false }
-        switch planned.action {
-        case .update, .probe: return true
-        case .refetch:
-            // Newer signatures alone are no reason to write; another root is, and so is a bundle that does not verify.
-            return held.trust.kind == provenance.kind && held.trust.verdict?.root == provenance.verdict?.root
-                && isVerified(planned.id, held)
-        default: return false
-        }
-    }
-
-    /// Whether the server's state is that of the present bundle.
-    private func isSame(
-        _ snapshot: Snapshot, as old: Payload?, in present: BundleReader?, planned: PlannedCollection
-    ) throws(CollectionError) -> Bool {
-        guard let present, let old, let held = planned.held, held.timestamp == snapshot.timestamp,
-            old.timestamp == held.timestamp
-        else { return false }
-        if old == snapshot.payload { return true }
+        if old == snapshot.payload { return (snapshot, true) }
         // A damaged or edited bundle differs too; only one that verifies shows that the server contradicts itself. A
         // catalogue decides which of two is right.
-        if !planned.isVouchedFor, present.head.trust != .imported, isVerified(planned.id, held) {
-            throw .fetch(.equivocation(held.timestamp))
+        if !planned.isVouchedFor, atHand.reader.head.trust != .imported, isVerified(atHand, planned.id, held) {
+            throw CollectionError.fetch(.equivocation(held.timestamp))
         }
-        return false
+        return (snapshot, false)
     }
 
-    /// Whether the present bundle is what its lock entry says, and what vouches for that is trusted.
-    private func isVerified(_ id: CollectionID, _ held: LockFile.Collection) -> Bool {
-        (try? BundleVerifier(policy, limits: limits).verify(directory.bundlePath(id), of: id, against: held)) != nil
-    }
-
-    /// Runs work that waits for the disk on a thread of its own: there are only as many threads for tasks as there are
-    /// cores, and while one of them waited, the compression of further downloads would wait too.
-    private func onOwnThread(_ work: @escaping @Sendable () throws -> Void) async throws {
-        try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue(label: "waiting for the disk").async { continuation.resume(with: Result { try work() }) }
+    /// Whether the bundle at hand, whose records are the server's, may stay.
+    private func mayStay(
+        _ planned: PlannedCollection, _ atHand: BundleAtHand?, signedAs provenance: Provenance
+    ) throws -> Bool {
+        guard let atHand, let held = planned.held, held.attachmentRule == planned.settings.attachments.text else {
+            return false
         }
+        switch planned.action {
+        case .update, .probe: break
+        case .refetch:
+            // Newer signatures alone are no reason to write; another root is, and so is a bundle that does not verify.
+            guard held.trust.kind == provenance.kind, held.trust.verdict?.root == provenance.verdict?.root,
+                isVerified(atHand, planned.id, held)
+            else { return false }
+        default: return false
+        }
+        // The budget may have been lowered since it was written.
+        if let excess = try planned.settings.budget.excess(of: held, in: atHand.reader) { throw excess }
+        return true
     }
 
-    private func packed(_ snapshot: Snapshot) async throws -> PackedRecords? {
-        try PackedRecords(snapshot.payload, with: deflaters)
+    /// Whether the bundle at hand is what its lock entry says, and what vouches for that is trusted.
+    private func isVerified(_ atHand: BundleAtHand, _ id: CollectionID, _ held: LockFile.Collection) -> Bool {
+        (try? verifier.verify(atHand.file, of: id, against: held)) != nil
     }
 
-    /// Writes the bundle to a temporary file, reads it back, writes down its future lock entry, and renames it into
-    /// place.
+    private func select(
+        _ snapshot: Snapshot, by rule: AttachmentRule, notes: inout [String]
+    ) throws -> (wanted: [WantedAttachment], omitted: [SHA256Digest: OmissionReason]) {
+        let selector = try AttachmentSelector(rule)
+        let (wanted, omitted) = try Result { () throws(ChangesetError) in try selector.select(snapshot.records) }
+            .mapError { CollectionError.fetch(.changeset($0, url: server)) }.get()
+        if wanted.isEmpty, !omitted.isEmpty, omitted.values.allSatisfy({ $0 == .filter }) {
+            notes.append(
+                "the filter of its attachments keeps none of \(omitted.count); if that is not meant, correct include: in "
+                    + "dumps.yaml")
+        }
+        return (wanted, omitted)
+    }
+
+    /// Writes down the packed bundle's future lock entry, and renames it into place, unless it is held back.
     ///
-    /// - Returns: the lock entry, and whether the bundle is held back.
-    private func pack(
-        _ planned: PlannedCollection, _ snapshot: Snapshot, sources: [SHA256Digest: AttachmentInput],
-        records: PackedRecords?, keeping present: BundleReader?
-    ) async throws -> (entry: LockFile.Collection, isHeldBack: Bool) {
-        let entry = try directory.pack(
-            snapshot, attachments: sources, records: records, keeping: present, settings: planned.settings,
-            server: server, limits: limits, flushing: false)
-        do {
-            if let held = planned.held, directory.hasBundle(planned.id, entry, lockedAs: held) {
-                // The bytes are the same: the file and its `verifiedAt` stay unchanged.
-                try FileStore.remove(directory.packPath(planned.id))
-                var kept = held
-                kept.attachmentRule = entry.attachmentRule
-                return (kept, false)
+    /// It runs on a thread of its own, because it waits for the disk: there are only as many threads for tasks as there
+    /// are cores, and while one of them waited, the compression of further downloads would wait too.
+    private func replace(_ id: CollectionID, with entry: LockFile.Collection) async throws {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue(label: "waiting for the disk").async {
+                continuation.resume(
+                    with: Result {
+                        try OutputFile.flush(path: directory.packPath(id))
+                        if !holdsBack { try directory.name(id, entry) }
+                    })
             }
-            try await onOwnThread {
-                try OutputFile.flush(path: directory.packPath(planned.id))
-                if !holdsBack { try directory.name(planned.id, entry) }
-            }
-            return (entry, holdsBack)
-        } catch {
-            try? FileStore.remove(directory.packPath(planned.id))
-            throw error
         }
     }
 }

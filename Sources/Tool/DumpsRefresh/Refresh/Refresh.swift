@@ -226,7 +226,9 @@ package struct Refresh: Sendable {
         guard [.unchanged, .pinned].contains(outcome.status), let held = planned.held else { return outcome }
         var outcome = outcome
         do {
-            if let excess = try directory.excess(of: planned.id, held, over: planned.settings.budget, limits: limits) {
+            if let excess = try planned.settings.budget.excess(
+                of: held, in: BundleReader(path: directory.bundlePath(planned.id), limits: limits))
+            {
                 outcome.error = .overBudget(excess)
             }
         } catch {
@@ -286,18 +288,16 @@ package struct Refresh: Sendable {
     ) async -> [CollectionOutcome] {
         let gate = RequestGate(
             connections: options.jobs, streams: options.streams, isMultiplexed: client.isMultiplexed)
-        let deflaters = DeflaterPool()
         let refresher = CollectionRefresher(
             directory: directory,
             fetcher: CollectionFetcher(client: client, chains: chains, policy: policy, gate: gate),
             gatherer: AttachmentGatherer(
                 client: client, directory: directory, gate: gate,
-                attachmentsURL: AttachmentsURLSource(), deflaters: deflaters, width: max(options.jobs, options.streams),
-                limits: limits, onEvent: onEvent),
-            deflaters: deflaters,
-            policy: policy, server: "\(client.server)", limits: limits,
+                attachmentsURL: AttachmentsURLSource(), width: max(options.jobs, options.streams), limits: limits,
+                onEvent: onEvent),
+            verifier: BundleVerifier(policy, limits: limits), server: "\(client.server)", limits: limits,
             holdsBack: configuration.totalBudget != nil || configuration.release != nil,
-            release: step.release?.catalogue.number ?? 0)
+            release: step.release?.catalogue.number ?? 0, onEvent: onEvent)
         let packed = Dictionary(known.filter(\.isHeldBack).map { ($0.id, $0) }) { first, _ in first }
         // The monitor's answer has shown the protocol.
         let width = client.isMultiplexed(client.server.root) ? options.streams : options.jobs
@@ -313,8 +313,7 @@ package struct Refresh: Sendable {
             }
             onEvent(.began(planned.id))
             let fetched = planned.id == Catalogue.collection ? step.snapshot : nil
-            let outcome = withinBudget(
-                planned, await refresher.refresh(planned, fetched: fetched, onEvent: onEvent))
+            let outcome = await refresher.refresh(planned, fetched: fetched)
             // A bundle that is held back may still turn out to be over the budget.
             if !outcome.isHeldBack { onEvent(.finished(outcome)) }
             return outcome
@@ -368,7 +367,7 @@ package struct Refresh: Sendable {
                 outcomes[index].entry = lock.collections[id]
             } else if let entry = outcomes[index].entry {
                 if configuration.release == nil { try directory.name(id, entry) }
-                try? FileStore.remove(directory.stagedPath(id))
+                try? directory.removeDownloads(of: id)
             }
             onEvent(.finished(outcomes[index]))
         }

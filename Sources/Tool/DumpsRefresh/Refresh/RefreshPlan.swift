@@ -169,7 +169,7 @@ struct RefreshPlanner {
 extension CollectionFetcher {
     /// Fetches the state that a plan asks for: as a delta onto `base` if there is one, else everything.
     func fetch(
-        _ planned: PlannedCollection, onto base: Payload?, onAnswer: (@Sendable (RecordTable) -> Void)? = nil
+        _ planned: PlannedCollection, onto base: Payload?
     ) async throws(CollectionError) -> Fetched {
         var wanted = Wanted(
             id: planned.id, expected: planned.serverTimestamp, base: base,
@@ -178,7 +178,6 @@ extension CollectionFetcher {
         // The refresh itself decides whether the server contradicts itself: only it knows whether the bundle is intact.
         wanted.refusesEquivocation = false
         wanted.needsState = true
-        wanted.onAnswer = onAnswer
         do throws(FetchError) {
             guard let fetched = try await fetch(wanted) else { throw .noAnswer(url: "\(planned.id)") }
             return fetched

@@ -111,7 +111,10 @@ package struct Survey: Sendable {
             pin: settings.pin.map { PinState($0, serverTimestamp: serverTimestamp, now: now) },
             budget: settings.budget.bundle,
             // A bundle that cannot be read has its own verdict.
-            excess: held.flatMap { try? directory.excess(of: settings.id, $0, over: settings.budget, limits: limits) })
+            excess: held.flatMap { held in
+                try? settings.budget.excess(
+                    of: held, in: BundleReader(path: directory.bundlePath(settings.id), limits: limits))
+            })
     }
 
     /// The plan of a refresh, and the monitor's timestamp that it was made by.
