@@ -13,6 +13,8 @@ package enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The output would overwrite the dumps.
     case ownDirectory(String)
     case emptyMonitor(String)
+    /// Neither state of a collection can be merged.
+    case nothingVerifies(CollectionID, problem: String)
 
     package var description: String {
         switch self {
@@ -32,6 +34,9 @@ package enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
                 + "--dumps"
         case .ownDirectory(let path):
             "\(path): expected another place than the dumps directory, which is only read; choose another --output"
+        case .nothingVerifies(let id, let problem):
+            "\(id): expected a state that verifies on one of the two sides, found none: \(problem); take one side's "
+                + "dumps.lock.json and bundle with git checkout --ours or --theirs, and run rsdump refresh"
         case .emptyMonitor(let server): "\(server): the monitor answered 204, expected its list of collections"
         }
     }

@@ -47,8 +47,8 @@ package struct BundleError: Error, Hashable, Sendable {
         case .malformed, .damaged, .disagreement:
             "restore the file from version control, or run `rsdump refresh --full` to make it again"
         case .malformedLock:
-            "restore the file from version control, in a merge conflict by git checkout --ours or --theirs; or remove "
-                + "it; then run `rsdump refresh`"
+            "in a merge conflict, run `rsdump merge`; else restore the file from version control or remove it, and run "
+                + "`rsdump refresh`"
         case .unknownVersion: "it was made by a newer rsdump; update this one, or restore it from version control"
         case .overLimit: "raise the limit if the file is to be trusted, or leave the attachment out in dumps.yaml"
         case .missing: "run `rsdump refresh` to fetch it"

@@ -1,7 +1,8 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The git repository that contains a dumps directory, for reading older states of it. Nothing in it is changed.
+/// The git repository that contains a dumps directory, for reading older states of it. Nothing in it is changed, except
+/// by ``set(_:to:)``.
 ///
 /// Each call runs `git`, without a shell and without the network. Variables such as `GIT_DIR` have no effect.
 package struct GitRepository: Sendable {
@@ -61,6 +62,37 @@ package struct GitRepository: Sendable {
             throw .git(directory: directory, command: "rev-list", problem: "it printed no commit")
         }
         return revision
+    }
+
+    /// The common ancestor of two commits; `nil` if they have none.
+    func commonAncestor(_ one: String, _ other: String) async throws(HistoryError) -> String? {
+        let answer = try await git.run(["merge-base", one, other], limit: Self.short)
+        let commit = String(decoding: answer.output.prefix { $0 != 0x0A }, as: UTF8.self)
+        return answer.status == 0 && !commit.isEmpty ? commit : nil
+    }
+
+    /// Which of these names refer to a commit, in their order.
+    package func existing(_ names: [String]) async throws(HistoryError) -> [String] {
+        var existing: [String] = []
+        for name in names where try await commit(name) != nil { existing.append(name) }
+        return existing
+    }
+
+    /// The path of a hook of the repository, and that of the directory from the top of the work tree.
+    package func hook(_ name: String) async throws(HistoryError) -> (path: String, directory: String) {
+        let output = try await checked(
+            ["rev-parse", "--path-format=absolute", "--git-path", "hooks/\(name)", "--show-prefix"], limit: Self.short)
+        let lines = String(decoding: output, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+        guard lines.count >= 2 else {
+            throw .git(directory: directory, command: "rev-parse", problem: "it printed no path of a hook")
+        }
+        let prefix = lines[1].hasSuffix("/") ? lines[1].dropLast() : lines[1]
+        return ("\(lines[0])", prefix.isEmpty ? "." : "\(prefix)")
+    }
+
+    /// Sets a variable in the repository's own configuration.
+    package func set(_ variable: String, to value: String) async throws(HistoryError) {
+        _ = try await checked(["config", "--local", variable, value], limit: Self.short)
     }
 
     /// The commits that changed a path, newest first, up to and including `name`. Empty if nothing has been committed

@@ -75,17 +75,35 @@ package struct BundleVerifier: Sendable {
     package func verify(
         _ file: MappedFile, of id: CollectionID, against entry: LockFile.Collection
     ) throws -> BundleReader {
-        let (path, size) = (file.path, file.bytes.count)
+        try verify(
+            file.path, size: file.bytes.count, of: id, against: entry, open: { try BundleReader(file, limits: limits) },
+            digest: { file.digest() })
+    }
+
+    /// Like ``verify(_:of:against:)``, for a bundle in memory.
+    package func verify(
+        _ bytes: Bytes, name: String, of id: CollectionID, against entry: LockFile.Collection
+    ) throws {
+        _ = try verify(
+            name, size: bytes.count, of: id, against: entry,
+            open: { try BundleReader(bytes: bytes, name: name, limits: limits) },
+            digest: { SHA256Digest(hashing: bytes) })
+    }
+
+    private func verify(
+        _ path: String, size: Int, of id: CollectionID, against entry: LockFile.Collection,
+        open: () throws -> BundleReader, digest: () -> SHA256Digest
+    ) throws -> BundleReader {
         func differs(_ what: String, expected: String, found: String) -> BundleError {
             BundleError(.disagreement, file: path, expected: "\(what) \(expected), as the lock says", found: found)
         }
         guard size == entry.bundle.size else {
             throw differs("a size of", expected: "\(entry.bundle.size)", found: "\(size)")
         }
-        let bundle = try BundleReader(file, limits: limits)
+        let bundle = try open()
         let (manifest, payload) = try bundle.verifiedContents()
         // The contents come first: they tell what is damaged, but the hash of the file tells only that something is.
-        let digest = file.digest()
+        let digest = digest()
         guard digest == entry.bundle.sha256 else {
             throw differs("SHA-256", expected: "\(entry.bundle.sha256)", found: "\(digest)")
         }

@@ -1,0 +1,162 @@
+import ArgumentParser
+import Dumps
+import Foundation
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// `rsdump merge`
+struct MergeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "merge",
+        abstract: "Merge the lock and the bundles of two branches.",
+        discussion: """
+            During a git merge, rebase or cherry-pick that stopped with conflicts, takes for each collection the newer \
+            state that verifies, or the pinned one, and writes the lock and the bundles. dumps.yaml is merged by git \
+            and people. After rsdump git-setup, git does all this by itself when it merges.
+
+            Example:
+              git merge other            stops with conflicts in dumps
+              rsdump merge && git add dumps && git commit
+
+            Exits with 3 if neither state of a collection verifies; nothing is written then.
+            """)
+
+    @Option(
+        name: .customLong("with"),
+        help: ArgumentHelp("The other commit, if git is not in the middle of a merge.", valueName: "rev"))
+    var revision: String?
+
+    @OptionGroup var dumps: DumpsOptions
+
+    func run() async throws {
+        let directory = dumps.directory
+        let (name, ancestor) = try await other(directory.path)
+        let merge = try await DumpsMerge(
+            in: directory.path, with: name, ancestor: ancestor,
+            policy: { try $0.policy(file: directory.configurationPath) })
+        guard let exclusive = try DirectoryLock(directory.path) else { throw DumpsError.busy(directory.path) }
+        defer { withExtendedLifetime(exclusive) {} }
+        try await merge.write(into: directory)
+        for choice in merge.choices { Console.print(choice.text) }
+        if merge.choices.isEmpty { Console.print("no collection was changed by both sides") }
+        Console.print(
+            "the lock has \(Counted.text(merge.lock.collections.count, "collection")); next: git add \(dumps.path)")
+    }
+
+    /// The commit that `git merge` names to the programs that it runs; `nil` if there are several, or if git runs none.
+    static var merging: String? {
+        let heads = ProcessInfo.processInfo.environment.keys.filter { $0.hasPrefix("GITHEAD_") }
+        return heads.count == 1 ? heads.first.map { String($0.dropFirst("GITHEAD_".count)) } : nil
+    }
+
+    /// The commit that is being merged into `HEAD`, and their common ancestor if git would find another one.
+    private func other(_ directory: String) async throws -> (name: String, ancestor: String?) {
+        if let revision { return (revision, nil) }
+        if let head = Self.merging { return (head, nil) }
+        let repository = try await GitRepository(containing: directory)
+        guard let name = try await repository.existing(["MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD"]).first else {
+            throw CommandFailure(
+                .usage,
+                "\(directory): expected a git merge, rebase or cherry-pick that has stopped, found none; name the other "
+                    + "commit with --with REV")
+        }
+        return (name, name == "MERGE_HEAD" ? nil : "\(name)^")
+    }
+}
+
+/// `rsdump merge-driver`, which git runs for each file in conflict. Its standard error is shown by git.
+struct MergeDriver: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "merge-driver", abstract: "Merge one file for git.", shouldDisplay: false)
+
+    @Argument(help: "The file with our version, which gets the result.")
+    var file: String
+
+    @Argument(help: "The path in the repository.")
+    var path: String
+
+    func run() async throws {
+        let parts = path.split(separator: "/").map(String.init)
+        let isLock = parts.last == "dumps.lock.json"
+        let folder = parts.dropLast(isLock ? 1 : 2).joined(separator: "/")
+        let directory = DumpsDirectory(folder.isEmpty ? "." : folder)
+        // A rebase does not name what it merges. It stops, and rsdump merge completes it.
+        guard let head = MergeCommand.merging else {
+            throw CommandFailure(.someFailed, "\(path): git does not say what it merges; run: rsdump merge")
+        }
+        let merge = try await DumpsMerge(
+            in: directory.path, with: head,
+            policy: { try $0.policy(file: directory.configurationPath) })
+        if isLock {
+            for choice in merge.choices { Console.error("note: \(choice.text)") }
+            return try FileStore.replace(file, with: Bytes(merge.lock.text))
+        }
+        guard parts.count >= 2, let name = parts.last, name.hasSuffix(".zip"),
+            let id = try? CollectionID(bucket: parts[parts.count - 2], name: String(name.dropLast(4))),
+            let bytes = try await merge.bundle(id)
+        else { throw CommandFailure(.someFailed, "\(path): expected a bundle that the merged lock names") }
+        try FileStore.replace(file, with: bytes)
+    }
+}
+
+/// `rsdump git-setup`
+struct GitSetup: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "git-setup",
+        abstract: "Let git merge and show a dumps directory.",
+        discussion: """
+            Writes DIR/.gitattributes, to be committed, and the settings of this clone: git merge then merges lock and \
+            bundles as rsdump merge does, and git diff, git log -p and git show print bundles as records. A hook, \
+            pre-merge-commit, keeps the bundle of a collection that only one side has pinned. Each clone needs its \
+            own settings. Without them, git treats bundles as binary files.
+
+            Example:
+              rsdump git-setup && git add dumps/.gitattributes
+            """)
+
+    @OptionGroup var dumps: DumpsOptions
+
+    func run() async throws {
+        let directory = dumps.directory
+        let repository = try await GitRepository(containing: directory.path)
+        guard let program = Bundle.main.executablePath else {
+            throw CommandFailure(.someFailed, "the path of rsdump itself could not be found")
+        }
+        let isNew = try directory.writeGitAttributes()
+        let quoted = "'" + program.replacing("'", with: "'\\''") + "'"
+        try await repository.set("merge.rsdump.name", to: "lock and bundles of Remote Settings")
+        try await repository.set("merge.rsdump.driver", to: "\(quoted) merge-driver %A %P")
+        try await repository.set("diff.rsdump.textconv", to: "\(quoted) records")
+        try await repository.set("diff.rsdump.cachetextconv", to: "true")
+        try await installHook(running: quoted, repository)
+        Console.print(
+            "\(directory.path)/.gitattributes \(isNew ? "is written; commit it" : "has the attributes already")")
+        Console.print("this clone merges and shows bundles with \(program)")
+    }
+
+    /// Writes the hook, unless there is another program's.
+    private func installHook(running program: String, _ repository: GitRepository) async throws {
+        let (path, directory) = try await repository.hook("pre-merge-commit")
+        let mark = "# written by rsdump git-setup"
+        let quoted = "'" + directory.replacing("'", with: "'\\''") + "'"
+        let command = "\(program) merge --dumps \(quoted) && git add --all -- \(quoted)"
+        let known = try FileStore.read(path, limit: 1 << 20)?.text
+        guard known.map({ $0.contains(mark) }) ?? true else {
+            return Console.error("note: \(path) is another program's; add this line to it: \(command)")
+        }
+        var lines = (known ?? "#!/bin/sh\n\(mark)\nset -e\n").split(separator: "\n").map(String.init)
+        lines.removeAll { $0.hasSuffix("-- \(quoted)") }
+        try FileStore.makeDirectories(FileStore.parent(of: path))
+        try FileStore.replace(path, with: Bytes(utf8: (lines + [command]).joined(separator: "\n") + "\n"))
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+    }
+}
+
+extension DumpsMerge.Choice {
+    /// The choice as one line.
+    fileprivate var text: String {
+        guard let isTheirs, let timestamp else { return "\(collection): removed, because \(reason)" }
+        return "\(collection): \(isTheirs ? "theirs" : "ours"), of \(timestamp.rfc3339), because "
+            + Console.visible(reason)
+    }
+}

@@ -1,0 +1,154 @@
+"""Two branches that refreshed the same directory: git merge alone, rsdump merge, and bundles that git shows as records."""
+import subprocess
+
+import pytest
+
+import rsdump
+from git_tree import GitTree
+from test_changes import ICONS, REGIONS, SETTINGS
+from test_pins import pinned, refreshed, timestamp
+
+
+@pytest.fixture
+def tree(dumps):
+    tree = GitTree(dumps.path.parent)
+    tree.git("config", "user.name", "Test")
+    tree.git("config", "user.email", "test@example.org")
+    return tree
+
+
+def set_up(dumps, tree):
+    outcome = rsdump.run("git-setup", "--dumps", dumps.path)
+    assert outcome.code == rsdump.DONE and outcome.says(".gitattributes is written"), str(outcome)
+    again = rsdump.run("git-setup", "--dumps", dumps.path)
+    assert again.code == rsdump.DONE and again.says("has the attributes already"), str(again)
+    tree.commit("first")
+
+
+def diverge(dumps, tree, sample, *pins):
+    """Another branch refreshes the settings, and then this one the settings, newer, and the regions. Returns both locks."""
+    tree.git("checkout", "--quiet", "-b", "other")
+    for name in pins:
+        pinned(dumps, name, "--reason", "as released")
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    refreshed(dumps)
+    tree.commit("other")
+    theirs = dumps.lock
+    tree.git("checkout", "--quiet", "main")
+    sample.patch_record(SETTINGS, "telemetry", {"note": "newer"})
+    sample.delete_record(REGIONS, "nowhere")
+    refreshed(dumps)
+    tree.commit("main")
+    return dumps.lock, theirs
+
+
+def verified(dumps):
+    outcome = dumps.verify("--locked")
+    assert outcome.code == rsdump.DONE, str(outcome)
+    assert not (dumps.path / "dumps.lock.json").read_text().count("<<<<")
+
+
+@pytest.mark.parametrize("into", ["main", "other"])
+def test_git_merge_alone_takes_the_newer_states(dumps, sample, tree, into):
+    set_up(dumps, tree)
+    ours, _ = diverge(dumps, tree, sample)
+    tree.git("checkout", "--quiet", into)
+    tree.git("merge", "--quiet", "--no-edit", {"main": "other", "other": "main"}[into])
+    assert dumps.lock == ours
+    verified(dumps)
+
+
+@pytest.mark.parametrize("into", ["main", "other"])
+def test_git_merge_alone_keeps_a_pin_of_one_side(dumps, sample, tree, into):
+    set_up(dumps, tree)
+    before = dumps.lock
+    # Both sides change the settings after the other branch has pinned the regions, which main then refreshes.
+    ours, theirs = diverge(dumps, tree, sample, REGIONS)
+    assert theirs["collections"][REGIONS] == before["collections"][REGIONS]
+    tree.git("checkout", "--quiet", into)
+    tree.git("merge", "--quiet", "--no-edit", {"main": "other", "other": "main"}[into])
+    # Only one side has changed the bundle, but the pin says which state belongs to the merged dumps.yaml.
+    assert dumps.lock["collections"][SETTINGS] == ours["collections"][SETTINGS]
+    assert "as released" in dumps.config.read_text()
+    assert dumps.lock["collections"][REGIONS] == before["collections"][REGIONS]
+    verified(dumps)
+    refreshed(dumps)
+    assert dumps.lock["collections"][REGIONS] == before["collections"][REGIONS]
+
+
+def test_a_merge_that_stopped_is_completed(dumps, sample, tree):
+    tree.commit("first")
+    ours, _ = diverge(dumps, tree, sample)
+    with pytest.raises(AssertionError):
+        tree.git("merge", "--quiet", "--no-edit", "other")
+    conflict = dumps.refresh()
+    assert conflict.code != rsdump.DONE and conflict.says("rsdump merge"), str(conflict)
+    outcome = rsdump.run("merge", "--dumps", dumps.path)
+    assert outcome.code == rsdump.DONE and outcome.says(f"{SETTINGS}: ours", "it is the newer one"), str(outcome)
+    assert dumps.lock == ours
+    verified(dumps)
+    tree.commit("merged")
+    assert rsdump.run("merge", "--dumps", dumps.path).code == rsdump.USAGE
+    # A rebase has no second parent to name: it stops, and is completed alike.
+    tree.git("reset", "--quiet", "--hard", "HEAD~1")
+    with pytest.raises(AssertionError):
+        tree.git("rebase", "other")
+    assert rsdump.run("merge", "--dumps", dumps.path).code == rsdump.DONE
+    assert dumps.lock == ours
+    verified(dumps)
+
+
+def test_a_state_that_does_not_verify_is_not_taken(dumps, sample, tree):
+    tree.commit("first")
+    ours, theirs = diverge(dumps, tree, sample)
+    content = bytearray(dumps.bundle_path(SETTINGS).read_bytes())
+    content[len(content) // 2] ^= 1
+    dumps.bundle_path(SETTINGS).write_bytes(content)
+    tree.commit("damaged")
+    outcome = rsdump.run("merge", "--with", "other", "--dumps", dumps.path)
+    assert outcome.code == rsdump.DONE and outcome.says(f"{SETTINGS}: theirs", "does not verify"), str(outcome)
+    assert dumps.lock["collections"][SETTINGS] == theirs["collections"][SETTINGS]
+    assert dumps.lock["collections"][REGIONS] == ours["collections"][REGIONS]
+    verified(dumps)
+
+
+def test_a_collection_that_one_side_removed_stays_away(dumps, sample, tree):
+    set_up(dumps, tree)
+    tree.git("checkout", "--quiet", "-b", "other")
+    assert rsdump.run("remove", ICONS, "--dumps", dumps.path).code == rsdump.DONE
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    refreshed(dumps)
+    tree.commit("other")
+    tree.git("checkout", "--quiet", "main")
+    sample.patch_record(SETTINGS, "telemetry", {"note": "newer"})
+    refreshed(dumps)
+    newer = timestamp(dumps, SETTINGS)
+    tree.commit("main")
+    tree.git("merge", "--quiet", "--no-edit", "other")
+    assert ICONS not in dumps.lock["collections"] and not dumps.bundle_path(ICONS).exists()
+    assert timestamp(dumps, SETTINGS) == newer
+    verified(dumps)
+
+
+def test_git_shows_bundles_as_records(dumps, sample, tree):
+    set_up(dumps, tree)
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    refreshed(dumps)
+    shown = tree.git("diff", "--", dumps.bundle_path(SETTINGS))
+    assert '+{"id":"telemetry"' in shown and '"value":true' in shown and "Binary" not in shown, shown
+    tree.commit("second")
+    assert '"value":true' in tree.git("show", "HEAD")
+
+
+def test_nothing_is_taken_for_a_merge(dumps, tree, tmp_path_factory):
+    tree.commit("first")
+    assert rsdump.run("merge", "--dumps", dumps.path).code == rsdump.USAGE
+    assert rsdump.run("merge", "--with", "nothing", "--dumps", dumps.path).code == rsdump.USAGE
+    outside = tmp_path_factory.mktemp("outside")
+    for command in ("merge", "git-setup"):
+        outcome = rsdump.run(command, "--dumps", outside)
+        assert outcome.code == rsdump.USAGE and outcome.says("git work tree"), str(outcome)
+    driver = subprocess.run(
+        [rsdump.BINARY, "merge-driver", str(outside / "file"), "dumps/dumps.lock.json"], capture_output=True, text=True,
+        env=rsdump.environment())
+    assert driver.returncode == rsdump.SOME_FAILED and "rsdump merge" in driver.stderr
