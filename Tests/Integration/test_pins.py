@@ -119,9 +119,9 @@ def test_an_older_state_comes_back_from_git_and_asks_no_server(history, sample):
 def test_a_time_means_the_newest_state_until_then(history):
     first, second = timestamp(history.first, SETTINGS), timestamp(history, SETTINGS)
     entry = history.first.lock["collections"][SETTINGS]
-    assert pinned(history, SETTINGS, "--at", entry["lastModified"], "--format", "json").json()["at"] == first
+    assert pinned(history, SETTINGS, "--at", entry["lastModified"], "--format", "json").json()[0]["at"] == first
     # The later state is no longer in place, and found in the history again.
-    assert pinned(history, SETTINGS, "--at", "2999-01-01", "--format", "json").json()["at"] == second
+    assert pinned(history, SETTINGS, "--at", "2999-01-01", "--format", "json").json()[0]["at"] == second
     assert timestamp(history, SETTINGS) == second
     day_before = pin(history, SETTINGS, "--at", "2001-01-01")
     assert day_before.code == rsdump.SOME_FAILED and day_before.says(str(first), str(second)), str(day_before)
@@ -172,7 +172,7 @@ def test_a_path_without_git_installed(history, tmp_path):
 
 def test_from_a_folder_the_lock_beside_it_tells_when_it_was_verified(history):
     at = timestamp(history.first, SETTINGS)
-    report = pinned(history, SETTINGS, "--at", at, "--from", history.first.path, "--format", "json").json()
+    report = pinned(history, SETTINGS, "--at", at, "--from", history.first.path, "--format", "json").json()[0]
     assert report["verifiedAsLocked"] is True
     assert history.lock["collections"][SETTINGS] == history.first.lock["collections"][SETTINGS]
 
@@ -182,7 +182,7 @@ def test_a_bare_bundle_is_verified_now(history, tmp_path):
     bare.parent.mkdir(parents=True)
     shutil.copy(history.first.bundle_path(ICONS), bare.with_name("icons.zip"))
     shutil.copy(history.first.bundle_path(SETTINGS), bare)
-    report = pinned(history, SETTINGS, "--from", tmp_path / "backups", "--format", "json").json()
+    report = pinned(history, SETTINGS, "--from", tmp_path / "backups", "--format", "json").json()[0]
     assert report["verifiedAsLocked"] is False and report["restoredFrom"] == str(bare)
     old = history.first.lock["collections"][SETTINGS]
     new = history.lock["collections"][SETTINGS]
@@ -383,7 +383,7 @@ def test_an_imported_bundle_stays_imported(imported, how):
     refreshed(imported)
     assert "signed" in imported.lock["collections"][SETTINGS]["trust"]
     # From a signed state one may go back to the imported one, which is then called what it is.
-    outcome = pinned(imported, SETTINGS, "--at", timestamp(imported.first, SETTINGS), "--format", "json").json()
+    outcome = pinned(imported, SETTINGS, "--at", timestamp(imported.first, SETTINGS), "--format", "json").json()[0]
     assert outcome["verifiedAsLocked"] is False and trust(imported) == "imported"
 
 
@@ -452,3 +452,50 @@ def test_a_signed_bundle_without_its_chain_is_refused(history, tmp_path):
         outcome = pin(history, SETTINGS, "--at", at, "--from", stripped)
         assert outcome.code == rsdump.VERIFICATION and outcome.says("stripped.zip"), str(outcome)
     assert {**everything(history), pathlib.Path("dumps.yaml"): b""} == {**before, pathlib.Path("dumps.yaml"): b""}
+
+
+def test_freezing_for_a_release_is_one_command_and_so_is_thawing(history):
+    history.tree.git("tag", "v1.0", "HEAD~1")
+    names = sorted(history.lock["collections"])
+    outcome = pinned(history, "--all", "--at", "v1.0", "--reason", "release 1.0")
+    assert [line.split(":")[0] for line in outcome.out.splitlines()] == names
+    assert history.lock["collections"] == history.first.lock["collections"]
+    assert history.config.read_text().count("release 1.0") == len(names)
+    assert history.verify("--locked").code == rsdump.DONE
+    # Some of them, by name, from a commit that is named like any place.
+    pinned(history, SETTINGS, REGIONS, "--from", f"git:HEAD:{history.path}")
+    assert timestamp(history, SETTINGS) > timestamp(history.first, SETTINGS)
+    thawed = unpin(history, "--all")
+    assert thawed.code == rsdump.DONE and thawed.out.count("no longer pinned") == len(names), str(thawed)
+    assert unpin(history, "--all").says("nothing is pinned")
+    unknown = pin(history, "--all", "--at", "v9")
+    assert unknown.code == rsdump.USAGE and unknown.out == "" and unknown.says("v9", "git log lists the commits")
+    for arguments in ([], ["--all", SETTINGS]):
+        assert pin(history, *arguments).code == unpin(history, *arguments).code == rsdump.USAGE
+
+
+def test_a_commit_stands_wherever_a_bundle_or_a_directory_is_named(history, tmp_path):
+    history.tree.git("tag", "v1.0", "HEAD~1")
+    old, new = history.first, history
+    by_name = rsdump.run("records", f"git:v1.0:{SETTINGS}", "--dumps", history.path)
+    by_path = rsdump.run("records", f"git:v1.0:{history.bundle_path(SETTINGS)}")
+    plain = rsdump.run("records", old.bundle_path(SETTINGS))
+    assert by_name.out == by_path.out == plain.out != rsdump.run("records", new.bundle_path(SETTINGS)).out
+    content = rsdump.run("inspect", f"git:v1.0:{SETTINGS}", "--format", "json", "--dumps", history.path).json()
+    assert content["timestamp"] == timestamp(old, SETTINGS)
+    record = json.loads(rsdump.run("records", ICONS, "--dumps", history.path).out.splitlines()[0])["id"]
+    assert rsdump.run("attachment", f"git:v1.0:{ICONS}", record, "--dumps", history.path).code == rsdump.DONE
+    verified = rsdump.run("verify", "--locked", "--dumps", f"git:v1.0:{history.path}")
+    assert verified.code == rsdump.DONE, str(verified)
+    for source, name in ((f"git:v1.0:{history.path}", "a"), (old.path, "b")):
+        exported = rsdump.run("export", "--to", "changesets", "--output", tmp_path / name, "--dumps", source)
+        assert exported.code == rsdump.DONE, str(exported)
+    assert everything_below(tmp_path / "a") == everything_below(tmp_path / "b")
+    for place in ("git:v9:main/settings", "git:v1.0:main/nothing", "git:v1.0", f"git:v1.0:{history.path}/main/none.zip"):
+        assert rsdump.run("records", place, "--dumps", history.path).code == rsdump.USAGE
+    assert rsdump.run("verify", "--dumps", "git:v9:" + str(history.path)).code == rsdump.USAGE
+
+
+def everything_below(path):
+    return {each.relative_to(path): each.read_bytes() for each in path.rglob("*") if each.is_file()} \
+        if path.is_dir() else path.read_bytes()

@@ -9,8 +9,11 @@ package enum PinRequest: Hashable, Sendable, CustomStringConvertible {
     case at(Timestamp)
     /// The newest state whose timestamp is not later than this time.
     case asOf(Timestamp)
+    /// The state of a commit, by a tag, a branch or any other name that git knows.
+    case revision(String)
 
-    /// Reads milliseconds, or a date, which means its end in UTC, or a time in UTC; `nil` for any other text.
+    /// Reads milliseconds, or a date, which means its end in UTC, or a time in UTC. Any other text is the name of a
+    /// commit; `nil` if it cannot be one.
     package init?(_ text: String) {
         if text.utf8.count <= 18, let timestamp = Timestamp(text), timestamp.milliseconds > 0 {
             self = .at(timestamp)
@@ -18,6 +21,8 @@ package enum PinRequest: Hashable, Sendable, CustomStringConvertible {
             self = .asOf(day.advanced(by: .milliseconds(86_399_999)))
         } else if let time = Timestamp(rfc3339: text) {
             self = .asOf(time)
+        } else if let first = text.utf8.first, first > 0x20, first != UInt8(ascii: "-"), text != "0" {
+            self = .revision(text)
         } else {
             return nil
         }
@@ -25,7 +30,7 @@ package enum PinRequest: Hashable, Sendable, CustomStringConvertible {
 
     func includes(_ timestamp: Timestamp) -> Bool {
         switch self {
-        case .present: true
+        case .present, .revision: true
         case .at(let wanted): timestamp == wanted
         case .asOf(let time): timestamp <= time
         }
@@ -36,6 +41,7 @@ package enum PinRequest: Hashable, Sendable, CustomStringConvertible {
         case .present: "of any timestamp"
         case .at(let timestamp): "at \(timestamp) (\(timestamp.rfc3339))"
         case .asOf(let time): "as old as \(time.rfc3339)"
+        case .revision(let name): "of the commit \(name)"
         }
     }
 }

@@ -149,8 +149,13 @@ extension Pinning {
             case .at(let timestamp):
                 if let held, held.timestamp == timestamp { return [.present(held)] }
             case .asOf: break
+            case .revision(let name): return try await committed(id, at: name, in: directory.path, held: held)
             }
         }
+        if let path, case .git(let name, let place)? = DiffSide.Place(path) {
+            return try await committed(id, at: name, in: place ?? directory.path, held: held)
+        }
+        if case .revision(let name) = request { throw HistoryError.noPlace("\(name): --from has no commits; it") }
         let source: BundleHistory.Source
         let places: String
         var remedy = "name another bundle or folder with --from PATH"
@@ -179,6 +184,19 @@ extension Pinning {
             throw PinError.several(id, place: places, found: Self.distinct(timestamps))
         }
         return candidates.filter { $0.timestamp == newest }
+    }
+
+    /// The state of a commit of a dumps directory.
+    private func committed(
+        _ id: CollectionID, at name: String, in place: String, held: LockFile.Collection?
+    ) async throws -> [Candidate] {
+        let repository = try await GitRepository(containing: place, limits: limits)
+        guard let bundle = try await HistoricBundle(of: id, at: name, in: repository, limits: limits) else {
+            throw PinError.notFound(
+                id, wanted: "of the commit \(name)", places: place, found: [], remedy: "name another commit with --at")
+        }
+        if let held, held.timestamp == bundle.timestamp, held.bundle.size == bundle.size { return [.present(held)] }
+        return [.historic(bundle)]
     }
 
     private static func distinct(_ sorted: [Timestamp]) -> [Timestamp] {

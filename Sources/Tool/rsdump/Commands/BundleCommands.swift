@@ -25,7 +25,7 @@ struct Inspect: AsyncParsableCommand {
     var format = OutputFormat.text
 
     func run() async throws {
-        let bundle = try argument.open()
+        let bundle = try await argument.open()
         let report = InspectReport(
             manifest: try bundle.manifest(), content: Manifest.digest(of: try bundle.manifestText()),
             name: bundle.name, listsAttachments: attachments)
@@ -52,7 +52,7 @@ struct Records: AsyncParsableCommand {
     var id: String?
 
     func run() async throws {
-        let bundle = try argument.open()
+        let bundle = try await argument.open()
         if let id { return Console.print(try bundle.record(id).json.text) }
         let records = try bundle.payload().records
         Console.buffered { write in
@@ -83,7 +83,7 @@ struct AttachmentCommand: AsyncParsableCommand {
 
     func run() async throws {
         try FileStore.checkOutput(output)
-        let bundle = try argument.open()
+        let bundle = try await argument.open()
         guard let attachment = try bundle.record(recordID).attachment() else {
             throw CommandFailure(.someFailed, "\(bundle.name): record \(recordID) has no attachment")
         }

@@ -18,6 +18,16 @@ struct DumpsOptions: ParsableArguments {
     var path = "dumps"
 
     var directory: DumpsDirectory { DumpsDirectory(path.withoutTrailingSlashes) }
+
+    /// Takes the directory of a commit out of git, if the option names one with git:REV or git:REV:DIR.
+    ///
+    /// - Returns: the temporary directory, which must be held; `nil` if the option names a directory.
+    mutating func checkOutCommit() async throws -> TemporaryDirectory? {
+        guard case .git(let revision, let place)? = DiffSide.Place(path) else { return nil }
+        let copy = try await DumpsDirectory.checkOut(revision, of: place ?? "dumps")
+        path = copy.path
+        return copy
+    }
 }
 
 extension String {
@@ -119,17 +129,19 @@ struct OpenDumps {
     }
 }
 
-/// The argument that names a bundle by its path or by its collection in the directory of dumps.
+/// The argument that names a bundle by its path or by its collection in the directory of dumps, now or in a commit.
 struct BundleArgument: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
-            "A bundle's path, or a collection in the dumps directory.", valueName: "bundle|bucket/collection"))
+            "A bundle's path, or a collection in the dumps directory; git:REV:NAME for one in a commit.",
+            valueName: "bundle|bucket/collection"))
     var bundle: String
 
     @OptionGroup var dumps: DumpsOptions
 
-    /// - Throws: `BundleError`, or ``CommandFailure`` if there is no such bundle.
-    func open() throws -> BundleReader {
+    /// - Throws: `BundleError`, `HistoryError`, or ``CommandFailure`` if there is no such bundle.
+    func open() async throws -> BundleReader {
+        if bundle.hasPrefix("git:") { return try await openCommitted() }
         let id = bundle.hasSuffix(".zip") ? nil : try? CollectionID(bundle)
         let path = id.map(dumps.directory.bundlePath) ?? bundle
         guard try FileStore.exists(path) else {
@@ -139,6 +151,19 @@ struct BundleArgument: ParsableArguments {
                     + "--dumps DIR")
         }
         return try BundleReader(path: path, limits: Limits())
+    }
+
+    private func openCommitted() async throws -> BundleReader {
+        guard case .git(let revision, let name?)? = DiffSide.Place(bundle) else {
+            throw CommandFailure(.usage, "\(bundle): expected git:REV:BUCKET/COLLECTION or git:REV:PATH.zip")
+        }
+        if name.hasSuffix(".zip") { return try await DiffSide.bundle(at: name, in: revision) }
+        let id = try collectionID(name)
+        let repository = try await GitRepository(containing: dumps.directory.path)
+        guard let found = try await HistoricBundle(of: id, at: revision, in: repository) else {
+            throw CommandFailure(.usage, "git:\(revision): this commit has no \(dumps.directory.bundlePath(id))")
+        }
+        return try await found.open()
     }
 }
 

@@ -49,7 +49,9 @@ struct Embed: AsyncParsableCommand {
     @Option(help: "How to print the result: text or json.")
     var format = OutputFormat.text
 
-    func run() async throws {
+    mutating func run() async throws {
+        let commit = try await dumps.checkOutCommit()
+        defer { withExtendedLifetime(commit) {} }
         let opened = try OpenDumps(dumps, isConfigured: false)
         var options = Embedding.Options()
         options.collections = collections

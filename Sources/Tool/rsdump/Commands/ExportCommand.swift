@@ -43,6 +43,7 @@ struct ExportCommand: AsyncParsableCommand {
               rsdump export --to application-services --update \\
                 --output components/remote_settings/dumps
               rsdump export --to tar.zst --output dumps.tar.zst
+              rsdump export --to tar.zst --output v1.tar.zst --dumps git:v1.0
               rsdump export --to plist --output Defaults.plist \\
                 --key id --value value main/settings
               rsdump export --to mirror --output /srv/mirror --history git \\
@@ -121,7 +122,9 @@ struct ExportCommand: AsyncParsableCommand {
         }
     }
 
-    func run() async throws {
+    mutating func run() async throws {
+        let commit = try await dumps.checkOutCommit()
+        defer { withExtendedLifetime(commit) {} }
         let target = output.withoutTrailingSlashes
         switch form {
         case .layout(let layout): try export(to: target, layout)

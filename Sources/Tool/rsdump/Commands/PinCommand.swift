@@ -8,12 +8,13 @@ import RemoteSettingsModel
 struct PinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pin",
-        abstract: "Keep a collection at one state.",
+        abstract: "Keep collections at one state.",
         discussion: """
             A refresh leaves a pinned collection as it is, and reports how far it is behind the server. Without --at, \
             the present state is pinned. With --at, an older state replaces it. That state comes from the git history \
-            of the dumps directory, or from --from, which names a bundle or a folder that has bundles of any name at \
-            any depth. It never comes from the server. Comments in dumps.yaml are kept.
+            of the dumps directory, or from --from, which names a commit (git:REV or git:REV:DIR), a bundle, or a \
+            folder that has bundles of any name at any depth. It never comes from the server. Comments in dumps.yaml \
+            are kept.
 
             An older bundle is verified like any other, at the time that is recorded in the lock of its commit, or in \
             the lock beside it (DIR/dumps.lock.json for DIR/BUCKET/COLLECTION.zip). A bundle without such a lock is \
@@ -25,23 +26,29 @@ struct PinCommand: AsyncParsableCommand {
             Examples:
               rsdump pin main/regions --reason "bug 1234" --until 2026-12-31
               rsdump pin main/regions --at 2026-10-01
+              rsdump pin --all --at v1.0 --reason "release 1.0"
               rsdump pin main/regions --at 1760000000000 --from backups/
 
             Exits with 1 if there is no bundle of that time, and with 3 if no such bundle can be verified.
             """)
 
-    @Argument(help: "The collection, as BUCKET/COLLECTION.", transform: collectionID)
-    var collection: CollectionID
+    @Argument(help: "Collections, as BUCKET/COLLECTION.", transform: collectionID)
+    var collections: [CollectionID] = []
+
+    @Flag(help: "Pin every collection of the dumps directory.")
+    var all = false
 
     @Option(
         help: ArgumentHelp(
-            "The state to pin: a timestamp in milliseconds, or a date or time in UTC for the newest state by then.",
-            valueName: "timestamp|date"))
+            "The state to pin: a timestamp in milliseconds, a date or time in UTC for the newest state by then, or a "
+                + "commit, such as a tag.",
+            valueName: "timestamp|date|rev"))
     var at: PinRequest?
 
     @Option(
         name: .customLong("from"),
-        help: ArgumentHelp("A bundle or a folder of bundles to take the state from.", valueName: "path"))
+        help: ArgumentHelp(
+            "A commit (git:REV), a bundle or a folder of bundles to take the state from.", valueName: "path"))
     var path: String?
 
     @Option(help: ArgumentHelp("Why it is pinned, in one line; refresh and status show it.", valueName: "text"))
@@ -57,6 +64,7 @@ struct PinCommand: AsyncParsableCommand {
     var format = OutputFormat.text
 
     func validate() throws {
+        try PinCommand.checkNames(collections, all: all)
         if let reason, !Pin.isReason(reason) {
             throw ValidationError("--reason is not one line of 1 to 500 characters")
         }
@@ -74,9 +82,29 @@ struct PinCommand: AsyncParsableCommand {
         let pinning = Pinning(
             opened.directory, configuration: opened.configuration, policy: opened.policy,
             now: HTTPEnvironment.system.now(), limits: opened.limits)
-        let outcome = try await pinning.pin(
-            collection, at ?? .present, from: path, reason: reason, until: until.flatMap(Pin.date))
-        format.print(Console.visible(PinText.outcome(collection, outcome)), PinText.json(collection, outcome))
+        let names = all ? opened.configuration.collections.map(\.id) : collections
+        var (texts, documents, failures) = ([String](), [JSONValue](), [CommandFailure]())
+        for id in names {
+            do {
+                let outcome = try await pinning.pin(
+                    id, at ?? .present, from: path, reason: reason, until: until.flatMap(Pin.date))
+                texts.append(Console.visible(PinText.outcome(id, outcome)))
+                documents.append(PinText.json(id, outcome))
+            } catch {
+                failures.append(CommandFailure(error))
+            }
+        }
+        if !texts.isEmpty || format == .json {
+            format.print(texts.joined(separator: "\n"), .array(documents))
+        }
+        for failure in failures.dropLast() { Console.error(failure) }
+        if let last = failures.last { throw last }
+    }
+
+    static func checkNames(_ collections: [CollectionID], all: Bool) throws {
+        guard all == collections.isEmpty else {
+            throw ValidationError(all ? "--all pins every collection; name none" : "name collections, or say --all")
+        }
     }
 }
 
@@ -92,17 +120,25 @@ struct UnpinCommand: AsyncParsableCommand {
         discussion: """
             The bundles stay as they are until the next rsdump refresh. Comments in dumps.yaml are kept.
 
-            Example:
+            Examples:
               rsdump unpin main/regions
+              rsdump unpin --all
             """)
 
     @Argument(help: "Collections, as BUCKET/COLLECTION.", transform: collectionID)
-    var collections: [CollectionID]
+    var collections: [CollectionID] = []
+
+    @Flag(help: "Unpin every collection that is pinned.")
+    var all = false
 
     @OptionGroup var dumps: DumpsOptions
 
+    func validate() throws { try PinCommand.checkNames(collections, all: all) }
+
     func run() async throws {
-        for (id, pin) in try Pinning.unpin(collections, in: dumps.directory) {
+        let pinned = try all ? dumps.directory.configuration().collections.filter { $0.pin != nil }.map(\.id) : []
+        if all, pinned.isEmpty { return Console.print("nothing is pinned") }
+        for (id, pin) in try Pinning.unpin(all ? pinned : collections, in: dumps.directory) {
             Console.print(
                 pin.map { "\(id): no longer pinned at \($0.at); rsdump refresh takes it to the server's state" }
                     ?? "\(id): is not pinned")

@@ -24,6 +24,7 @@ struct Verify: AsyncParsableCommand {
             Examples:
               rsdump verify main/regions
               rsdump verify --locked --dumps dumps
+              rsdump verify --dumps git:v1.0
 
             Exits with 3 if anything is wrong. Otherwise, exits with 1 if a bundle, an attachment or all bundles \
             together exceed the budget in dumps.yaml, or if the release was last confirmed longer ago than its \
@@ -49,7 +50,9 @@ struct Verify: AsyncParsableCommand {
         }
     }
 
-    func run() async throws {
+    mutating func run() async throws {
+        let commit = try await dumps.checkOutCommit()
+        defer { withExtendedLifetime(commit) {} }
         let opened = try OpenDumps(dumps, applying: trust.applied)
         let verification = Verification(opened.directory, policy: opened.policy, limits: opened.limits)
         let outcomes = try await verification.run(collections, configured: opened.configuration.held)

@@ -91,14 +91,7 @@ package struct DiffSide: Sendable {
     /// - Throws: `HistoryError`, ``DiffError`` if the commit has no such bundle, or `BundleError`.
     package init(revision name: String, path: String) async throws {
         if path.hasSuffix(".zip") {
-            let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-            let folder = parts.count == 1 ? "." : parts.dropLast().joined(separator: "/")
-            let repository = try await GitRepository(containing: folder.isEmpty ? "/" : folder)
-            let revision = try await repository.revision(name)
-            guard let bytes = try await repository.file(String(parts[parts.count - 1]), at: revision) else {
-                throw DiffError.noBundle(revision: name, path: path)
-            }
-            source = .bundle(try BundleReader(bytes: bytes, name: "git:\(name):\(path)", limits: Limits()))
+            source = .bundle(try await Self.bundle(at: path, in: name))
             notes = []
             return
         }
@@ -107,6 +100,20 @@ package struct DiffSide: Sendable {
         let lock = try await repository.lock(at: revision)
         notes = lock == nil ? ["git:\(name) has no \(path)/dumps.lock.json; it counts as empty"] : []
         source = .revision(repository, revision, lock ?? LockFile())
+    }
+
+    /// Opens a bundle in a commit, by its path in the work tree. Runs git.
+    ///
+    /// - Throws: `HistoryError`, ``DiffError`` if the commit has no such bundle, or `BundleError`.
+    package static func bundle(at path: String, in name: String) async throws -> BundleReader {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        let folder = parts.count == 1 ? "." : parts.dropLast().joined(separator: "/")
+        let repository = try await GitRepository(containing: folder.isEmpty ? "/" : folder)
+        let revision = try await repository.revision(name)
+        guard let bytes = try await repository.file(String(parts[parts.count - 1]), at: revision) else {
+            throw DiffError.noBundle(revision: name, path: path)
+        }
+        return try BundleReader(bytes: bytes, name: "git:\(name):\(path)", limits: Limits())
     }
 
     /// - Parameter snapshots: the server's collections, verified.

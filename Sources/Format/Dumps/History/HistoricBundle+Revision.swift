@@ -1,0 +1,53 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+extension HistoricBundle {
+    /// The bundle of a collection in a commit; `nil` if the commit has none. Runs git.
+    ///
+    /// - Parameter name: a tag, a branch or any other name of a commit.
+    /// - Throws: ``HistoryError``: `noRevision` if the name refers to no commit, `bundle` if the file is not a bundle of
+    ///   the collection.
+    package init?(
+        of collection: CollectionID, at name: String, in repository: GitRepository, limits: Limits = Limits()
+    ) async throws(HistoryError) {
+        let path = LockFile.Bundle.path(of: collection)
+        let revision = try await repository.revision(name)
+        guard let blob = try await repository.blobs([path], at: [revision]).first ?? nil else { return nil }
+        let bytes = try await repository.contents(blob, of: path, at: revision)
+        let head = try Result { () throws(BundleError) in
+            try BundleHead.read(bytes, name: repository.name(path, at: revision))
+        }.mapError(HistoryError.bundle).get()
+        self.init(
+            collection: collection, timestamp: head.timestamp, origin: .revision(revision, path: path), size: blob.size,
+            blob: (blob, repository), limits: limits)
+    }
+}
+
+extension DumpsDirectory {
+    /// Writes the dumps directory of a commit into a temporary directory: the lock, its bundles and `dumps.yaml`. Runs
+    /// git, and does I/O.
+    ///
+    /// - Parameters:
+    ///   - name: a tag, a branch or any other name of a commit.
+    ///   - directory: the dumps directory in the work tree.
+    /// - Returns: the copy, which is removed with its last holder.
+    /// - Throws: ``HistoryError``, ``DumpsError`` if the commit has no dumps there, or `FileError`.
+    package static func checkOut(
+        _ name: String, of directory: String, limits: Limits = Limits()
+    ) async throws -> TemporaryDirectory {
+        let repository = try await GitRepository(containing: directory, limits: limits)
+        let revision = try await repository.revision(name)
+        guard let lock = try await repository.lock(at: revision) else {
+            throw DiffError.noBundle(revision: name, path: "\(directory)/dumps.lock.json")
+        }
+        let copy = TemporaryDirectory("rsdump-\(revision.commit.prefix(12))")
+        let files = ["dumps.yaml", "dumps.lock.json"] + lock.collections.values.map(\.bundle.path).sorted()
+        for file in files {
+            guard let bytes = try await repository.file(file, at: revision) else { continue }
+            let path = "\(copy.path)/\(file)"
+            try FileStore.makeDirectories(FileStore.parent(of: path), below: copy.path)
+            try FileStore.replace(path, below: copy.path, with: bytes, flushing: false)
+        }
+        return copy
+    }
+}
