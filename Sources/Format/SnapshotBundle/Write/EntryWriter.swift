@@ -12,7 +12,14 @@ struct EntryWriter {
     static let wholeTrial = 4 << 20
     static let prefixTrial = 1 << 20
 
-    func write(_ source: EntrySource, isStored: Bool = false) throws(BundleError) {
+    /// Writes bytes that are in memory, and whose hash nobody states: at most 4 MiB, or any number as they are.
+    func write(_ name: String, _ bytes: Bytes, isStored: Bool = false) throws(BundleError) {
+        let (content, packed) = deflater.pack(bytes, isStored: isStored)
+        try write(name, content: content, bytes: packed)
+    }
+
+    /// Writes an attachment.
+    func write(_ source: EntrySource) throws(BundleError) {
         if case .packed(let attachment) = source.source {
             try source.check(size: attachment.content.size)
             let range = attachment.offset..<attachment.offset.saturatingAdding(attachment.content.packedSize)
@@ -22,10 +29,9 @@ struct EntryWriter {
             }
             _ = try archive.endEntry(crc: attachment.content.crc)
         } else if source.size <= Self.wholeTrial {
-            let (content, bytes) = deflater.pack(try source.load(), isStored: isStored)
-            try write(source.name, content: content, bytes: bytes)
+            try write(source.name, try source.load())
         } else {
-            if !isStored, deflater.smaller(try source.prefix(Self.prefixTrial)) != nil {
+            if deflater.smaller(try source.prefix(Self.prefixTrial)) != nil {
                 // Written as it is tried: deflating takes long, and what does not become smaller after all is rare.
                 let mark = try archive.mark()
                 if try stream(source, isStored: false) < source.size { return }
@@ -44,19 +50,22 @@ struct EntryWriter {
 
     /// Writes `records.json` of a payload that is larger than ``wholeTrial``.
     ///
-    /// - Parameter old: see ``PayloadBlocks/write(keeping:file:_:)``.
-    func write(_ source: EntrySource, payload: Payload, keeping old: BundleReader?) throws(BundleError) {
-        guard deflater.smaller(try source.prefix(Self.prefixTrial)) != nil else {
-            return try write(source, isStored: true)
+    /// - Parameters:
+    ///   - old: see ``PayloadBlocks/write(keeping:file:_:)``.
+    ///   - file: the bundle that is written, for error messages.
+    func write(_ payload: Payload, keeping old: BundleReader?, file: String) throws(BundleError) {
+        let (name, bytes) = (BundleFormat.records, payload.bytes)
+        guard deflater.smaller(bytes[0..<Self.prefixTrial]) != nil else {
+            return try write(name, bytes, isStored: true)
         }
         let mark = try archive.mark()
-        try archive.begin(source.name, size: source.size, isStored: false)
-        let crc = try PayloadBlocks(payload).write(keeping: old, file: source.file) { (block) throws(BundleError) in
+        try archive.begin(name, size: bytes.count, isStored: false)
+        let crc = try PayloadBlocks(payload).write(keeping: old, file: file) { (block) throws(BundleError) in
             try archive.append(block)
         }
-        if try archive.endEntry(crc: crc) < source.size { return }
+        if try archive.endEntry(crc: crc) < bytes.count { return }
         try archive.goBack(to: mark)
-        try write(source, isStored: true)
+        try write(name, bytes, isStored: true)
     }
 
     /// - Returns: bytes in the archive.
