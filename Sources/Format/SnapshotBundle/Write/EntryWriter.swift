@@ -3,8 +3,8 @@ import RemoteSettingsModel
 /// Writes entries, compressing each one if that makes it smaller.
 ///
 /// The rule depends on the bytes alone. An entry of at most 4 MiB is deflated if that makes it smaller by one byte or
-/// more, else stored. A larger one is stored if its first 1 MiB does not become smaller, and tried as a whole
-/// otherwise. A larger payload is deflated in blocks (``PayloadBlocks``).
+/// more, else stored. Of a larger one, the first 1 MiB decides. A larger payload is deflated in blocks
+/// (``PayloadBlocks``).
 struct EntryWriter {
     let archive: ZIPArchive
     let deflater: Deflater
@@ -27,17 +27,11 @@ struct EntryWriter {
             try attachment.file.read(range) { (piece) throws(BundleError) in
                 try archive.append(piece)
             }
-            _ = try archive.endEntry(crc: attachment.content.crc)
+            try archive.endEntry(crc: attachment.content.crc)
         } else if source.size <= Self.wholeTrial {
             try write(source.name, try source.load())
         } else {
-            if deflater.smaller(try source.prefix(Self.prefixTrial)) != nil {
-                // Written as it is tried: deflating takes long, and what does not become smaller after all is rare.
-                let mark = try archive.mark()
-                if try stream(source, isStored: false) < source.size { return }
-                try archive.goBack(to: mark)
-            }
-            _ = try stream(source, isStored: true)
+            try stream(source, isStored: deflater.smaller(source.prefix(Self.prefixTrial)) == nil)
         }
     }
 
@@ -45,7 +39,7 @@ struct EntryWriter {
     func write(_ name: String, content: PackedContent, bytes: Bytes) throws(BundleError) {
         try archive.begin(name, size: content.size, isStored: content.isStored)
         try bytes.withSpan { (span) throws(BundleError) in try archive.append(span) }
-        _ = try archive.endEntry(crc: content.crc)
+        try archive.endEntry(crc: content.crc)
     }
 
     /// Writes `records.json` of a payload that is larger than ``wholeTrial``.
@@ -58,18 +52,14 @@ struct EntryWriter {
         guard deflater.smaller(bytes[0..<Self.prefixTrial]) != nil else {
             return try write(name, bytes, isStored: true)
         }
-        let mark = try archive.mark()
         try archive.begin(name, size: bytes.count, isStored: false)
         let crc = try PayloadBlocks(payload).write(keeping: old, file: file) { (block) throws(BundleError) in
             try archive.append(block)
         }
-        if try archive.endEntry(crc: crc) < bytes.count { return }
-        try archive.goBack(to: mark)
-        try write(name, bytes, isStored: true)
+        try archive.endEntry(crc: crc)
     }
 
-    /// - Returns: bytes in the archive.
-    private func stream(_ source: EntrySource, isStored: Bool) throws(BundleError) -> Int {
+    private func stream(_ source: EntrySource, isStored: Bool) throws(BundleError) {
         try archive.begin(source.name, size: source.size, isStored: isStored)
         deflater.reset()
         var crc: UInt32 = 0
@@ -81,6 +71,6 @@ struct EntryWriter {
         if !isStored {
             try deflater.finish { (output) throws(BundleError) in try archive.append(output) }
         }
-        return try archive.endEntry(crc: crc)
+        try archive.endEntry(crc: crc)
     }
 }
