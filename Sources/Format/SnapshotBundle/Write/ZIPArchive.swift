@@ -134,7 +134,7 @@ final class ZIPArchive {
             try flush()
             return try output.write(bytes)
         }
-        unsafe bytes.withUnsafeBufferPointer { unsafe buffer.append(contentsOf: $0) }
+        buffer.append(contentsOf: bytes)
         if buffer.count >= Self.bufferSize { try flush() }
     }
 
