@@ -102,8 +102,8 @@ struct DocumentReader {
 
     /// Whether the next member has this key.
     func isNext(_ key: String) -> Bool {
-        var ahead = reader
-        return (try? ahead.nextKey()) == key
+        var copy = reader
+        return (try? copy.nextKey()) == key
     }
 
     /// Reads the next member, an array.
@@ -129,8 +129,8 @@ struct DocumentReader {
 
     /// Whether a string is next.
     func isStringNext() -> Bool {
-        var ahead = reader
-        return (try? ahead.string()) != nil
+        var copy = reader
+        return (try? copy.string()) != nil
     }
 
     mutating func string(_ key: String) throws(BundleError) -> String {

@@ -25,12 +25,12 @@ extension MappedFile {
     /// - Returns: the SHA-256 of the uncompressed bytes; `nil` if size, checksum or deflate stream is wrong.
     package func digest(of content: PackedContent, at range: Range<Int>) -> SHA256Digest? {
         guard !content.isStored || range.count == content.size else { return nil }
-        let stream = EntryStream(
-            isStored: content.isStored, size: content.size, crc: content.crc, data: range, bytes: bytes, file: path,
-            name: "", mapping: self)
+        let entry = PackedEntry(
+            size: content.size, crc: content.crc, isDeflated: !content.isStored, bytes: bytes[range], file: path,
+            name: "", mapping: self, start: range.lowerBound)
         var hasher = ContentHasher()
         do {
-            try stream.read { hasher.update($0) }
+            try entry.read { hasher.update($0) }
             return hasher.finish()
         } catch {
             return nil

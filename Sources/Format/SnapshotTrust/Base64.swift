@@ -25,20 +25,20 @@ enum Base64 {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(digits.count * 3 / 4)
         var bits: UInt32 = 0
-        var held = 0
+        var pending = 0
         for (position, digit) in digits.enumerated() {
             guard let value = value(of: digit, alphabet) else {
                 let shown = String(reflecting: String(UnicodeScalar(digit)))
                 throw Fault(description: "character \(position + 1), \(shown), is not of the alphabet")
             }
             bits = bits << 6 | value
-            held += 6
-            if held >= 8 {
-                held -= 8
-                bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(held)))
+            pending += 6
+            if pending >= 8 {
+                pending -= 8
+                bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(pending)))
             }
         }
-        guard bits & (1 << UInt32(held) - 1) == 0 else {
+        guard bits & (1 << UInt32(pending) - 1) == 0 else {
             throw Fault(description: "bits are left over after the last byte")
         }
         return bytes

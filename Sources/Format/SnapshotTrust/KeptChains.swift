@@ -137,16 +137,16 @@ extension UnverifiedSnapshot {
         }
         let names = chains.map { SHA256Digest(SHA256.hash(data: $0.pem.array)).map { "/\($0).pem" } }
         let message = SignedMessage(payload.bytes)
-        var taken: Set<Int> = []
+        var used: Set<Int> = []
         return signatures.enumerated().map { position, signature in
-            let isLookedAt = signature.isKnown && position < limits.signatures
+            let isExamined = signature.isKnown && position < limits.signatures
             let fitting = chains.indices.filter { index in
-                isLookedAt && (try? chains[index].verify(signature, over: message)) != nil
+                isExamined && (try? chains[index].verify(signature, over: message)) != nil
             }
             let own =
                 fitting.first { names[$0].map(signature.x5u.hasSuffix) ?? false }
-                ?? fitting.first { !taken.contains($0) } ?? fitting.first
-            if let own { taken.insert(own) }
+                ?? fitting.first { !used.contains($0) } ?? fitting.first
+            if let own { used.insert(own) }
             return (signature, own.map { chains[$0] })
         }
     }

@@ -19,9 +19,7 @@ struct PayloadScanner {
         try pass("],\"last_modified\":\"", input)
         let start = position
         while let digit = byte(input), (digit &- 48) < 10 { position += 1 }
-        let digits = input.extracting(start..<position)
-        let text = unsafe digits.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
-        guard let timestamp = Timestamp(text) else {
+        guard let timestamp = Timestamp(input.extracting(start..<position).text) else {
             throw .notCanonical(problem: "last_modified is not a timestamp, at byte \(start)")
         }
         try pass("\"}", input)
@@ -86,12 +84,7 @@ struct PayloadScanner {
             throw .recordTooLarge(offset: start, what: "bytes (Limits.recordBytes)", limit: limits.recordBytes)
         }
         guard let id else { throw .recordWithoutID(offset: start) }
-        guard Identifier.isValid(input, id) else {
-            let text = unsafe input.extracting(id).withUnsafeBufferPointer {
-                unsafe String(decoding: $0, as: UTF8.self)
-            }
-            throw .invalidRecordID(text)
-        }
+        guard Identifier.isValid(input.extracting(id)) else { throw .invalidRecordID(input.extracting(id).text) }
         return RecordTable.Entry(id: id, json: start..<position)
     }
 

@@ -111,12 +111,9 @@ extension RecordTable {
         let (own, place, id) = (self.json(at: position), stampPlace(position), idPlace(position))
         let start = output.count
         let comma = UInt8(ascii: ",")
-        func append(_ part: Range<Int>) {
-            unsafe own[part].withUnsafeBytes { unsafe output.append(contentsOf: $0) }
-        }
-        append(0..<place)
+        output.append(contentsOf: own[0..<place])
         output += place == own.count - 1 ? [comma] + member : member + [comma]
-        append(place..<own.count)
+        output.append(contentsOf: own[place..<own.count])
         let shift = start + (id.lowerBound >= place ? member.count + 1 : 0)
         return Entry(id: id.lowerBound + shift..<id.upperBound + shift, json: start..<output.count)
     }

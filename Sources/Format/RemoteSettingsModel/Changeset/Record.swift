@@ -16,7 +16,7 @@ package struct Record: Sendable, Identifiable {
     package init(id: String, json: Bytes) {
         var whole = Array(id.utf8)
         (idStart, idCount, jsonStart) = (0, whole.count, whole.count)
-        unsafe json.withUnsafeBytes { unsafe whole.append(contentsOf: $0) }
+        whole.append(contentsOf: json)
         text = Bytes(whole)
     }
 

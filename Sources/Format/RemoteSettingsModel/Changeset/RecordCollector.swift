@@ -95,7 +95,7 @@ struct RecordCollector: ~Copyable {
             throw .recordWithoutID(offset: inputStart)
         }
         let text = id.lowerBound + 1..<id.upperBound - 1
-        guard canonical.output.withSpan({ Identifier.isValid($0, text) }) else {
+        guard canonical.output.withSpan({ Identifier.isValid($0.extracting(text)) }) else {
             throw .invalidRecordID(self.text(text))
         }
         if isDeleted {
@@ -115,9 +115,7 @@ struct RecordCollector: ~Copyable {
     }
 
     private func text(_ range: Range<Int>) -> String {
-        canonical.output.withSpan { span in
-            unsafe span.extracting(range).withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
-        }
+        canonical.output.withSpan { $0.extracting(range).text }
     }
 
     private func nextItem(

@@ -154,7 +154,7 @@ package struct RecordTable: Sendable {
             if !written.isEmpty { output.append(UInt8(ascii: ",")) }
             let start = output.count
             let id = start + entry.id.lowerBound - entry.json.lowerBound
-            unsafe source(of: entry)[entry.json].withUnsafeBytes { unsafe output.append(contentsOf: $0) }
+            output.append(contentsOf: source(of: entry)[entry.json])
             written.append(Entry(id: id..<id + entry.id.count, json: start..<output.count))
         }
         return written

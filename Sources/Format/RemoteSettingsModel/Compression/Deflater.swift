@@ -35,23 +35,8 @@ package final class Deflater: @unchecked Sendable {
     /// is clear.
     package func smaller(_ bytes: Bytes) -> [UInt8]? {
         guard bytes.count > 1, bytes.count <= 1 << 30 else { return nil }
-        reset()
-        var isComplete = false
-        let output = unsafe [UInt8](unsafeUninitializedCapacity: bytes.count - 1) { output, count in
-            unsafe bytes.withUnsafeBytes { input in
-                unsafe stream.pointee.next_in = unsafe UnsafeMutablePointer(
-                    mutating: input.bindMemory(to: UInt8.self).baseAddress)
-                unsafe stream.pointee.avail_in = UInt32(input.count)
-                unsafe stream.pointee.next_out = output.baseAddress
-                unsafe stream.pointee.avail_out = UInt32(output.count)
-                isComplete = unsafe CZlib.deflate(stream, Z_FINISH) == Z_STREAM_END
-                unsafe count = output.count - Int(stream.pointee.avail_out)
-                unsafe stream.pointee.next_in = nil
-                unsafe stream.pointee.avail_in = 0
-                unsafe stream.pointee.next_out = nil
-            }
-        }
-        return isComplete ? output : nil
+        let (output, isWhole) = deflate(bytes, room: bytes.count - 1, Z_FINISH)
+        return isWhole ? output : nil
     }
 
     /// A part of a stream that refers to no byte before it. The parts of a text, one behind the other, are a stream of
@@ -61,23 +46,29 @@ package final class Deflater: @unchecked Sendable {
     ///   - bytes: at most 1 GiB.
     ///   - isLast: whether the stream ends with it. Every other part ends with an empty stored block, on a whole byte.
     package func block(_ bytes: Bytes, isLast: Bool) -> [UInt8] {
-        reset()
         // If zlib ever ran out of room, it would write a second empty block. Pages that it does not touch cost nothing.
-        let room = 2 * bytes.count + 1024
-        return unsafe [UInt8](unsafeUninitializedCapacity: room) { output, count in
+        deflate(bytes, room: 2 * bytes.count + 1024, isLast ? Z_FINISH : Z_SYNC_FLUSH).output
+    }
+
+    /// Begins a new stream, and deflates into at most `room` bytes by one call.
+    private func deflate(_ bytes: Bytes, room: Int, _ flush: Int32) -> (output: [UInt8], isWhole: Bool) {
+        reset()
+        var isWhole = false
+        let output = unsafe [UInt8](unsafeUninitializedCapacity: room) { output, count in
             unsafe bytes.withUnsafeBytes { input in
                 unsafe stream.pointee.next_in = unsafe UnsafeMutablePointer(
                     mutating: input.bindMemory(to: UInt8.self).baseAddress)
                 unsafe stream.pointee.avail_in = UInt32(clamping: input.count)
                 unsafe stream.pointee.next_out = output.baseAddress
-                unsafe stream.pointee.avail_out = UInt32(clamping: output.count)
-                _ = unsafe CZlib.deflate(stream, isLast ? Z_FINISH : Z_SYNC_FLUSH)
-                unsafe count = room - Int(stream.pointee.avail_out)
+                unsafe stream.pointee.avail_out = UInt32(clamping: room)
+                isWhole = unsafe CZlib.deflate(stream, flush) == Z_STREAM_END
+                unsafe count = Int(UInt32(clamping: room) - stream.pointee.avail_out)
                 unsafe stream.pointee.next_in = nil
                 unsafe stream.pointee.avail_in = 0
                 unsafe stream.pointee.next_out = nil
             }
         }
+        return (output, isWhole)
     }
 
     /// Where the parts of a stream that ``block(_:isLast:)`` has made may end: behind the bytes of an empty stored

@@ -23,15 +23,12 @@ package enum GzipMember {
         guard let deflater = Deflater(level: level) else { return nil }
         var (crc, size): (UInt32, Int) = (0, 0)
         var output: [UInt8] = []
-        func take(_ piece: Span<UInt8>) {
-            unsafe piece.withUnsafeBufferPointer { unsafe output.append(contentsOf: $0) }
-        }
         for segment in segments {
             size += segment.count
             crc = crc32(of: segment, continuing: crc)
-            segment.withSpan { deflater.deflate($0, to: take) }
+            segment.withSpan { deflater.deflate($0) { output.append(contentsOf: $0) } }
         }
-        deflater.finish(to: take)
+        deflater.finish { output.append(contentsOf: $0) }
         return Bytes(wrap(Bytes(output), crc: crc, size: size).flatMap(\.array))
     }
 }

@@ -215,9 +215,7 @@ extension CanonicalJSON {
             output.append(input, start..<position)
             return
         }
-        let text = unsafe input.extracting(start..<position).withUnsafeBufferPointer {
-            unsafe String(decoding: $0, as: UTF8.self)
-        }
+        let text = input.extracting(start..<position).text
         guard let canonical = isInteger ? CanonicalNumber.integer(text) : CanonicalNumber.double(text) else {
             throw JSONError(.numberOutOfRange(text), at: start)
         }

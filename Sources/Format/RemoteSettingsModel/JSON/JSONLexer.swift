@@ -219,18 +219,14 @@ enum JSONLexer {
 
     /// The text of a string token.
     static func text(_ input: Span<UInt8>, _ token: StringToken) -> String {
-        if !token.hasEscapes {
-            return unsafe input.extracting(token.content).withUnsafeBufferPointer {
-                unsafe String(decoding: $0, as: UTF8.self)
-            }
-        }
+        if !token.hasEscapes { return input.extracting(token.content).text }
         var text: [UInt8] = []
         text.reserveCapacity(token.content.count)
         var position = token.content.lowerBound
         while position < token.content.upperBound {
             let start = position
             skipPlain(input, &position)
-            unsafe input.extracting(start..<position).withUnsafeBufferPointer { unsafe text.append(contentsOf: $0) }
+            text.append(contentsOf: input.extracting(start..<position))
             guard position < token.content.upperBound, let scalar = try? character(input, &position) else { break }
             text.append(contentsOf: scalar.utf8)
         }

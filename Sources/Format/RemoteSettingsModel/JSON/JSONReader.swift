@@ -38,13 +38,10 @@ package struct JSONReader {
 
     /// The first byte of the next value. It determines the value's kind.
     private mutating func peek() throws(JSONError) -> UInt8 {
-        var position = offset
-        let byte = try document.withSpan { (span) throws(JSONError) -> UInt8 in
-            JSONLexer.skipWhitespace(span, &position)
-            return try JSONLexer.peek(span, position)
+        try consume { (input, position) throws(JSONError) in
+            JSONLexer.skipWhitespace(input, &position)
+            return try JSONLexer.peek(input, position)
         }
-        offset = position
-        return byte
     }
 
     private mutating func begin(_ bracket: UInt8, _ expected: String) throws(JSONError) {
@@ -142,20 +139,15 @@ package struct JSONReader {
     }
 
     private mutating func literal(_ text: StaticString) throws(JSONError) {
-        var position = offset
-        try document.withSpan { (span) throws(JSONError) in try JSONLexer.literal(text, in: span, at: &position) }
-        offset = position
+        try consume { (input, position) throws(JSONError) in try JSONLexer.literal(text, in: input, at: &position) }
     }
 
     package mutating func string() throws(JSONError) -> String {
         let found = try peek()
         guard found == UInt8(ascii: "\"") else { throw wrongType("a string", found) }
-        var position = offset
-        let text = try document.withSpan { (span) throws(JSONError) -> String in
-            JSONLexer.text(span, try JSONLexer.string(span, &position))
+        return try consume { (input, position) throws(JSONError) in
+            JSONLexer.text(input, try JSONLexer.string(input, &position))
         }
-        offset = position
-        return text
     }
 
     package mutating func number() throws(JSONError) -> JSONNumber {
@@ -164,10 +156,11 @@ package struct JSONReader {
             throw JSONLexer.kind(startingWith: found) == "a number"
                 ? JSONError(.unexpectedByte(found, expected: "a number"), at: offset) : wrongType("a number", found)
         }
-        var position = offset
-        try document.withSpan { (span) throws(JSONError) in _ = try JSONLexer.number(span, &position) }
-        defer { offset = position }
-        return JSONNumber(text: document[offset..<position].text)
+        return try consume { (input, position) throws(JSONError) in
+            let start = position
+            _ = try JSONLexer.number(input, &position)
+            return JSONNumber(text: input.extracting(start..<position).text)
+        }
     }
 
     /// The next number, which must be written as an integer in 0…2^64-1.
@@ -245,23 +238,19 @@ package struct JSONReader {
     }
 
     /// Passes the next value to a reader of its own, which must move `position` to its end.
-    mutating func consume<Failure: Error>(
-        _ body: (_ input: Span<UInt8>, _ position: inout Int) throws(Failure) -> Void
-    ) throws(Failure) {
+    mutating func consume<Value, Failure: Error>(
+        _ body: (_ input: Span<UInt8>, _ position: inout Int) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
         var position = offset
-        try document.withSpan { (span) throws(Failure) in try body(span, &position) }
+        let value = try document.withSpan { (span) throws(Failure) in try body(span, &position) }
         offset = position
+        return value
     }
 
     /// Checks that only white space follows.
     package mutating func finish() throws(JSONError) {
-        var position = offset
-        let end = document.withSpan { span in
-            JSONLexer.skipWhitespace(span, &position)
-            return span.count
-        }
-        offset = position
-        guard position == end else { throw JSONError(.trailingData, at: position) }
+        consume { (input, position) in JSONLexer.skipWhitespace(input, &position) }
+        guard offset == document.count else { throw JSONError(.trailingData, at: offset) }
     }
 }
 

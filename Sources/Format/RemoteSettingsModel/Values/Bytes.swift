@@ -126,6 +126,9 @@ extension Span<UInt8> {
         }
     }
 
+    /// The bytes as text. Anything that is not UTF-8 becomes U+FFFD.
+    package var text: String { unsafe withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) } }
+
     /// The order by bytes: negative if these come first, zero if both are the same. Ids and plain keys are ASCII, so
     /// this is also the order of their code points.
     package func compare(with other: Span<UInt8>) -> Int {
@@ -134,4 +137,12 @@ extension Span<UInt8> {
         }
         return count - other.count
     }
+}
+
+extension [UInt8] {
+    package mutating func append(contentsOf bytes: Span<UInt8>) {
+        unsafe bytes.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
+    }
+
+    package mutating func append(contentsOf bytes: Bytes) { bytes.withSpan { append(contentsOf: $0) } }
 }

@@ -4,13 +4,12 @@
 public enum Identifier {
     /// Whether the UTF-8 of an id follows the rule.
     public static func isValid(_ id: some Collection<UInt8>) -> Bool {
-        guard let first = id.first, id.count <= 255, isAlphanumeric(first) else { return false }
-        return id.allSatisfy { isAlphanumeric($0) || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") }
+        guard let first = id.first, id.count <= 255, isFirst(first) else { return false }
+        return id.allSatisfy(isAllowed)
     }
 
-    static func isValid(_ input: Span<UInt8>, _ range: Range<Int>) -> Bool {
-        guard !range.isEmpty, range.count <= 255, isAlphanumeric(input[range.lowerBound]) else { return false }
-        let id = input.extracting(range)
+    static func isValid(_ id: Span<UInt8>) -> Bool {
+        guard !id.isEmpty, id.count <= 255, isFirst(id[0]) else { return false }
         var isValid = true
         for index in id.indices { isValid = isValid && isAllowed(unsafe id[unchecked: index]) }
         return isValid
@@ -34,14 +33,8 @@ public enum Identifier {
         return half >> UInt64(byte & 63) & 1 == 1
     }
 
-    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default:
-            false
-        }
+    private static func isFirst(_ byte: UInt8) -> Bool {
+        isAllowed(byte) && byte != UInt8(ascii: "_") && byte != UInt8(ascii: "-")
     }
 }
 

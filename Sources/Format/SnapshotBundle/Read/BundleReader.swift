@@ -94,8 +94,7 @@ package struct BundleReader: Sendable {
 
     /// An attachment's size in bytes, uncompressed; `nil` if the bundle has no such file.
     package func attachmentSize(_ digest: SHA256Digest) throws(BundleError) -> Int? {
-        guard let index = directory.index(of: digest) else { return nil }
-        return try directory.open(index).entry.size
+        try packedAttachment(digest)?.size
     }
 
     /// An attachment's bytes: a slice of the file if it is stored, else inflated.
@@ -107,12 +106,7 @@ package struct BundleReader: Sendable {
         guard let index = directory.index(of: digest) else { return nil }
         let bytes = try contents(index)
         guard !isTrusted else { return bytes }
-        let found = SHA256Digest(hashing: bytes)
-        guard found == digest else {
-            throw BundleError(
-                .damaged, file: name, entry: directory.name(at: index), expected: "SHA-256 \(digest)",
-                found: found.hex)
-        }
+        try check(SHA256Digest(hashing: bytes), of: index, is: digest)
         return bytes
     }
 
@@ -127,50 +121,17 @@ package struct BundleReader: Sendable {
     ) throws -> Bool {
         guard let index = directory.index(of: digest) else { return false }
         var hasher = ContentHasher()
-        try stream(index) { piece in
+        try entry(index).read { piece in
             hasher.update(piece)
             try consume(piece)
         }
-        let found = hasher.finish()
-        guard found == digest else {
-            throw BundleError(
-                .damaged, file: name, entry: directory.name(at: index), expected: "SHA-256 \(digest)",
-                found: found.hex)
-        }
+        try check(hasher.finish(), of: index, is: digest)
         return true
     }
 
-    /// Reads an entry from end to end in bounded memory.
-    ///
-    /// - Parameter inflater: see ``EntryStream/read(with:_:)``.
-    func stream(_ index: Int, with inflater: Inflater? = nil, to consume: (Span<UInt8>) throws -> Void) throws {
-        let (entry, data, _) = try directory.open(index)
-        let stream = EntryStream(
-            isStored: entry.method == ZIPLayout.stored, size: entry.size, crc: entry.crc, data: data,
-            bytes: directory.bytes, file: name, name: directory.name(at: index),
-            mapping: mapping)
-        try stream.read(with: inflater, consume)
-    }
-
-    func contents(_ index: Int) throws(BundleError) -> Bytes {
-        let (entry, data, _) = try directory.open(index)
-        let slice = directory.bytes[data]
-        guard entry.method == ZIPLayout.deflated else { return slice }
-        let output: Bytes
-        do throws(InflateError) {
-            output = Bytes(try Inflater.inflate(slice, size: entry.size))
-        } catch {
-            throw damage(index, expected: "\(entry.size) deflated bytes", found: error.found)
-        }
-        try check(crc32(of: output), of: index, entry)
-        return output
-    }
-
-    private func check(_ crc: UInt32, of index: Int, _ entry: ZIPEntry) throws(BundleError) {
-        guard crc == entry.crc else { throw damage(index, expected: "CRC-32 \(entry.crc)", found: "\(crc)") }
-    }
-
-    private func damage(_ index: Int, expected: String, found: String) -> BundleError {
-        BundleError(.damaged, file: name, entry: directory.name(at: index), expected: expected, found: found)
+    private func check(_ found: SHA256Digest, of index: Int, is digest: SHA256Digest) throws(BundleError) {
+        guard found != digest else { return }
+        throw BundleError(
+            .damaged, file: name, entry: directory.name(at: index), expected: "SHA-256 \(digest)", found: found.hex)
     }
 }

@@ -36,12 +36,12 @@ extension BundleReader {
     }
 
     private func comparePayload(_ payload: Payload) throws(BundleError) {
-        let entry = try directory.open(1).entry
+        let records = try entry(1)
         let size = payload.bytes.count
-        try check(1, entry.size == size, expected: "\(size) bytes", found: "\(entry.size)")
+        try check(1, records.size == size, expected: "\(size) bytes", found: "\(records.size)")
         var count = 0
         do {
-            try stream(1) { piece in
+            try records.read { piece in
                 let isSame =
                     count + piece.count <= payload.bytes.count
                     && payload.bytes[count..<count + piece.count].withSpan { $0.hasSameBytes(as: piece) }
@@ -175,15 +175,12 @@ extension BundleReader {
 
     /// Inflates `records.json`, the first entry that the manifest lists, checks its hash and reads it.
     private func verifiedPayload(_ listed: Manifest.Entry) throws(BundleError) -> Payload {
-        let entry = try directory.open(1).entry
+        let entry = try entry(1)
         try check(1, entry.size == listed.size, expected: "\(listed.size) bytes", found: "\(entry.size)")
         let text = try contents(1)
         // What is inflated was checked by contents(_:).
-        let crc = entry.method == ZIPLayout.stored ? crc32(of: text) : entry.crc
-        guard crc == entry.crc else {
-            throw BundleError(
-                .damaged, file: name, entry: BundleFormat.records, expected: "CRC-32 \(entry.crc)", found: "\(crc)")
-        }
+        let crc = entry.isDeflated ? entry.crc : crc32(of: text)
+        guard crc == entry.crc else { throw entry.damaged(expected: "CRC-32 \(entry.crc)", found: "\(crc)") }
         let found = SHA256Digest(hashing: text)
         try check(1, found == listed.sha256, expected: "SHA-256 \(listed.sha256)", found: found.hex)
         return try payload(parsing: text)
@@ -201,11 +198,11 @@ extension BundleReader {
     private func verify(
         _ index: Int, size: Int, sha256: SHA256Digest?, with inflater: Inflater? = nil
     ) throws(BundleError) {
-        let entry = try directory.open(index).entry
+        let entry = try entry(index)
         try check(index, entry.size == size, expected: "\(size) bytes", found: "\(entry.size)")
         var hasher = ContentHasher()
         do {
-            try stream(index, with: inflater) { hasher.update($0) }
+            try entry.read(with: inflater) { hasher.update($0) }
         } catch let error as BundleError {
             throw error
         } catch {

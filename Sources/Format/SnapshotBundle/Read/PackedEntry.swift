@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// An entry in its compressed form, to be sent on without inflating it.
+/// An entry as it lies in a bundle.
 package struct PackedEntry: Sendable {
     /// Bytes, uncompressed.
     package let size: Int
@@ -10,38 +10,90 @@ package struct PackedEntry: Sendable {
     package let isDeflated: Bool
     /// The entry's data, in place.
     package let bytes: Bytes
-}
+    /// The bundle and the entry, for error messages.
+    let file: String
+    let name: String
+    /// The file from which ``bytes`` are mapped, if they are, and their place in it.
+    let mapping: MappedFile?
+    let start: Int
 
-extension BundleReader {
-    /// An attachment in its compressed form. Its bytes are not checked.
+    private static let inputPiece = 1 << 20
+    private static let outputPiece = 256 << 10
+
+    /// Tells the system that data which was read is not needed for now.
+    func discard(_ range: Range<Int>) { mapping?.discard(start + range.lowerBound..<start + range.upperBound) }
+
+    /// Reads the contents from end to end, piece by piece, and checks their size and CRC-32. Pages of the file that
+    /// were read are released.
     ///
-    /// - Returns: `nil` if the bundle has no such file.
-    /// - Throws: ``BundleError`` if the archive's structure is wrong.
-    package func packedAttachment(_ digest: SHA256Digest) throws(BundleError) -> PackedEntry? {
-        guard let index = directory.index(of: digest) else { return nil }
-        let (entry, data, _) = try directory.open(index)
-        return PackedEntry(
-            size: entry.size, crc: entry.crc, isDeflated: entry.method == ZIPLayout.deflated,
-            bytes: directory.bytes[data])
+    /// - Parameter inflater: one that is used for entry after entry, because making one costs as much as inflating a
+    ///   small entry; `nil` for one of its own.
+    func read(with inflater: Inflater? = nil, _ consume: (Span<UInt8>) throws -> Void) throws {
+        var foundCRC: UInt32 = 0
+        var foundSize = 0
+        let checked: (Span<UInt8>) throws -> Void = { piece in
+            foundCRC = crc32(of: piece, continuing: foundCRC)
+            foundSize += piece.count
+            guard foundSize <= size else { throw damaged(expected: "\(size) bytes", found: "more") }
+            try consume(piece)
+        }
+        try isDeflated ? readDeflated(with: inflater, checked) : readStored(checked)
+        guard foundSize == size, foundCRC == crc else {
+            throw damaged(
+                expected: "\(size) bytes with CRC-32 \(crc)", found: "\(foundSize) bytes with CRC-32 \(foundCRC)")
+        }
+    }
+
+    private func readStored(_ consume: (Span<UInt8>) throws -> Void) throws {
+        for start in stride(from: 0, to: bytes.count, by: Self.inputPiece) {
+            let piece = start..<min(start.saturatingAdding(Self.inputPiece), bytes.count)
+            try bytes[piece].withSpan { (span) throws in try consume(span) }
+            discard(piece)
+        }
+    }
+
+    private func readDeflated(with inflater: Inflater?, _ consume: (Span<UInt8>) throws -> Void) throws {
+        let unpacking = try Unpacking(self, inflater)
+        var buffer = [UInt8](repeating: 0, count: min(size, Self.outputPiece - 1) + 1)
+        var discarded = 0
+        while case let count = try unpacking.next(into: &buffer), count > 0 {
+            try consume(buffer.span.extracting(0..<count))
+            if unpacking.consumed - discarded >= Self.inputPiece {
+                discard(discarded..<unpacking.consumed)
+                discarded = unpacking.consumed
+            }
+        }
+        guard unpacking.consumed == bytes.count else {
+            throw damaged(expected: "the end of the stream", found: InflateError.trailingBytes.found)
+        }
+    }
+
+    func damaged(expected: String, found: String) -> BundleError {
+        BundleError(.damaged, file: file, entry: name, expected: expected, found: found)
     }
 }
 
 extension PackedEntry {
-    /// The uncompressed bytes, piece by piece.
-    package func unpacking() throws(BundleError) -> Unpacking { try Unpacking(self) }
+    /// The uncompressed bytes, piece by piece, unchecked.
+    package func unpacking() throws(BundleError) -> Unpacking { try Unpacking(self, nil) }
 
     /// Inflates an entry piece by piece, on demand. Not shared between threads.
     package final class Unpacking {
         private let entry: PackedEntry
         private let inflater: Inflater?
-        private var consumed = 0
+        fileprivate private(set) var consumed = 0
 
-        init(_ entry: PackedEntry) throws(BundleError) {
+        fileprivate init(_ entry: PackedEntry, _ known: Inflater?) throws(BundleError) {
             self.entry = entry
+            known?.reset()
+            guard entry.isDeflated, known == nil else {
+                inflater = known
+                return
+            }
             do throws(InflateError) {
-                inflater = entry.isDeflated ? try Inflater() : nil
+                inflater = try Inflater()
             } catch {
-                throw Self.damaged(error.found)
+                throw entry.damaged(expected: "a deflate stream", found: error.found)
             }
         }
 
@@ -61,16 +113,48 @@ extension PackedEntry {
                 do throws(InflateError) {
                     step = try inflater.inflate(entry.bytes, from: consumed, into: &piece)
                 } catch {
-                    throw Self.damaged(error.found)
+                    throw entry.damaged(expected: "a deflate stream", found: error.found)
                 }
                 consumed += step.consumed
                 if step.produced > 0 || step.isEnd { return step.produced }
-                guard step.consumed > 0 else { throw Self.damaged(InflateError.tooShort.found) }
+                guard step.consumed > 0 else {
+                    throw entry.damaged(expected: "a whole deflate stream", found: InflateError.tooShort.found)
+                }
             }
         }
+    }
+}
 
-        private static func damaged(_ found: String) -> BundleError {
-            BundleError(.damaged, file: "a bundle", expected: "a deflate stream", found: found)
+extension BundleReader {
+    /// An attachment in its compressed form. Its bytes are not checked.
+    ///
+    /// - Returns: `nil` if the bundle has no such file.
+    /// - Throws: ``BundleError`` if the archive's structure is wrong.
+    package func packedAttachment(_ digest: SHA256Digest) throws(BundleError) -> PackedEntry? {
+        guard let index = directory.index(of: digest) else { return nil }
+        return try entry(index)
+    }
+
+    func entry(_ index: Int) throws(BundleError) -> PackedEntry {
+        let (entry, place, _) = try directory.open(index)
+        return PackedEntry(
+            size: entry.size, crc: entry.crc, isDeflated: entry.method == ZIPLayout.deflated,
+            bytes: directory.bytes[place], file: name, name: directory.name(at: index), mapping: mapping,
+            start: place.lowerBound)
+    }
+
+    /// An entry's bytes: a slice of the file if it is stored, else inflated and checked against their CRC-32.
+    func contents(_ index: Int) throws(BundleError) -> Bytes {
+        let entry = try entry(index)
+        guard entry.isDeflated else { return entry.bytes }
+        let output: Bytes
+        do throws(InflateError) {
+            output = Bytes(try Inflater.inflate(entry.bytes, size: entry.size))
+        } catch {
+            throw entry.damaged(expected: "\(entry.size) deflated bytes", found: error.found)
         }
+        let found = crc32(of: output)
+        guard found == entry.crc else { throw entry.damaged(expected: "CRC-32 \(entry.crc)", found: "\(found)") }
+        return output
     }
 }

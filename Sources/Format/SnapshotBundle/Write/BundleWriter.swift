@@ -80,29 +80,21 @@ package struct BundleWriter: Sendable {
         let archive = ZIPArchive(output)
         let content = SHA256Digest(hashing: text)
         let writer = EntryWriter(archive: archive, deflater: deflater)
-        try writer.write(entry(BundleFormat.manifest, text, sha256: content, file: name), isStored: true)
+        try writer.write(BundleFormat.manifest, text, isStored: true)
         if storage == .deflated, let packedRecords {
             guard packedRecords.content.size == snapshot.payload.bytes.count else {
                 throw BundleError(
                     .wrongSource, file: name, entry: BundleFormat.records,
                     expected: "\(snapshot.payload.bytes.count) bytes", found: "\(packedRecords.content.size)")
             }
-            try writer.write(
-                BundleFormat.records, content: packedRecords.content, bytes: packedRecords.bytes)
+            try writer.write(BundleFormat.records, content: packedRecords.content, bytes: packedRecords.bytes)
+        } else if storage == .deflated, snapshot.payload.bytes.count > EntryWriter.wholeTrial {
+            try writer.write(snapshot.payload, keeping: old, file: name)
         } else {
-            let records = entry(
-                BundleFormat.records, snapshot.payload.bytes, sha256: manifest.entries[0].sha256, file: name)
-            if storage == .deflated, records.size > EntryWriter.wholeTrial {
-                try writer.write(records, payload: snapshot.payload, keeping: old)
-            } else {
-                try writer.write(records, isStored: storage == .stored)
-            }
+            try writer.write(BundleFormat.records, snapshot.payload.bytes, isStored: storage == .stored)
         }
-        try writer.write(
-            entry(BundleFormat.metadata, snapshot.metadata.json, sha256: manifest.entries[1].sha256, file: name))
-        if let chain = snapshot.chain, manifest.entries.count > 2 {
-            try writer.write(entry(BundleFormat.chain, chain, sha256: manifest.entries[2].sha256, file: name))
-        }
+        try writer.write(BundleFormat.metadata, snapshot.metadata.json)
+        if let chain = snapshot.chain, manifest.entries.count > 2 { try writer.write(BundleFormat.chain, chain) }
         for file in manifest.packed {
             guard let source = sources[file.sha256] else { continue }
             try writer.write(
@@ -112,10 +104,6 @@ package struct BundleWriter: Sendable {
         }
         try archive.close()
         return WrittenBundle(size: output.size, sha256: output.digest(), content: content, manifest: manifest)
-    }
-
-    private func entry(_ entry: String, _ bytes: Bytes, sha256: SHA256Digest, file: String) -> EntrySource {
-        EntrySource(name: entry, size: bytes.count, sha256: sha256, source: .bytes(bytes), file: file)
     }
 
     /// Whatever a reader would refuse is refused here, before anything is written.

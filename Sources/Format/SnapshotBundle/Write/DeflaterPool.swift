@@ -7,7 +7,7 @@ package final class DeflaterPool: Sendable {
 
     package init() {}
 
-    /// Prepares contents for a bundle: deflated if that makes them smaller, else as they are.
+    /// Prepares contents for a bundle: deflated or as they are, by the rule of ``EntryWriter``.
     ///
     /// - Parameters:
     ///   - content: of at most 1 GiB.
@@ -30,16 +30,21 @@ extension Deflater {
         return deflater
     }
 
-    /// The contents as they lie in a bundle, by the rule of ``EntryWriter``.
+    /// - Parameter content: of at most 1 GiB, if it is not stored.
     func pack(_ content: Bytes, isStored: Bool = false) -> (PackedContent, Bytes) {
-        let crc = crc32(of: content)
-        let isHopeless =
-            isStored || content.count > EntryWriter.wholeTrial && smaller(content[0..<EntryWriter.prefixTrial]) == nil
-        guard !isHopeless, let deflated = smaller(content) else {
-            return (PackedContent(isStored: true, size: content.count, packedSize: content.count, crc: crc), content)
-        }
+        let deflated: [UInt8]? =
+            if isStored {
+                nil
+            } else if content.count <= EntryWriter.wholeTrial {
+                smaller(content)
+            } else {
+                smaller(content[0..<EntryWriter.prefixTrial]).map { _ in block(content, isLast: true) }
+            }
+        let packed = deflated.map { Bytes($0) } ?? content
         return (
-            PackedContent(isStored: false, size: content.count, packedSize: deflated.count, crc: crc), Bytes(deflated)
+            PackedContent(
+                isStored: deflated == nil, size: content.count, packedSize: packed.count, crc: crc32(of: content)),
+            packed
         )
     }
 }

@@ -19,9 +19,7 @@ struct EntrySource {
         }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(size)
-        try read { piece in
-            unsafe piece.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
-        }
+        try read { bytes.append(contentsOf: $0) }
         return Bytes(bytes)
     }
 
@@ -52,8 +50,7 @@ struct EntrySource {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
         try pieces { (piece) throws(BundleError) in
-            let part = piece.extracting(first: min(piece.count, count - bytes.count))
-            unsafe part.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
+            bytes.append(contentsOf: piece.extracting(first: min(piece.count, count - bytes.count)))
             return bytes.count < count
         }
         return Bytes(bytes)

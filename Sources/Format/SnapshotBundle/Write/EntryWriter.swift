@@ -3,8 +3,8 @@ import RemoteSettingsModel
 /// Writes entries, compressing each one if that makes it smaller.
 ///
 /// The rule depends on the bytes alone. An entry of at most 4 MiB is deflated if that makes it smaller by one byte or
-/// more, else stored. A larger one is stored if its first 1 MiB does not become smaller, and tried as a whole
-/// otherwise. A larger payload is deflated in blocks (``PayloadBlocks``).
+/// more, else stored. Of a larger one, the first 1 MiB decides. A larger payload is deflated in blocks
+/// (``PayloadBlocks``).
 struct EntryWriter {
     let archive: ZIPArchive
     let deflater: Deflater
@@ -12,7 +12,14 @@ struct EntryWriter {
     static let wholeTrial = 4 << 20
     static let prefixTrial = 1 << 20
 
-    func write(_ source: EntrySource, isStored: Bool = false) throws(BundleError) {
+    /// Writes bytes that are in memory, and whose hash nobody states: at most 4 MiB, or any number as they are.
+    func write(_ name: String, _ bytes: Bytes, isStored: Bool = false) throws(BundleError) {
+        let (content, packed) = deflater.pack(bytes, isStored: isStored)
+        try write(name, content: content, bytes: packed)
+    }
+
+    /// Writes an attachment.
+    func write(_ source: EntrySource) throws(BundleError) {
         if case .packed(let attachment) = source.source {
             try source.check(size: attachment.content.size)
             let range = attachment.offset..<attachment.offset.saturatingAdding(attachment.content.packedSize)
@@ -20,18 +27,11 @@ struct EntryWriter {
             try attachment.file.read(range) { (piece) throws(BundleError) in
                 try archive.append(piece)
             }
-            _ = try archive.endEntry(crc: attachment.content.crc)
+            try archive.endEntry(crc: attachment.content.crc)
         } else if source.size <= Self.wholeTrial {
-            let (content, bytes) = deflater.pack(try source.load(), isStored: isStored)
-            try write(source.name, content: content, bytes: bytes)
+            try write(source.name, try source.load())
         } else {
-            if !isStored, deflater.smaller(try source.prefix(Self.prefixTrial)) != nil {
-                // Written as it is tried: deflating takes long, and what does not become smaller after all is rare.
-                let mark = try archive.mark()
-                if try stream(source, isStored: false) < source.size { return }
-                try archive.goBack(to: mark)
-            }
-            _ = try stream(source, isStored: true)
+            try stream(source, isStored: deflater.smaller(source.prefix(Self.prefixTrial)) == nil)
         }
     }
 
@@ -39,28 +39,27 @@ struct EntryWriter {
     func write(_ name: String, content: PackedContent, bytes: Bytes) throws(BundleError) {
         try archive.begin(name, size: content.size, isStored: content.isStored)
         try bytes.withSpan { (span) throws(BundleError) in try archive.append(span) }
-        _ = try archive.endEntry(crc: content.crc)
+        try archive.endEntry(crc: content.crc)
     }
 
     /// Writes `records.json` of a payload that is larger than ``wholeTrial``.
     ///
-    /// - Parameter old: see ``PayloadBlocks/write(keeping:file:_:)``.
-    func write(_ source: EntrySource, payload: Payload, keeping old: BundleReader?) throws(BundleError) {
-        guard deflater.smaller(try source.prefix(Self.prefixTrial)) != nil else {
-            return try write(source, isStored: true)
+    /// - Parameters:
+    ///   - old: see ``PayloadBlocks/write(keeping:file:_:)``.
+    ///   - file: the bundle that is written, for error messages.
+    func write(_ payload: Payload, keeping old: BundleReader?, file: String) throws(BundleError) {
+        let (name, bytes) = (BundleFormat.records, payload.bytes)
+        guard deflater.smaller(bytes[0..<Self.prefixTrial]) != nil else {
+            return try write(name, bytes, isStored: true)
         }
-        let mark = try archive.mark()
-        try archive.begin(source.name, size: source.size, isStored: false)
-        let crc = try PayloadBlocks(payload).write(keeping: old, file: source.file) { (block) throws(BundleError) in
+        try archive.begin(name, size: bytes.count, isStored: false)
+        let crc = try PayloadBlocks(payload).write(keeping: old, file: file) { (block) throws(BundleError) in
             try archive.append(block)
         }
-        if try archive.endEntry(crc: crc) < source.size { return }
-        try archive.goBack(to: mark)
-        try write(source, isStored: true)
+        try archive.endEntry(crc: crc)
     }
 
-    /// - Returns: bytes in the archive.
-    private func stream(_ source: EntrySource, isStored: Bool) throws(BundleError) -> Int {
+    private func stream(_ source: EntrySource, isStored: Bool) throws(BundleError) {
         try archive.begin(source.name, size: source.size, isStored: isStored)
         deflater.reset()
         var crc: UInt32 = 0
@@ -72,6 +71,6 @@ struct EntryWriter {
         if !isStored {
             try deflater.finish { (output) throws(BundleError) in try archive.append(output) }
         }
-        return try archive.endEntry(crc: crc)
+        try archive.endEntry(crc: crc)
     }
 }

@@ -44,38 +44,6 @@ package final class OutputFile {
 
     func digest() -> SHA256Digest { hasher.finish() }
 
-    /// What was written so far.
-    struct Mark {
-        fileprivate let offset: off_t
-        fileprivate let size: Int
-        fileprivate let hasher: ContentHasher
-    }
-
-    /// - Throws: ``BundleError`` if the file is none that can be shortened, such as a pipe.
-    func mark() throws(BundleError) -> Mark {
-        let offset = descriptor.map { lseek($0, 0, SEEK_CUR) } ?? off_t(memory.count)
-        guard offset >= 0 else { throw notShortened() }
-        return Mark(offset: offset, size: size, hasher: hasher)
-    }
-
-    /// Shortens the file to what it was at the mark.
-    func goBack(to mark: Mark) throws(BundleError) {
-        if let descriptor {
-            guard ftruncate(descriptor, mark.offset) == 0, lseek(descriptor, mark.offset, SEEK_SET) == mark.offset
-            else {
-                throw notShortened()
-            }
-        } else {
-            memory.removeLast(memory.count - Int(mark.offset))
-        }
-        size = mark.size
-        hasher = mark.hasher
-    }
-
-    private func notShortened() -> BundleError {
-        BundleError(.unwritable, file: name, expected: "a file that can be shortened", found: lastSystemError())
-    }
-
     /// Creates a new file, lets `body` write it, and brings it to the disk. The file is removed if that fails.
     ///
     /// - Parameter flushing: whether to wait until the file is on the disk; otherwise call ``flush(path:)`` before it

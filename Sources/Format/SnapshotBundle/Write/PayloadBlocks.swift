@@ -99,10 +99,8 @@ struct PayloadBlocks {
 
 /// The deflated blocks of a bundle that a new payload has too.
 struct KeptBlocks {
-    private let data: Bytes
-    private let start: Int
-    private let mapping: MappedFile?
-    /// The places in `data`, by the number of the new payload's block.
+    private let entry: PackedEntry
+    /// The places in the entry's data, by the number of the new payload's block.
     private let places: [Int: Range<Int>]
 
     /// Bytes by which a block is recognised before it is compared.
@@ -111,21 +109,18 @@ struct KeptBlocks {
     /// Inflates the bundle's blocks on all cores and compares them. What the bundle has does not matter: a block is
     /// taken only if it inflates, on its own, to what the new payload has.
     init(of bundle: BundleReader, for blocks: PayloadBlocks) throws(BundleError) {
-        let (entry, place, _) = try bundle.directory.open(1)
-        let data = bundle.directory.bytes[place]
-        (self.data, start, mapping) = (data, place.lowerBound, bundle.mapping)
-        guard entry.method == ZIPLayout.deflated else {
+        let entry = try bundle.entry(1)
+        self.entry = entry
+        guard entry.isDeflated else {
             places = [:]
             return
         }
-        let places = Self.places(of: blocks, in: data) { piece in
-            bundle.mapping?.discard(place.lowerBound + piece.lowerBound..<place.lowerBound + piece.upperBound)
-        }
+        let places = Self.places(of: blocks, in: entry.bytes) { entry.discard($0) }
         let indices = places.keys.sorted()
         // The bytes must not depend on who made the present bundle: a version of zlib that deflates otherwise shows at
         // a sample.
         let isSame = Set([indices.first, indices.last, indices.isEmpty ? nil : indices[indices.count / 2]])
-            .allSatisfy { index in index.map { blocks.deflated($0) == places[$0].map { data[$0] } } ?? true }
+            .allSatisfy { index in index.map { blocks.deflated($0) == places[$0].map { entry.bytes[$0] } } ?? true }
         self.places = isSame ? places : [:]
     }
 
@@ -171,12 +166,10 @@ struct KeptBlocks {
         }
     }
 
-    func bytes(_ index: Int) -> Bytes? { places[index].map { data[$0] } }
+    func bytes(_ index: Int) -> Bytes? { places[index].map { entry.bytes[$0] } }
 
     /// Releases the pages of blocks that were copied.
     func discard(_ indices: Range<Int>) {
-        for place in indices.compactMap({ places[$0] }) {
-            mapping?.discard(start + place.lowerBound..<start + place.upperBound)
-        }
+        for place in indices.compactMap({ places[$0] }) { entry.discard(place) }
     }
 }

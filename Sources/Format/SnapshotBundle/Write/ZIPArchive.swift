@@ -10,8 +10,8 @@ final class ZIPArchive {
         let size: Int
         let isStored: Bool
         let offset: Int
-        /// Whether sizes are written as 64 bits. They are if the entry is streamed.
-        var isLarge: Bool { size > ZIPArchive.most32 }
+        /// Whether sizes are written as 64 bits. The margin is for what deflate makes longer, less than a thousandth.
+        var isLarge: Bool { size > ZIPArchive.most32 - 1 << 24 }
         var version: UInt16 { isLarge ? 45 : isStored ? 10 : 20 }
     }
 
@@ -62,9 +62,8 @@ final class ZIPArchive {
     }
 
     /// - Parameter crc: CRC-32 of the uncompressed bytes.
-    /// - Returns: bytes of the entry's data as they lie in the archive.
-    func endEntry(crc: UInt32) throws(BundleError) -> Int {
-        guard let entry else { return 0 }
+    func endEntry(crc: UInt32) throws(BundleError) {
+        guard let entry else { return }
         self.entry = nil
         var descriptor: [UInt8] = []
         descriptor.little(ZIPLayout.descriptorSignature)
@@ -79,29 +78,6 @@ final class ZIPArchive {
         try write(descriptor)
         appendRecord(of: entry, crc: crc)
         count += 1
-        return packedSize
-    }
-
-    /// A place between two entries.
-    struct Mark {
-        fileprivate let position: Int
-        fileprivate let directorySize: Int
-        fileprivate let count: Int
-        fileprivate let output: OutputFile.Mark
-    }
-
-    func mark() throws(BundleError) -> Mark {
-        try flush()
-        return Mark(position: position, directorySize: directory.count, count: count, output: try output.mark())
-    }
-
-    /// Takes back all entries behind the mark.
-    func goBack(to mark: Mark) throws(BundleError) {
-        buffer.removeAll(keepingCapacity: true)
-        position = mark.position
-        directory.removeSubrange(mark.directorySize...)
-        count = mark.count
-        try output.goBack(to: mark.output)
     }
 
     private func appendRecord(of entry: Entry, crc: UInt32) {
@@ -158,7 +134,7 @@ final class ZIPArchive {
             try flush()
             return try output.write(bytes)
         }
-        unsafe bytes.withUnsafeBufferPointer { unsafe buffer.append(contentsOf: $0) }
+        buffer.append(contentsOf: bytes)
         if buffer.count >= Self.bufferSize { try flush() }
     }
 

@@ -44,19 +44,19 @@ package struct VerifiedCatalogue: Hashable, Sendable {
     /// Checks that a catalogue of the server may be taken.
     ///
     /// - Parameters:
-    ///   - held: the verified catalogue that it would replace; `nil` for the first one. The first one must be
+    ///   - current: the verified catalogue that it would replace; `nil` for the first one. The first one must be
     ///     confirmed, because nothing else shows that it is not an old one (The Update Framework, specification 5.4.4:
-    ///     freeze attacks). A later one may have expired: it is newer than what is held all the same.
+    ///     freeze attacks). A later one may have expired: it is newer than the current one all the same.
     ///   - now: the time of the device. A confirmation that is more than ``Limits/clockToleranceSeconds`` ahead of it
     ///     would refuse every honest one until then.
     /// - Throws: ``CatalogueError``.
     package func checkAcceptance(
-        after held: VerifiedCatalogue?, at now: Timestamp, limits: Limits
+        after current: VerifiedCatalogue?, at now: Timestamp, limits: Limits
     ) throws(CatalogueError) {
         guard catalogue.confirmed <= now.advanced(by: .seconds(Limits.clockToleranceSeconds)) else {
             throw .confirmedAhead(found: catalogue.confirmed, now: now)
         }
-        if let held { return try checkSuccession(of: held) }
+        if let current { return try checkSuccession(of: current) }
         guard isConfirmed(at: now) else { throw .expired(catalogue.number, since: confirmedUntil) }
     }
 
@@ -67,10 +67,10 @@ package struct VerifiedCatalogue: Hashable, Sendable {
     /// fast-forward attacks).
     ///
     /// - Throws: ``CatalogueError``.
-    package func checkSuccession(of held: VerifiedCatalogue) throws(CatalogueError) {
-        let (new, old) = (catalogue, held.catalogue)
+    package func checkSuccession(of current: VerifiedCatalogue) throws(CatalogueError) {
+        let (new, old) = (catalogue, current.catalogue)
         guard new.origin == old.origin else { throw .otherOrigin(found: new.origin, expected: old.origin) }
-        if let begins = certificateBegins, let before = held.certificateBegins {
+        if let begins = certificateBegins, let before = current.certificateBegins {
             guard begins >= before else { throw .earlierCertificate(found: begins, held: before) }
             if begins > before { return }
         }
