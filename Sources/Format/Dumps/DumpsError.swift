@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// Why a command on a dumps directory could not start.
+/// Why a command on a dumps directory could not start, or what the directory does not take.
 package enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
     case busy(String)
     case nothingConfigured(String)
@@ -13,6 +13,10 @@ package enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The output would overwrite the dumps.
     case ownDirectory(String)
     case emptyMonitor(String)
+    /// What was to be compared is not there.
+    case notComparable(String)
+    /// A snapshot does not replace the present one.
+    case refused(CollectionID, expected: String, found: String, remedy: String)
 
     package var description: String {
         switch self {
@@ -33,6 +37,9 @@ package enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
         case .ownDirectory(let path):
             "\(path): expected another place than the dumps directory, which is only read; choose another --output"
         case .emptyMonitor(let server): "\(server): the monitor answered 204, expected its list of collections"
+        case .notComparable(let problem): problem
+        case .refused(let id, let expected, let found, let remedy):
+            "\(id): expected \(expected), found \(found); \(remedy)"
         }
     }
 }
