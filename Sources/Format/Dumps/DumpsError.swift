@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// Why a command on a dumps directory could not start.
+/// Why a command on a dumps directory could not start, or what the directory does not take.
 package enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
     case busy(String)
     case nothingConfigured(String)
@@ -15,6 +15,10 @@ package enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
     case emptyMonitor(String)
     /// Neither state of a collection can be merged.
     case nothingVerifies(CollectionID, problem: String)
+    /// What was to be compared is not there.
+    case notComparable(String)
+    /// A snapshot does not replace the present one.
+    case refused(CollectionID, expected: String, found: String, remedy: String)
 
     package var description: String {
         switch self {
@@ -38,6 +42,9 @@ package enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
             "\(id): expected a state that verifies on one of the two sides, found none: \(problem); take one side's "
                 + "dumps.lock.json and bundle with git checkout --ours or --theirs, and run rsdump refresh"
         case .emptyMonitor(let server): "\(server): the monitor answered 204, expected its list of collections"
+        case .notComparable(let problem): problem
+        case .refused(let id, let expected, let found, let remedy):
+            "\(id): expected \(expected), found \(found); \(remedy)"
         }
     }
 }

@@ -215,6 +215,8 @@ package enum PublishError: Error, Hashable, Sendable, CustomStringConvertible {
     case nothingToConfirm(String)
     /// There is a source for the catalogue, but publishing makes the catalogue itself.
     case sourceOfCatalogue(CollectionID)
+    /// The command of `publish --sign-with` gave no signature. It is not quoted, because a PIN may be in it.
+    case noSignature(String)
 
     package var description: String {
         switch self {
@@ -268,6 +270,9 @@ package enum PublishError: Error, Hashable, Sendable, CustomStringConvertible {
         case .sourceOfCatalogue(let id):
             "\(id): expected no source, because publish makes the catalogue of a release itself; remove the source, or "
                 + "release: in dumps.yaml"
+        case .noSignature(let problem):
+            "--sign-with: expected a signature on the command's standard output, found that it failed: \(problem); nothing "
+                + "was published; try the command by itself, with any text on its standard input"
         case .damaged(let id, let problem):
             "\(id): the present bundle cannot be used: \(problem); take it back with git, or check it with: rsdump "
                 + "verify"

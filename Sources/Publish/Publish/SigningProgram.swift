@@ -8,37 +8,28 @@ package struct SigningProgram: Sendable {
     private static let outputBytes = 4 << 10
 
     private let command: String
-    private let limits: Limits
+    private let seconds: Int
 
-    /// - Parameter command: a command for the shell.
-    package init(_ command: String, limits: Limits = Limits()) {
+    /// - Parameters:
+    ///   - command: a command for the shell.
+    ///   - seconds: how long it may take.
+    package init(_ command: String, seconds: Int = 120) {
         self.command = command
-        self.limits = limits
+        self.seconds = seconds
     }
 
     /// Runs the command. Does I/O.
     ///
     /// - Returns: what it wrote.
-    /// - Throws: ``SigningProgramError`` if it fails, takes too long or writes too much.
-    package func sign(_ message: Bytes) async throws(SigningProgramError) -> Bytes {
+    /// - Throws: ``PublishError/noSignature(_:)`` if it fails, takes too long or writes too much.
+    package func sign(_ message: Bytes) async throws(PublishError) -> Bytes {
         do throws(ExternalProgram.Failure) {
             let finished = try await ExternalProgram(shell: command)
-                .run(input: message, mostOutput: Self.outputBytes, seconds: limits.programSeconds)
+                .run(input: message, mostOutput: Self.outputBytes, seconds: seconds)
             guard finished.status == 0 else { throw .failed(finished.reason) }
             return Bytes(finished.output)
         } catch {
-            throw SigningProgramError(problem: "\(error)")
+            throw .noSignature("\(error)")
         }
-    }
-}
-
-/// Why the command of `publish --sign-with` gave no signature. The command itself is not quoted, because a PIN may be
-/// in it.
-package struct SigningProgramError: Error, Hashable, Sendable, CustomStringConvertible {
-    package let problem: String
-
-    package var description: String {
-        "--sign-with: expected a signature on the command's standard output, found that it failed: \(problem); nothing "
-            + "was published; try the command by itself, with any text on its standard input"
     }
 }

@@ -31,7 +31,7 @@ struct CommandFailure: Error, CustomStringConvertible {
 
     private static func status(of error: any Error) -> ExitStatus {
         switch error {
-        case is ConfigurationError, is DiffError: .usage
+        case is ConfigurationError: .usage
         #if Server
         case is ServerError: .usage
         #endif
@@ -43,7 +43,7 @@ struct CommandFailure: Error, CustomStringConvertible {
             case .unreachable, .answer, .cancelled: error.isUnavailability ? .unreachable : .someFailed
             }
         case let error as FileError: error.isWrongKind || error.isMissing ? .usage : .tryAgain
-        case DumpsError.emptyMonitor: .someFailed
+        case DumpsError.emptyMonitor, DumpsError.refused: .someFailed
         case DumpsError.busy: .tryAgain
         case is DumpsError: .usage
         case let error as PinError:
@@ -61,6 +61,7 @@ struct CommandFailure: Error, CustomStringConvertible {
             }
         case is SourceProblems: .usage
         case PublishError.damaged, PublishError.notVouched: .verificationFailed
+        case PublishError.noSignature: .someFailed
         case is PublishError: .usage
         case let error as SigningKeyError:
             switch error.kind {

@@ -61,10 +61,10 @@ extension FuzzTarget {
         try FileStore.makeDirectories(directory)
         try Data(input).write(to: URL(filePath: "\(scratch.path)/input"))
         var limits = Limits()
-        limits.archiveBytes = 16 << 20
         limits.attachmentBytes = 16 << 20
-        limits.archiveEntries = 1000
-        var extraction = ArchiveExtraction(into: directory, limits: limits) { name, _ in
+        var extraction = ArchiveExtraction(
+            into: directory, limits: limits, mostEntries: 1000, mostBytes: 16 << 20
+        ) { name, _ in
             name.hasSuffix(".zip") || name.hasSuffix(".tar") ? .open : .extract(as: name)
         }
         do { try extraction.extract("\(scratch.path)/input") } catch {

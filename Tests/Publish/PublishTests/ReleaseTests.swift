@@ -204,7 +204,7 @@ import Testing
         try place.write("records: {a: {v: 2}}")
         try place.write("records: {a: {v: 2}}", to: "main/other.yaml")
         let outcomes = try await place.run(at: days(1))
-        #expect(throws: IntakeError.self) { try outcomes[1].result.get() }
+        #expect(throws: DumpsError.self) { try outcomes[1].result.get() }
         let second = try place.catalogue()
         let other = try CollectionID("main/other")
         #expect(second.number == 2 && second.entries[other] == first.entries[other])

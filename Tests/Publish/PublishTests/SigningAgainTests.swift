@@ -53,7 +53,7 @@ import Testing
         try plant(#"{"id":"evil","last_modified":1}"#, in: place, at: now.advanced(by: .seconds(86_000)))
         let before = try place.files()
         try place.write("records: {a: {v: 1}}")
-        await #expect(throws: IntakeError.self) { try await place.publish(at: now) }
+        await #expect(throws: DumpsError.self) { try await place.publish(at: now) }
         #expect(try place.files()["main/c.zip"] == before["main/c.zip"])
         #expect(try await place.publish(at: days(2)).timestamp == days(2))
     }

@@ -28,7 +28,7 @@ import Testing
         ("kill -9 $$", "ended by a signal"), ("cat", "too large"), ("no-such-program", "no-such-program"),
     ])
     func aFailureSaysWhy(command: String, words: String) async throws {
-        let error = await #expect(throws: SigningProgramError.self) {
+        let error = await #expect(throws: PublishError.self) {
             try await SigningProgram(command).sign(message)
         }
         #expect(error?.description.contains(words) == true, "\(error?.description ?? "")")
@@ -37,12 +37,10 @@ import Testing
     /// Everything that the command has started ends with it.
     @Test func theTimeIsLimited() async throws {
         let place = try PublishingPlace(at: now)
-        var limits = Limits()
-        limits.programSeconds = 1
         let file = "\(place.root)/late"
-        let program = SigningProgram("(sleep 4; touch '\(file)') | sleep 60", limits: limits)
-        let error = await #expect(throws: SigningProgramError.self) { try await program.sign(message) }
-        #expect(error?.problem.contains("longer than 1 second") == true)
+        let program = SigningProgram("(sleep 4; touch '\(file)') | sleep 60", seconds: 1)
+        let error = await #expect(throws: PublishError.self) { try await program.sign(message) }
+        #expect(error?.description.contains("longer than 1 second") == true)
         try await Task.sleep(for: .seconds(4))
         #expect(try !FileStore.exists(file))
     }

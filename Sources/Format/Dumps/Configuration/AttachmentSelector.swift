@@ -2,11 +2,6 @@ import RemoteSettingsModel
 import SnapshotBundle
 import TargetFilter
 
-/// Why an attachment rule's expression cannot be used.
-package struct AttachmentSelectionError: Error, CustomStringConvertible {
-    package let description: String
-}
-
 /// Decides for each attachment of a collection whether the bundle contains it.
 ///
 /// An attachment that several records share is included if the rule includes it for any of them.
@@ -15,14 +10,13 @@ package struct AttachmentSelector {
     private let expression: FilterExpression?
 
     /// - Throws: an error if the rule's expression is not in the filter language.
-    package init(_ rule: AttachmentRule) throws(AttachmentSelectionError) {
+    package init(_ rule: AttachmentRule) throws(FilterError) {
         self.rule = rule
         guard case .include(let text) = rule.selection else {
             expression = nil
             return
         }
-        expression = try Result { () throws(FilterError) in try FilterExpression(parsing: text) }
-            .mapError { AttachmentSelectionError(description: "include is not an expression: \($0)") }.get()
+        expression = try FilterExpression(parsing: text)
     }
 
     /// The attachments that the records name: those to include, in the order of record ids, and those left out, with

@@ -1,5 +1,6 @@
 import RemoteSettingsModel
 import SnapshotTrust
+import TargetFilter
 
 /// Reads `dumps.yaml` strictly: an unknown key, a wrong type or an impossible value is an error that names its line.
 package struct ConfigurationReader {
@@ -139,8 +140,10 @@ package struct ConfigurationReader {
                 case "include":
                     let expression = try string(value, "include")
                     rule.selection = .include(expression)
-                    _ = try Result { () throws(AttachmentSelectionError) in try AttachmentSelector(rule) }
-                        .mapError { error(value, "\($0)", remedy: "correct the expression") }.get()
+                    _ = try Result { () throws(FilterError) in try AttachmentSelector(rule) }
+                        .mapError {
+                            error(value, "include is not an expression: \($0)", remedy: "correct the expression")
+                        }.get()
                 case "max-size": rule.maxSize = try size(value, "max-size")
                 case "max-total": rule.maxTotal = try size(value, "max-total")
                 default: throw unknown(key, ["include", "max-size", "max-total"])

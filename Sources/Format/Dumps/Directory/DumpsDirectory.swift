@@ -46,6 +46,9 @@ package struct DumpsDirectory: Sendable {
         return try files.compactMap(FileStore.resolved).contains { $0 == other || $0.hasPrefix(folder) }
     }
 
+    /// The most bytes of `dumps.yaml`.
+    private static let configurationBytes = 4 << 20
+
     package var configurationPath: String { "\(path)/dumps.yaml" }
     package var lockPath: String { "\(path)/dumps.lock.json" }
 
@@ -102,7 +105,7 @@ package struct DumpsDirectory: Sendable {
 
     /// The text of `dumps.yaml`; `nil` if there is none.
     package func configurationText() throws -> String? {
-        guard let bytes = try FileStore.read(configurationPath, limit: Limits.configurationBytes) else { return nil }
+        guard let bytes = try FileStore.read(configurationPath, limit: Self.configurationBytes) else { return nil }
         guard let text = String(validating: bytes.array, as: UTF8.self) else {
             throw ConfigurationError(
                 file: configurationPath, problem: "the text is not UTF-8", remedy: "save it as UTF-8")

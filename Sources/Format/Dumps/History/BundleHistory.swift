@@ -22,10 +22,12 @@ package struct BundleHistory: Sendable {
 
     private let sources: [Source]
     private let limits: Limits
+    private let bounds: HistoryLimits
 
-    package init(_ sources: [Source], limits: Limits = Limits()) {
+    package init(_ sources: [Source], limits: Limits = Limits(), bounds: HistoryLimits = HistoryLimits()) {
         self.sources = sources
         self.limits = limits
+        self.bounds = bounds
     }
 
     /// The history of a dumps directory, from the places that a command line names.
@@ -159,13 +161,13 @@ package struct BundleHistory: Sendable {
     private func walk(
         _ folder: String, names: [String], depth: Int, visited: inout Int, _ visit: (String) -> Void
     ) throws(HistoryError) {
-        guard depth < limits.historyDepth else {
-            throw .overLimit(place: folder, limit: "historyDepth", allowed: limits.historyDepth)
+        guard depth < bounds.depth else {
+            throw .overLimit(place: folder, limit: "folders inside each other", allowed: bounds.depth)
         }
         for name in names where !name.hasPrefix(".") {
             visited += 1
-            guard visited <= limits.historyFiles else {
-                throw .overLimit(place: folder, limit: "historyFiles", allowed: limits.historyFiles)
+            guard visited <= bounds.files else {
+                throw .overLimit(place: folder, limit: "files and folders", allowed: bounds.files)
             }
             let path = "\(folder)/\(name)"
             switch try Self.kind(of: path) {
@@ -185,4 +187,20 @@ package struct BundleHistory: Sendable {
     private func names(in folder: String) throws(HistoryError) -> [String]? {
         try Result { () throws(FileError) in try FileStore.list(folder) }.mapError(HistoryError.file).get()
     }
+}
+
+/// The limits on a search for older states.
+package struct HistoryLimits: Sendable {
+    /// A file in version control, in bytes. It is read into memory.
+    package var fileBytes = 1 << 30
+    /// Files and folders that are searched in a folder of older bundles.
+    package var files = 1_000_000
+    /// Depth of a folder of older bundles.
+    package var depth = 32
+    /// Revisions that are searched.
+    package let revisions = 100_000
+    /// Seconds that one run of git may take.
+    package var gitSeconds = 120
+
+    package init() {}
 }

@@ -140,10 +140,7 @@ package struct CollectionLog: Sendable {
         for blob in versions[position...].lazy.compactMap(\.blob) where !wanted.contains(blob) {
             size = size.saturatingAdding(blob.size)
             guard wanted.isEmpty || size <= GitRepository.chunkBytes else { break }
-            guard blob.size <= limits.historyFileBytes else {
-                throw .overLimit(
-                    place: "\(versions[position].place)", limit: "historyFileBytes", allowed: limits.historyFileBytes)
-            }
+            try repository.check(blob, at: "\(versions[position].place)")
             wanted.insert(blob)
         }
         var contents: [GitRepository.Blob: Bytes] = [:]

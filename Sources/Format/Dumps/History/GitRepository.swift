@@ -27,13 +27,16 @@ package struct GitRepository: Sendable {
     package let isShallow: Bool
     private let git: GitCommand
     private let limits: Limits
+    private let bounds: HistoryLimits
 
     /// Finds the repository whose work tree contains the directory.
     ///
     /// - Throws: ``HistoryError``: `noGit` or `noRepository`.
-    package init(containing directory: String, limits: Limits = Limits()) async throws(HistoryError) {
+    package init(
+        containing directory: String, limits: Limits = Limits(), bounds: HistoryLimits = HistoryLimits()
+    ) async throws(HistoryError) {
         guard !directory.utf8.contains(0) else { throw .invalidPath(directory) }
-        let git = GitCommand(directory: directory.isEmpty ? "." : directory, seconds: limits.programSeconds)
+        let git = GitCommand(directory: directory.isEmpty ? "." : directory, seconds: bounds.gitSeconds)
         let answer = try await git.run(
             ["rev-parse", "--is-inside-work-tree", "--is-shallow-repository"], limit: Self.short)
         let words = answer.output.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
@@ -45,10 +48,11 @@ package struct GitRepository: Sendable {
         self.directory = directory
         self.git = git
         self.limits = limits
+        self.bounds = bounds
         isShallow = words[1] == "true"
     }
 
-    private static let short = GitCommand.Limit(bytes: 64 << 10, name: "historyFileBytes", allowed: 64 << 10)
+    private static let short = GitCommand.Limit(bytes: 64 << 10, name: "bytes", allowed: 64 << 10)
 
     /// The commit that a name refers to: `HEAD`, a branch, a tag, an abbreviated hash, `main~3`.
     ///
@@ -111,7 +115,7 @@ package struct GitRepository: Sendable {
             throw .noRevision(directory: directory, name: name, isShallow: isShallow)
         }
         // A line has at most 20 digits, a space, 64 digits and its end.
-        let limit = GitCommand.Limit(bytes: Limits.revisions * 86, name: "revisions", allowed: Limits.revisions)
+        let limit = GitCommand.Limit(bytes: bounds.revisions * 86, name: "commits", allowed: bounds.revisions)
         return Self.revisions(try await checked(["rev-list", "--timestamp", commit, "--", path], limit: limit))
     }
 
@@ -151,7 +155,7 @@ extension GitRepository {
         guard !input.isEmpty else { return [] }
         let count = paths.count * revisions.count
         let limit = GitCommand.Limit(
-            bytes: input.count + 128 * count, name: "revisions", allowed: Limits.revisions)
+            bytes: input.count + 128 * count, name: "commits", allowed: bounds.revisions)
         let lines = try await checked(
             ["cat-file", "--batch-check=%(objecttype) %(objectsize) %(objectname)"], input: input, limit: limit
         ).split(separator: UInt8(ascii: "\n"))
@@ -169,16 +173,20 @@ extension GitRepository {
         }
     }
 
+    /// - Throws: ``HistoryError/overLimit(place:limit:allowed:)`` if the file is too large to be read.
+    func check(_ blob: Blob, at place: String) throws(HistoryError) {
+        guard blob.size <= bounds.fileBytes else {
+            throw .overLimit(place: place, limit: "bytes", allowed: bounds.fileBytes)
+        }
+    }
+
     /// A blob's bytes.
     ///
     /// - Parameters:
     ///   - path: the path at which the blob was found, for error messages.
     func contents(_ blob: Blob, of path: String, at revision: Revision) async throws(HistoryError) -> Bytes {
-        guard blob.size <= limits.historyFileBytes else {
-            throw .overLimit(
-                place: name(path, at: revision), limit: "historyFileBytes", allowed: limits.historyFileBytes)
-        }
-        let limit = GitCommand.Limit(bytes: blob.size, name: "historyFileBytes", allowed: limits.historyFileBytes)
+        try check(blob, at: name(path, at: revision))
+        let limit = GitCommand.Limit(bytes: blob.size, name: "bytes", allowed: bounds.fileBytes)
         let bytes = try await checked(["cat-file", "blob", blob.name], limit: limit)
         guard bytes.count == blob.size else {
             throw .git(
@@ -198,7 +206,7 @@ extension GitRepository {
                 chunk.append(rest.removeFirst())
                 bytes = bytes.saturatingAdding(blob.size).saturatingAdding(128)
             }
-            let limit = GitCommand.Limit(bytes: bytes, name: "historyFileBytes", allowed: limits.historyFileBytes)
+            let limit = GitCommand.Limit(bytes: bytes, name: "bytes", allowed: bounds.fileBytes)
             let input = Array(chunk.map { $0.name + "\n" }.joined().utf8)
             let output = Bytes(try await checked(["cat-file", "--batch"], input: input, limit: limit))
             var offset = 0
@@ -224,7 +232,7 @@ extension GitRepository {
     ///
     /// - Throws: ``HistoryError``
     func tags(of path: String) async throws(HistoryError) -> [Blob: [String]] {
-        let limit = GitCommand.Limit(bytes: Limits.revisions * 512, name: "revisions", allowed: Limits.revisions)
+        let limit = GitCommand.Limit(bytes: bounds.revisions * 512, name: "tags", allowed: bounds.revisions)
         let names = try await checked(["for-each-ref", "--format=%(refname:strip=2)", "refs/tags"], limit: limit)
             .split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
         let commits = names.map { Revision(commit: "refs/tags/\($0)", time: Timestamp(milliseconds: 0)) }
@@ -240,7 +248,7 @@ extension GitRepository {
         guard !name.utf8.contains(where: { $0 < 0x20 }) else { return nil }
         let answer = try await checked(
             ["cat-file", "--batch-check=%(objecttype) %(objectname)"], input: Array("\(name)^{commit}\n".utf8),
-            limit: GitCommand.Limit(bytes: Self.short.bytes + name.utf8.count, name: "revisions", allowed: 1))
+            limit: GitCommand.Limit(bytes: Self.short.bytes + name.utf8.count, name: "commits", allowed: 1))
         let words = answer.split(whereSeparator: { $0 == 0x20 || $0 == 0x0A })
         guard words.count == 2, words[0].elementsEqual("commit".utf8) else { return nil }
         let commit = String(decoding: words[1], as: UTF8.self)

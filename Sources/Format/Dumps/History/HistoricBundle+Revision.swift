@@ -38,7 +38,8 @@ extension DumpsDirectory {
         let repository = try await GitRepository(containing: directory, limits: limits)
         let revision = try await repository.revision(name)
         guard let lock = try await repository.lock(at: revision) else {
-            throw DiffError.noBundle(revision: name, path: "\(directory)/dumps.lock.json")
+            throw DumpsError.notComparable(
+                "git:\(name): this commit has no \(directory)/dumps.lock.json; git log -- \(directory) shows which have it")
         }
         let copy = TemporaryDirectory("rsdump-\(revision.commit.prefix(12))")
         let files = ["dumps.yaml", "dumps.lock.json"] + lock.collections.values.map(\.bundle.path).sorted()

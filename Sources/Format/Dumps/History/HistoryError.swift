@@ -14,7 +14,7 @@ package enum HistoryError: Error, Hashable, Sendable {
     case invalidPath(String)
     /// git failed. `problem` is git's own message.
     case git(directory: String, command: String, problem: String)
-    /// Something exceeds `Limits`. `limit` names the limit.
+    /// There is more than is searched. `limit` says of what.
     case overLimit(place: String, limit: String, allowed: Int)
     /// A bundle or a lock cannot be read, or has been replaced since it was found.
     case bundle(BundleError)
@@ -38,7 +38,7 @@ extension HistoryError: CustomStringConvertible {
         case .git(let directory, let command, let problem):
             "\(directory): git \(command) failed: \(problem); git fsck checks whether the repository is intact"
         case .overLimit(let place, let limit, let allowed):
-            "\(place): expected at most \(allowed) (Limits.\(limit)), found more; name a bundle's path instead"
+            "\(place): expected at most \(allowed) \(limit), found more; name a bundle's path instead"
         case .bundle(let error): "\(error)"
         case .file(let error): "\(error)"
         }

@@ -94,7 +94,7 @@ package final class SnapshotIntake {
 
     /// Packs an offered snapshot, unless the present bundle is better.
     ///
-    /// - Throws: ``IntakeError`` if it must not replace the present bundle; `BundleError` if an attachment does not
+    /// - Throws: ``DumpsError`` if it must not replace the present bundle; `BundleError` if an attachment does not
     ///   match its record; `FileError`. The present bundle is then unchanged.
     package func take(_ offer: Offer) throws -> Outcome {
         let snapshot = offer.snapshot
@@ -104,10 +104,12 @@ package final class SnapshotIntake {
         let samePayload = present?.reader.hasPayload(snapshot.payload) ?? false
         let settings = configuration.settings(of: id)
         if let pin = settings.pin, pin.at != snapshot.timestamp {
-            throw IntakeError.pinned(id, at: pin.at, offered: snapshot.timestamp)
+            throw DumpsError.refused(
+                id, expected: "\(pin.at), which it is pinned to in dumps.yaml", found: "\(snapshot.timestamp)",
+                remedy: "unpin it first: rsdump unpin \(id)")
         }
         if let held {
-            try IntakeError.check(offer, against: held, samePayload: samePayload)
+            try check(snapshot, against: held, samePayload: samePayload)
             // Unsigned records do not replace the same records with a signature.
             if samePayload, held.trust.isSigned, !snapshot.provenance.isSigned { return .unchanged }
         }
@@ -117,6 +119,28 @@ package final class SnapshotIntake {
         }
         lockFile.collections[id] = entry
         return held == nil ? .created : .updated
+    }
+
+    private func check(
+        _ snapshot: Snapshot, against held: LockFile.Collection, samePayload: Bool
+    ) throws(DumpsError) {
+        let (id, offered) = (snapshot.collection, snapshot.timestamp)
+        let removal = "if this is intended, remove the collection first: rsdump remove \(id)"
+        guard offered >= held.timestamp else {
+            throw .refused(
+                id, expected: "at least \(held.timestamp) (\(held.timestamp.rfc3339)), the present timestamp",
+                found: "\(offered) (\(offered.rfc3339))", remedy: removal)
+        }
+        guard held.trust.isSigned, !samePayload else { return }
+        guard snapshot.provenance.isSigned else {
+            throw .refused(
+                id, expected: "a signature, because the present bundle has one", found: "none", remedy: removal)
+        }
+        guard offered > held.timestamp else {
+            throw .refused(
+                id, expected: "the present records at \(held.timestamp)", found: "others, which are signed too",
+                remedy: "the present bundle is kept; ask the server's owner which are right")
+        }
     }
 
     /// The present bundle; `nil` if there is none, or if it is damaged and may be replaced.

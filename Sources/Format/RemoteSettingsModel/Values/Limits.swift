@@ -1,4 +1,4 @@
-/// Every limit on data from outside, in one place.
+/// The limits on data from outside that apps and the tool share. What only a room of the tool bounds is there.
 ///
 /// Data beyond a limit is refused with an error that names the limit. Nothing is truncated silently.
 public struct Limits: Sendable, Hashable {
@@ -74,18 +74,6 @@ public struct Limits: Sendable, Hashable {
     public var updateIdleSeconds = 3600
     /// Seconds to wait for another process that writes to the same storage directory.
     public var storageLockSeconds = 5
-    /// An older state's file in version control, in bytes. It is read into memory.
-    public var historyFileBytes = 1 << 30
-    /// Files and folders that are searched in a folder of older bundles.
-    public var historyFiles = 1_000_000
-    /// Depth of a folder of older bundles.
-    public var historyDepth = 32
-    /// Seconds that one run of git may take, or of the command of `rsdump publish --sign-with`.
-    public var programSeconds = 120
-    /// Entries of an archive that is imported.
-    public var archiveEntries = 500_000
-    /// The unpacked size of an imported archive, in bytes. If `Int` has 32 bits, this is its highest value.
-    public var archiveBytes = Int(clamping: Int64(64) << 30)
     /// Filter expressions.
     public var filter = FilterLimits()
 
@@ -94,8 +82,6 @@ public struct Limits: Sendable, Hashable {
     /// Certificate chains in an app's storage directory. The oldest are removed. There must be a limit, because the
     /// URLs of chains are not signed, and a server could give each collection new ones at each sync.
     package static let keptChains = 64
-    /// `dumps.yaml`, in bytes.
-    package static let configurationBytes = 4 << 20
     /// The file that records which servers asked for a pause, in bytes.
     package static let backoffFileBytes = 1 << 20
     /// `dumps.lock.json`, in bytes.
@@ -113,14 +99,6 @@ public struct Limits: Sendable, Hashable {
     package static let clockToleranceSeconds = 86_400
     /// Milliseconds between two requests to a server that asked for a `Backoff` during the present run.
     package static let gentlePauseMilliseconds = 200
-    /// Revisions that are searched for an older state.
-    package static let revisions = 100_000
-    /// Unpacked bytes for each byte of an archive, checked from 64 MiB on. Deflate cannot exceed 1,032.
-    package static let archiveRatio = 1_100
-    /// Nested folders in an imported archive, counting the file in them as one more.
-    package static let archivePathDepth = 64
-    /// Archives nested in each other.
-    package static let archiveDepth = 3
 
     /// The defaults.
     public init() {}

@@ -24,7 +24,8 @@ final class RequestGuard: ChannelDuplexHandler {
     private let limits: ServerLimits
     private let metrics: Metrics
     private let updates: UpdateHub
-    private let isForHTTP: EventLoopPromise<Bool>
+    /// `nil` as soon as it has been told.
+    private var isForHTTP: EventLoopPromise<Bool>?
     private let logsRequests: Bool
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
@@ -34,34 +35,61 @@ final class RequestGuard: ChannelDuplexHandler {
     private var context: ChannelHandlerContext?
     private var deadline: ConnectionDeadline?
 
+    private var phase = Phase.first
+    private var input = Input.open
     /// The request that is being read, and the bytes of its body so far.
-    private var reading: HTTPRequestHead?
-    private var bodyBytes = 0
+    private var reading: (head: HTTPRequestHead, bodyBytes: Int)?
     /// Complete requests that came before the one at work was answered (pipelining).
     private var waiting: CircularBuffer<HTTPRequestHead> = []
-    private var answering: HTTPRequestHead?
     /// How many requests have been answered without a pause, at most ``answersInARow``.
     private var answeredInARow = 0
-    private var isPausing = false
-    /// Another handler now speaks with the client. HTTP is no longer read or written.
-    private var isTakenOver = false
-    /// Whether `isForHTTP` has been told.
-    private var isDecided = false
-    /// Whether the answer that is being written announces the end of the connection.
-    private var isLastAnswer = false
-    private var hasAnswered = false
-    /// The status of a refusal that waits until the requests before it have been answered.
-    private var refusal: HTTPResponseStatus?
+    /// Whether a refusal was counted. There is one for a connection.
     private var isRefused = false
-    /// Nothing more is read from the client. The connection ends when the client has taken what was written.
-    private var isEnding = false
-    private var isInputClosed = false
-    private var isQuiescing = false
+    /// Whether a read was asked for that waits until the guard is free.
     private var isReadHeld = false
-    /// An answer was written, and the client has not taken enough of it yet.
-    private var isDraining = false
     /// How many bytes the client had not taken when its present time limit began.
     private var untaken = 0
+
+    /// What the connection does for its client.
+    private enum Phase {
+        /// It waits for the first request.
+        case first
+        /// It waits for another request.
+        case idle
+        /// The responder is at work. The last answer announces the end of the connection.
+        case answering(HTTPRequestHead, isLast: Bool)
+        /// Requests wait, and other connections have their turn.
+        case pausing
+        /// An answer was written, and the client has not taken enough of it yet.
+        case draining
+        /// Another handler speaks with the client. HTTP is no longer read or written.
+        case streaming
+        /// Nothing more is read from the client. The connection ends when the client has taken what was written.
+        case ending
+
+        /// Whether it can begin with a request.
+        var isFree: Bool {
+            switch self {
+            case .first, .idle: true
+            case .answering, .pausing, .draining, .streaming, .ending: false
+            }
+        }
+
+        var isEnding: Bool { if case .ending = self { true } else { false } }
+    }
+
+    /// What still comes from the client. A later case replaces an earlier one.
+    private enum Input {
+        case open
+        /// The client sends nothing more, and takes the answers.
+        case closed
+        /// A refusal with this status follows the answers to the requests before it.
+        case refused(HTTPResponseStatus)
+        /// The server ends: only the request at work is answered.
+        case quiescing
+
+        var isQuiescing: Bool { if case .quiescing = self { true } else { false } }
+    }
 
     /// - Parameter isForHTTP: told whether the first request is for the responder. After `false`, the responder never
     ///   sees the connection.
@@ -104,7 +132,7 @@ final class RequestGuard: ChannelDuplexHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        isEnding = true
+        phase = .ending
         waiting.removeAll()
         deadline?.cancel()
         context.fireChannelInactive()
@@ -114,38 +142,44 @@ final class RequestGuard: ChannelDuplexHandler {
 // What the client sends.
 extension RequestGuard {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard !isEnding, !isRefused, !isTakenOver else { return }
+        guard isReading else { return }
         switch unwrapInboundIn(data) {
         case .head(var head):
             switch RequestCheck.check(head) {
             case .good(let target):
                 head.uri = target
-                reading = head
-                bodyBytes = 0
+                reading = (head, bodyBytes: 0)
             case .refused(let status, let refusal, let found): refuse(status, refusal, found)
             }
         case .body(let buffer):
-            bodyBytes += buffer.readableBytes
-            if bodyBytes > limits.requestBodyBytes {
+            reading?.bodyBytes += buffer.readableBytes
+            if let reading, reading.bodyBytes > limits.requestBodyBytes {
                 refuse(.payloadTooLarge, .bodyTooLarge, "a body of more than \(limits.requestBodyBytes) bytes")
             }
         case .end:
             size.requestIsComplete()
-            guard let head = reading else { return }
+            guard let head = reading?.head else { return }
             reading = nil
             waiting.append(head)
             takeNext()
         }
     }
 
+    private var isReading: Bool {
+        switch phase {
+        case .streaming, .ending: false
+        default: !isRefused
+        }
+    }
+
     /// Nothing is read while requests wait. So no client can fill the memory with them.
     func read(context: ChannelHandlerContext) {
-        isReadHeld = answering != nil || isPausing || isDraining || isEnding
+        isReadHeld = !phase.isFree
         if !isReadHeld { context.read() }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard !isEnding, !isRefused, !isTakenOver else { return }
+        guard isReading else { return }
         switch error {
         case HTTPParserError.headerOverflow:
             refuse(.requestHeaderFieldsTooLarge, .headersTooLarge, "headers larger than the limits")
@@ -161,26 +195,30 @@ extension RequestGuard {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
         case ChannelEvent.inputClosed:
-            isInputClosed = true
+            if case .open = input { input = .closed }
             if isIdle { endWhenTaken() }
         case is ChannelShouldQuiesceEvent:
-            isQuiescing = true
+            input = .quiescing
             waiting.removeAll()
             if isIdle { endWhenTaken() }
         default: context.fireUserInboundEventTriggered(event)
         }
     }
 
-    private func decide(isForHTTP: Bool) {
-        guard !isDecided else { return }
-        isDecided = true
-        self.isForHTTP.succeed(isForHTTP)
+    private func decide(isForHTTP isIt: Bool) {
+        isForHTTP?.succeed(isIt)
+        isForHTTP = nil
     }
 
-    private var isIdle: Bool { answering == nil && waiting.isEmpty && !isDraining }
+    private var isIdle: Bool {
+        switch phase {
+        case .first, .idle, .pausing: waiting.isEmpty
+        case .answering, .draining, .streaming, .ending: false
+        }
+    }
 
     private func takeNext() {
-        guard answering == nil, !isPausing, !isDraining, !isEnding, let context else { return }
+        guard phase.isFree, let context else { return }
         if waiting.isEmpty {
             answeredInARow = 0
         } else if answeredInARow == Self.answersInARow {
@@ -188,7 +226,7 @@ extension RequestGuard {
         }
         if let head = waiting.popFirst() {
             answeredInARow += 1
-            answering = head
+            phase = .answering(head, isLast: false)
             connection?.isAtWork()
             deadline?.lift()
             if head.method == .GET, RequestTarget(head.uri).isForEventStream { return beginEventStream(head, context) }
@@ -199,12 +237,13 @@ extension RequestGuard {
             context.fireChannelRead(wrapInboundOut(.head(request)))
             context.fireChannelRead(wrapInboundOut(.end(nil)))
             context.fireChannelReadComplete()
-        } else if let refusal {
-            answerRefusal(refusal)
-        } else if isInputClosed || isQuiescing {
-            endWhenTaken()
-        } else {
-            if hasAnswered { deadline?.set(.slowRequest, in: limits.idleSeconds) }
+            return
+        }
+        switch input {
+        case .refused(let status): answerRefusal(status)
+        case .closed, .quiescing: endWhenTaken()
+        case .open:
+            if case .idle = phase { deadline?.set(.slowRequest, in: limits.idleSeconds) }
             connection?.isIdle()
             if isReadHeld { read(context: context) }
         }
@@ -214,10 +253,10 @@ extension RequestGuard {
     private static let answersInARow = 4
 
     private func pause(_ context: ChannelHandlerContext) {
-        isPausing = true
+        phase = .pausing
         context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(50)) { [weak self] in
-            guard let self else { return }
-            isPausing = false
+            guard let self, case .pausing = phase else { return }
+            phase = .idle
             answeredInARow = 0
             takeNext()
         }
@@ -227,14 +266,15 @@ extension RequestGuard {
 // What the client is sent.
 extension RequestGuard {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        guard let request = answering, !isEnding else {
+        guard case .answering(let request, let isLast) = phase else {
             promise?.fail(ChannelError.ioOnClosedChannel)
             return
         }
         switch unwrapOutboundIn(data) {
         case .head(var head):
-            isLastAnswer = isLast(request)
-            if isLastAnswer {
+            let isLast = endsConnection(request)
+            phase = .answering(request, isLast: isLast)
+            if isLast {
                 head.headers.add(name: "Connection", value: "close")
             } else if request.version.minor == 0 {
                 head.headers.add(name: "Connection", value: "keep-alive")
@@ -242,22 +282,21 @@ extension RequestGuard {
             context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .body: context.write(data, promise: promise)
         case .end:
-            answering = nil
-            hasAnswered = true
             context.write(data, promise: promise)
-            if isLastAnswer || isQuiescing { return endWhenTaken() }
-            isDraining = !context.channel.isWritable
+            if phase.isEnding { return }
+            if isLast || input.isQuiescing { return endWhenTaken() }
+            phase = context.channel.isWritable ? .idle : .draining
             takeNext()
         }
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         context.fireChannelWritabilityChanged()
-        guard !isEnding else { return }
+        guard !phase.isEnding else { return }
         if context.channel.isWritable {
             connection?.isAtWork()
             deadline?.lift()
-            isDraining = false
+            if case .draining = phase { phase = .idle }
             takeNext()
         } else {
             expectTaking()
@@ -265,9 +304,13 @@ extension RequestGuard {
     }
 
     /// Whether the connection ends with the answer to this request.
-    private func isLast(_ request: HTTPRequestHead) -> Bool {
-        !request.isKeepAlive || request.endsParsing || isQuiescing
-            || (isInputClosed && waiting.isEmpty && refusal == nil)
+    private func endsConnection(_ request: HTTPRequestHead) -> Bool {
+        guard request.isKeepAlive, !request.endsParsing else { return true }
+        switch input {
+        case .open, .refused: return false
+        case .closed: return waiting.isEmpty
+        case .quiescing: return true
+        }
     }
 
     /// From now on, the client has ``ServerLimits/stallSeconds`` to take each further ``ServerLimits/pieceBytes``.
@@ -279,8 +322,8 @@ extension RequestGuard {
 
     /// Ends the connection as soon as the client has taken what was written.
     private func endWhenTaken() {
-        guard !isEnding, let context else { return }
-        isEnding = true
+        guard !phase.isEnding, let context else { return }
+        phase = .ending
         waiting.removeAll()
         expectTaking()
         let promise = context.eventLoop.makePromise(of: Void.self)
@@ -289,8 +332,8 @@ extension RequestGuard {
     }
 
     private func end() {
-        guard !isEnding else { return }
-        isEnding = true
+        guard !phase.isEnding else { return }
+        phase = .ending
         waiting.removeAll()
         deadline?.cancel()
         context?.close(promise: nil)
@@ -321,7 +364,7 @@ extension RequestGuard {
     ) {
         metrics.answered(.updates, status: 200, bytes: 0)
         if logsRequests { logger.info("\(request.method.rawValue) \(request.uri) 200 0") }
-        isTakenOver = true
+        phase = .streaming
         waiting.removeAll()
         if let connection { table.waitsForUpdates(connection) }
         let pipeline = context.pipeline.syncOperations
@@ -329,7 +372,7 @@ extension RequestGuard {
             (try? pipeline.addHandler(stream, position: .before(encoder))) != nil
         else { return end() }
         setOptions(context.channel)
-        if !isDecided {
+        if isForHTTP != nil {
             // Closing both directions lets the responder forget the connection.
             context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
             context.fireUserInboundEventTriggered(ChannelEvent.outputClosed)
@@ -369,14 +412,14 @@ extension RequestGuard {
     private func timeUp(_ refusal: Refusal) {
         guard refusal == .slowReader else {
             // HTTP allows a client to keep a connection open between two requests.
-            if reading == nil, hasAnswered { return end() }
+            if reading == nil, case .idle = phase { return end() }
             return refuse(.requestTimeout, .slowRequest, "no complete request in time")
         }
         let before = untaken
         expectTaking()
         if before - untaken >= limits.pieceBytes { return }
         if !isRefused { count(.slowReader, "an answer that the client does not take") }
-        isEnding = true
+        phase = .ending
         context?.close(promise: nil)
     }
 
@@ -391,7 +434,7 @@ extension RequestGuard {
     private func refuse(_ status: HTTPResponseStatus, _ refusal: Refusal, _ found: String) {
         count(refusal, found)
         reading = nil
-        self.refusal = status
+        if !input.isQuiescing { input = .refused(status) }
         takeNext()
     }
 

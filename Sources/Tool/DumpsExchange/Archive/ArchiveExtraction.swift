@@ -16,12 +16,20 @@ package struct ArchiveExtraction {
         case open
     }
 
+    /// Unpacked bytes for each byte of an archive. Deflate cannot exceed 1,032.
+    private static let ratio = 1_100
     /// The number of extracted bytes up to which the compression ratio is not checked.
     private static let ratioFloor = 64 << 20
+    /// Nested folders, counting the file in them as one more.
+    private static let pathDepth = 64
+    /// Archives nested in each other.
+    private static let nesting = 3
 
     private let directory: String
     private let use: (_ name: String, _ isNested: Bool) -> Use
     private let limits: Limits
+    private let mostEntries: Int
+    private let mostBytes: Int
     private var extracted: Set<String> = []
     private var entries = 0
     private var bytes = 0
@@ -30,9 +38,16 @@ package struct ArchiveExtraction {
     ///   - directory: an existing, empty directory. The caller removes it, even after an error.
     ///   - use: decides how an entry is treated. It gets the entry's checked path without a leading `./`, and whether
     ///     the entry is in a nested archive.
-    package init(into directory: String, limits: Limits, use: @escaping (_ name: String, _ isNested: Bool) -> Use) {
+    ///   - mostEntries: the most entries of the archive.
+    ///   - mostBytes: the most bytes that are unpacked. If `Int` has 32 bits, the default is its highest value.
+    package init(
+        into directory: String, limits: Limits, mostEntries: Int = 500_000,
+        mostBytes: Int = Int(clamping: Int64(64) << 30), use: @escaping (_ name: String, _ isNested: Bool) -> Use
+    ) {
         self.directory = directory
         self.limits = limits
+        self.mostEntries = mostEntries
+        self.mostBytes = mostBytes
         self.use = use
     }
 
@@ -44,13 +59,13 @@ package struct ArchiveExtraction {
     }
 
     private mutating func extract(_ path: String, shown: String, depth: Int) throws {
-        guard depth <= Limits.archiveDepth else {
+        guard depth <= Self.nesting else {
             throw BundleError(
-                .overLimit, file: shown, expected: "at most \(Limits.archiveDepth) archives inside each other",
+                .overLimit, file: shown, expected: "at most \(Self.nesting) archives inside each other",
                 found: "more")
         }
         let inputSize = try FileStore.size(path) ?? 0
-        let allowed = max(Self.ratioFloor, inputSize.saturatingMultiplying(by: Limits.archiveRatio))
+        let allowed = max(Self.ratioFloor, inputSize.saturatingMultiplying(by: Self.ratio))
         let archive = try ArchiveFile(path, as: .archive)
         var output = 0
         var next = try archive.next()
@@ -58,9 +73,9 @@ package struct ArchiveExtraction {
         var nested: [(path: String, name: String)] = []
         while let entry = next {
             entries += 1
-            guard entries <= limits.archiveEntries else {
+            guard entries <= mostEntries else {
                 throw refused(
-                    .overLimit, in: shown, entry: entry.name, expected: "at most \(limits.archiveEntries) entries",
+                    .overLimit, in: shown, entry: entry.name, expected: "at most \(mostEntries) entries",
                     found: "more")
             }
             if let (target, name) = try target(of: entry, shown, depth: depth, number: nested.count) {
@@ -115,10 +130,10 @@ package struct ArchiveExtraction {
             output += piece.count
             bytes += piece.count
             guard output <= allowed else { throw tooMuch(shown, entry.name) }
-            guard bytes <= limits.archiveBytes, size <= limits.attachmentBytes else {
+            guard bytes <= mostBytes, size <= limits.attachmentBytes else {
                 throw refused(
                     .overLimit, in: shown, entry: entry.name,
-                    expected: "at most \(limits.archiveBytes) bytes (Limits.archiveBytes)", found: "more")
+                    expected: "at most \(mostBytes) bytes", found: "more")
             }
             try file.write(piece)
         }
@@ -134,7 +149,7 @@ package struct ArchiveExtraction {
     private func checkStream(_ path: String, shown: String, allowed: Int) throws {
         let stream = try ArchiveFile(path, as: .stream)
         guard try stream.next() != nil else { return }
-        let allowed = min(allowed, limits.archiveBytes)
+        let allowed = min(allowed, mostBytes)
         var output = 0
         do {
             try stream.read(nil) { piece in
@@ -183,10 +198,10 @@ package struct ArchiveExtraction {
                 .wrongSource, in: shown, entry: name, expected: "a relative path that stays inside of the archive",
                 found: "another")
         }
-        guard parts.count <= Limits.archivePathDepth else {
+        guard parts.count <= Self.pathDepth else {
             throw refused(
                 .overLimit, in: shown, entry: name,
-                expected: "at most \(Limits.archivePathDepth) folders inside each other (Limits.archivePathDepth)",
+                expected: "at most \(Self.pathDepth) folders inside each other",
                 found: "\(parts.count)")
         }
         return parts.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")
@@ -195,8 +210,8 @@ package struct ArchiveExtraction {
     private func tooMuch(_ shown: String, _ entry: String?) -> BundleError {
         refused(
             .overLimit, in: shown, entry: entry,
-            expected: "at most \(Limits.archiveRatio) bytes for each byte of the archive (Limits.archiveRatio), and "
-                + "\(limits.archiveBytes) in all (Limits.archiveBytes)", found: "more")
+            expected: "at most \(Self.ratio) bytes for each byte of the archive, and "
+                + "\(mostBytes) in all", found: "more")
     }
 
     private func refused(

@@ -123,16 +123,16 @@ import Testing
         try await WorkTree.with { tree in
             for name in ["a/b/c/1", "a/b/c/2"] { try tree.write([], to: name) }
             let id = try CollectionID("main/regions")
-            var limits = Limits()
-            limits.historyFiles = 4
+            var bounds = HistoryLimits()
+            bounds.files = 4
             await #expect(throws: HistoryError.self) {
-                try await BundleHistory([.path(tree.dumps)], limits: limits).bundles(of: id)
+                try await BundleHistory([.path(tree.dumps)], bounds: bounds).bundles(of: id)
             }
-            limits.historyFiles = 5
-            #expect(try await BundleHistory([.path(tree.dumps)], limits: limits).bundles(of: id).bundles.isEmpty)
-            limits.historyDepth = 3
+            bounds.files = 5
+            #expect(try await BundleHistory([.path(tree.dumps)], bounds: bounds).bundles(of: id).bundles.isEmpty)
+            bounds.depth = 3
             await #expect(throws: HistoryError.self) {
-                try await BundleHistory([.path(tree.dumps)], limits: limits).bundles(of: id)
+                try await BundleHistory([.path(tree.dumps)], bounds: bounds).bundles(of: id)
             }
         }
     }

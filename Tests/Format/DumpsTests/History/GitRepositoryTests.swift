@@ -129,14 +129,14 @@ import Testing
         try await WorkTree.with { tree in
             try tree.write([UInt8](repeating: 0x61, count: 4096), to: "main/regions.zip")
             try tree.commit("first", second: 1)
-            var limits = Limits()
-            limits.historyFileBytes = 4095
-            let repository = try await GitRepository(containing: tree.dumps, limits: limits)
+            var bounds = HistoryLimits()
+            bounds.fileBytes = 4095
+            let repository = try await GitRepository(containing: tree.dumps, bounds: bounds)
             let head = try await repository.revision("HEAD")
             await #expect {
                 _ = try await repository.file("main/regions.zip", at: head)
             } throws: {
-                guard case .overLimit(_, "historyFileBytes", 4095)? = $0 as? HistoryError else { return false }
+                guard case .overLimit(_, "bytes", 4095)? = $0 as? HistoryError else { return false }
                 return true
             }
         }
@@ -175,10 +175,10 @@ import Testing
             let head = "\(tree.root)/.git/HEAD"
             try FileManager.default.removeItem(atPath: head)
             #expect(unsafe mkfifo(head, 0o600) == 0)
-            var limits = Limits()
-            limits.programSeconds = 1
+            var bounds = HistoryLimits()
+            bounds.gitSeconds = 1
             let error = await #expect(throws: HistoryError.self) {
-                try await GitRepository(containing: tree.dumps, limits: limits)
+                try await GitRepository(containing: tree.dumps, bounds: bounds)
             }
             #expect(error?.description.contains("it took longer than 1 second") == true)
         }

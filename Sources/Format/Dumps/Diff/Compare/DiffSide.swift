@@ -70,25 +70,30 @@ package struct DiffSide: Sendable {
 
     /// Opens a bundle or a dumps directory. Does I/O.
     ///
-    /// - Throws: ``DiffError`` if the path is neither; `BundleError` or `FileError`.
+    /// - Throws: ``DumpsError`` if the path is neither; `BundleError` or `FileError`.
     package init(path: String) throws {
         notes = []
         guard try FileStore.isDirectory(path) else {
-            guard try FileStore.exists(path) else { throw DiffError.nothing(path: path) }
+            guard try FileStore.exists(path) else {
+                throw DumpsError.notComparable(
+                    "\(path): expected a bundle or a directory of dumps, found neither; git:REV names a commit's dumps, "
+                        + "and server what the server has")
+            }
             source = .bundle(try BundleReader(path: path, limits: Limits()))
             return
         }
         let directory = DumpsDirectory(path)
         let lock = try directory.lockFile(limits: Limits())
         guard try !lock.collections.isEmpty || directory.configurationText() != nil else {
-            throw DiffError.noDumps(path: path)
+            throw DumpsError.notComparable(
+                "\(path): expected a directory of dumps, found neither dumps.lock.json nor dumps.yaml in it")
         }
         source = .directory(directory, lock)
     }
 
     /// Opens a dumps directory or a bundle in a commit, by its path in the work tree. Runs git.
     ///
-    /// - Throws: `HistoryError`, ``DiffError`` if the commit has no such bundle, or `BundleError`.
+    /// - Throws: `HistoryError`, ``DumpsError`` if the commit has no such bundle, or `BundleError`.
     package init(revision name: String, path: String) async throws {
         if path.hasSuffix(".zip") {
             source = .bundle(try await Self.bundle(at: path, in: name))
@@ -104,14 +109,15 @@ package struct DiffSide: Sendable {
 
     /// Opens a bundle in a commit, by its path in the work tree. Runs git.
     ///
-    /// - Throws: `HistoryError`, ``DiffError`` if the commit has no such bundle, or `BundleError`.
+    /// - Throws: `HistoryError`, ``DumpsError`` if the commit has no such bundle, or `BundleError`.
     package static func bundle(at path: String, in name: String) async throws -> BundleReader {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         let folder = parts.count == 1 ? "." : parts.dropLast().joined(separator: "/")
         let repository = try await GitRepository(containing: folder.isEmpty ? "/" : folder)
         let revision = try await repository.revision(name)
         guard let bytes = try await repository.file(String(parts[parts.count - 1]), at: revision) else {
-            throw DiffError.noBundle(revision: name, path: path)
+            throw DumpsError.notComparable(
+                "git:\(name): this commit has no \(path); git log -- \(path) shows which commits have it")
         }
         return try BundleReader(bytes: bytes, name: "git:\(name):\(path)", limits: Limits())
     }
@@ -170,34 +176,11 @@ package struct DiffSide: Sendable {
     }
 }
 
-/// Why two sides cannot be compared.
-package enum DiffError: Error, Hashable, Sendable, CustomStringConvertible {
-    case nothing(path: String)
-    case noDumps(path: String)
-    case noBundle(revision: String, path: String)
-    /// Neither side has these collections. Together the sides have `others` collections.
-    case unknown([CollectionID], old: String, new: String, others: Int)
-
-    package var description: String {
-        switch self {
-        case .nothing(let path):
-            "\(path): expected a bundle or a directory of dumps, found neither; git:REV names a commit's dumps, "
-                + "and server what the server has"
-        case .noDumps(let path):
-            "\(path): expected a directory of dumps, found neither dumps.lock.json nor dumps.yaml in it"
-        case .noBundle(let revision, let path):
-            "git:\(revision): this commit has no \(path); git log -- \(path) shows which commits have it"
-        case .unknown(let names, let old, let new, let others):
-            "\(Counted.list(names)): neither \(old) nor \(new) has it; they have \(Counted.text(others, "other"))"
-        }
-    }
-}
-
 extension DiffReport {
     /// Compares two sides. Reads bundles, and runs git if a side is a commit.
     ///
     /// - Parameter names: the collections to compare; an empty list means all.
-    /// - Throws: ``DiffError`` if neither side has a named collection; `BundleError`, `FileError` or `HistoryError` if
+    /// - Throws: ``DumpsError`` if neither side has a named collection; `BundleError`, `FileError` or `HistoryError` if
     ///   one cannot be read.
     package init(
         from old: (name: DiffSide.Place, side: DiffSide), to new: (name: DiffSide.Place, side: DiffSide),
@@ -213,7 +196,9 @@ extension DiffReport {
         let known = before.collections.union(after.collections)
         let unknown = names.filter { !known.contains($0) }
         guard unknown.isEmpty else {
-            throw DiffError.unknown(unknown, old: "\(old.name)", new: "\(new.name)", others: known.count)
+            throw DumpsError.notComparable(
+                "\(Counted.list(unknown)): neither \(old.name) nor \(new.name) has it; they have "
+                    + Counted.text(known.count, "other"))
         }
         let only = [before.onlyCollection, after.onlyCollection].compactMap(\.self)
         var diffs: [SnapshotDiff] = []
