@@ -294,3 +294,21 @@ def test_colour_is_for_terminals_that_want_it(dumps, changed):
     assert "\x1b" not in on_a_terminal(*arguments, env={"TERM": "xterm", "NO_COLOR": "1"})
     assert "\x1b" not in on_a_terminal(*arguments, env={"TERM": "dumb"})
     assert "\x1b" not in rsdump.run(*arguments).out
+
+
+def test_one_side_is_compared_with_the_directory_and_its_settings(dumps, tmp_path):
+    before = dumps.copy(tmp_path / "before")
+    assert diff(before.path, "--dumps", dumps.path, "--exit-code").code == rsdump.DONE
+    pinned = rsdump.run("pin", SETTINGS, "--reason", "because <b> | of `it`", "--dumps", dumps.path)
+    assert pinned.code == rsdump.DONE, str(pinned)
+    at = dumps.lock["collections"][SETTINGS]["timestamp"]
+    text = diff(before.path, "--dumps", dumps.path)
+    assert text.says("~ dumps.yaml", f"+ collections.{SETTINGS}.pin: {at}", "1 setting of dumps.yaml changed"), str(text)
+    outcome = diff(before.path, "--dumps", dumps.path, "--format", "json", "--exit-code")
+    assert outcome.code == rsdump.SOME_FAILED, str(outcome)
+    assert outcome.json()["settings"] == [
+        {"name": f"collections.{SETTINGS}.pin", "new": f"{at}, because <b> | of `it`"}]
+    markdown = diff(before.path, "--dumps", dumps.path, "--format", "markdown").out
+    assert f"`collections.{SETTINGS}.pin`" in markdown and "``" in markdown
+    # Named collections are compared without the settings of others.
+    assert diff(before.path, dumps.path, REGIONS, "--exit-code").code == rsdump.DONE

@@ -1,7 +1,10 @@
 """Locked runs: nothing may change, nothing may be there that is not locked, and bundles can be written again."""
+import fcntl
 import json
+import os
 import re
 import shutil
+import subprocess
 import zipfile
 
 import pytest
@@ -129,7 +132,7 @@ def test_verify_finds_what_the_configuration_asks_for_and_the_lock_does_not_have
 
 
 @pytest.mark.parametrize("damage, says", [
-    (lambda text: text.replace('  "collections"', '<<<<<<< HEAD\n  "collections"', 1), "--ours"),
+    (lambda text: text.replace('  "collections"', '<<<<<<< HEAD\n  "collections"', 1), "rsdump merge"),
     (lambda text: text.replace('"records": ', '"records": x', 1), "version control"),
     (lambda text: text.replace('"records": ', '"recs": 1, "records": ', 1), "newer rsdump"),
 ], ids=["conflict", "edit", "member"])
@@ -248,3 +251,27 @@ def test_a_damaged_bundle_is_not_rebuilt(dumps, tmp_path):
     flip_in_chain(dumps.bundle_path(SETTINGS))
     outcome = rebuild(dumps, env={"TMPDIR": str(tmp_path)})
     assert outcome.code == rsdump.VERIFICATION and outcome.says(SETTINGS, "failed", "4 of 5"), str(outcome)
+
+
+def test_quiet_says_nothing_unless_something_is_wrong(dumps):
+    quiet = dumps.verify("--locked", "--quiet")
+    assert quiet.code == rsdump.DONE and quiet.out == quiet.err == "", str(quiet)
+    (dumps.path / "stray").write_text("")
+    loud = dumps.verify("--locked", "--quiet")
+    assert loud.code == rsdump.VERIFICATION and loud.says("stray"), str(loud)
+
+
+def test_a_refresh_waits_for_another_if_it_is_told_to(dumps):
+    directory = os.open(dumps.path, os.O_RDONLY)
+    try:
+        fcntl.flock(directory, fcntl.LOCK_EX)
+        refused = dumps.refresh()
+        assert refused.code == rsdump.TRY_AGAIN and refused.says("another rsdump is at work"), str(refused)
+        waiting = subprocess.Popen(
+            [rsdump.BINARY, "refresh", "--wait", "5m", "--dumps", str(dumps.path)], env=rsdump.environment(),
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with pytest.raises(subprocess.TimeoutExpired):
+            waiting.wait(timeout=1)
+    finally:
+        os.close(directory)
+    assert waiting.wait(timeout=60) == rsdump.DONE

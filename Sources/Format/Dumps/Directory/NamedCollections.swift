@@ -3,6 +3,19 @@ import SnapshotBundle
 import SnapshotTrust
 
 extension DumpsDirectory {
+    /// Locks the directory for this process, until the returned lock is released.
+    ///
+    /// - Parameter duration: how long to wait for another process, which works in real time.
+    /// - Throws: ``DumpsError/busy(_:)`` if another process still works in it; ``FileError``, or `CancellationError`.
+    package func lock(waiting duration: Duration) async throws -> DirectoryLock {
+        let end = ContinuousClock.now + duration
+        while true {
+            if let lock = try DirectoryLock(path) { return lock }
+            guard ContinuousClock.now < end else { throw DumpsError.busy(path) }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
     /// Adds collections to `dumps.yaml`, and makes the file if there is none. Does I/O.
     ///
     /// If two processes did this at once, one would undo the other's work. So call it within ``exclusively(_:)``, or

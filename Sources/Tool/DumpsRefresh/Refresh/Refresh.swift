@@ -27,6 +27,8 @@ package struct Refresh: Sendable {
         /// The monitor's timestamp that an update event announced: caches are not asked for an older state. `nil` for
         /// none.
         package var expected: Timestamp?
+        /// How long to wait for another rsdump that works in the directory.
+        package var wait = Duration.zero
 
         package init() {}
     }
@@ -67,7 +69,7 @@ package struct Refresh: Sendable {
     package func run(_ names: [CollectionID] = []) async throws -> RefreshReport {
         var settings = try configuration.selecting(names, file: directory.configurationPath)
         if configuration.release != nil { settings = configuration.held }
-        guard let lock = try DirectoryLock(directory.path) else { throw DumpsError.busy(directory.path) }
+        let lock = try await directory.lock(waiting: options.wait)
         defer { withExtendedLifetime(lock) {} }
 
         if isWriting { try directory.finishNaming(limits: limits) }

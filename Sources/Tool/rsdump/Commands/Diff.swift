@@ -20,8 +20,11 @@ struct Diff: AsyncParsableCommand {
               sources:DIR    what rsdump publish would make of sources, on the
                              dumps directory (--dumps); needs no keys
 
+            If only OLD is given, NEW is the dumps directory. If both sides have a dumps.yaml, its settings are \
+            compared too.
+
             Examples:
-              rsdump diff git:HEAD dumps               what is not committed yet
+              rsdump diff git:HEAD                     what is not committed yet
               rsdump diff git:HEAD dumps --stat        how much that is
               rsdump diff dumps server main/regions    what a refresh would change
               rsdump diff old.zip new.zip --format json
@@ -45,8 +48,8 @@ struct Diff: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The older side.", valueName: "old"))
     var old: DiffSide.Place
 
-    @Argument(help: ArgumentHelp("The newer side.", valueName: "new"))
-    var new: DiffSide.Place
+    @Argument(help: ArgumentHelp("The newer side; the dumps directory if it is not given.", valueName: "new"))
+    var newer: DiffSide.Place?
 
     @Argument(help: "Collections, as BUCKET/COLLECTION; all if none is given.", transform: collectionID)
     var collections: [CollectionID] = []
@@ -89,6 +92,7 @@ struct Diff: AsyncParsableCommand {
 
     func run() async throws {
         let report: DiffReport
+        let new = newer ?? .path(dumps.directory.path)
         var failed: [CollectionID: CommandFailure] = [:]
         do {
             let (before, after) = (try await open(old, failed: &failed), try await open(new, failed: &failed))

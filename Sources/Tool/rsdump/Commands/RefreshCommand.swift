@@ -64,6 +64,11 @@ struct RefreshCommand: AsyncParsableCommand {
             "Fail if a pin is past its last day and its bundle older than this, such as 90d.", valueName: "age"))
     var maxAge: Age?
 
+    @Option(
+        help: ArgumentHelp(
+            "How long to wait for another rsdump that works in the directory, such as 10m.", valueName: "duration"))
+    var wait: Age?
+
     @OptionGroup var onChange: OnChangeOptions
 
     @Option(help: "How to print the result: text or json.")
@@ -95,6 +100,7 @@ struct RefreshCommand: AsyncParsableCommand {
         options.isDryRun = dryRun
         options.isLocked = locked
         options.maxAge = maxAge?.duration
+        options.wait = wait?.duration ?? .zero
         if let jobs { (options.jobs, options.streams) = (jobs, jobs) }
         let (report, told) = try await onChange.telling(of: opened.directory) {
             try await opened.refresh(collections, options: options, progress: progress)

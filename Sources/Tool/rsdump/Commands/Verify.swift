@@ -39,6 +39,9 @@ struct Verify: AsyncParsableCommand {
     @Flag(help: "Also fail for files that are not in the lock, and where dumps.yaml asks for something else.")
     var locked = false
 
+    @Flag(help: "Print nothing if everything is right.")
+    var quiet = false
+
     @OptionGroup var trust: TrustOptions
 
     @Option(help: "How to print the result: text or json.")
@@ -69,7 +72,8 @@ struct Verify: AsyncParsableCommand {
             disagreements: locked ? try disagreements(opened, outcomes, at: now) : nil,
             tooOld: hasLimit ? ReleaseText.problem(release, opened.configuration, at: now) : nil,
             excess: try opened.directory.lockFile(limits: opened.limits).excess(over: opened.configuration.totalBudget))
-        format.print(report.text(.output), report.json)
+        let isRight = report.isGood && report.isWithinBudget && report.tooOld == nil
+        if !quiet || !isRight { format.print(report.text(.output), report.json) }
         if !report.isGood { throw ExitStatus.verificationFailed.code }
         if !report.isWithinBudget || report.tooOld != nil { throw ExitStatus.someFailed.code }
     }

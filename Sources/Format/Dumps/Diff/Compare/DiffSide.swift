@@ -55,6 +55,20 @@ package struct DiffSide: Sendable {
     /// Notes about this side for the reader of the comparison, one line each.
     package let notes: [String]
 
+    /// The settings of `dumps.yaml`; `nil` if the side has none.
+    func configuration() async throws -> DumpsConfiguration? {
+        switch source {
+        case .bundle, .states: return nil
+        case .directory(let directory, _):
+            return try directory.configurationText() == nil ? nil : directory.configuration()
+        case .revision(let repository, let revision, _):
+            let name = repository.name("dumps.yaml", at: revision)
+            return try await repository.file("dumps.yaml", at: revision).map {
+                try ConfigurationReader.read($0.text, file: name)
+            }
+        }
+    }
+
     /// The only collection, if the side is a bundle.
     var onlyCollection: CollectionID? {
         if case .bundle(let bundle) = source { bundle.head.collection } else { nil }
@@ -208,6 +222,10 @@ extension DiffReport {
             let older = isSame ? newer : try await before.state(of: id)
             if let diff = SnapshotDiff(from: older, to: newer) { diffs.append(diff) }
         }
-        self.init(old: "\(old.name)", new: "\(new.name)", collections: diffs)
+        var settings: [SettingChange] = []
+        if names.isEmpty, let older = try await before.configuration(), let newer = try await after.configuration() {
+            settings = SettingChange.changes(from: older, to: newer)
+        }
+        self.init(old: "\(old.name)", new: "\(new.name)", collections: diffs, settings: settings)
     }
 }

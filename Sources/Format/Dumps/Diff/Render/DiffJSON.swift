@@ -42,6 +42,13 @@ package enum DiffJSON {
             "old": .string(report.old),
             "new": .string(report.new),
             "same": .bool(report.isSame),
+            "settings": .array(
+                report.settings.map { change in
+                    .members([
+                        "name": .string(change.name), "old": change.old.map(JSONValue.string),
+                        "new": change.new.map(JSONValue.string),
+                    ])
+                }),
             "counts": counts(
                 collections: report.changed.count, records: { report.count($0) }, attachments: report.attachments),
         ])

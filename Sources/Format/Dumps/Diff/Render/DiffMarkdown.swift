@@ -27,6 +27,11 @@ package struct DiffMarkdown {
         var page = BoundedText(limit: limit)
         page.append("### Changes from \(MarkdownText.code(report.old)) to \(MarkdownText.code(report.new))\n\n")
         page.append("\(DiffWords.total(report)).\n")
+        for change in report.settings.prefix(Self.recordsPerCollection) {
+            let (old, new) = (change.old ?? "none", change.new ?? "none")
+            let values = [old, new].map { MarkdownText.code(bounded($0)) }
+            page.append("- dumps.yaml: \(MarkdownText.code(change.name)): \(values[0]) → \(values[1])\n")
+        }
         let changed = report.changed.sorted(by: isLarger)
         guard !changed.isEmpty else { return page.text }
         appendTable(changed, to: &page)

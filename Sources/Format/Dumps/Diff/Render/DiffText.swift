@@ -37,6 +37,8 @@ package struct DiffText {
 
     /// Passes the lines to `body`, without line feeds. The text of a million changes is never in memory as a whole.
     package func forEachLine(_ body: (String) -> Void) {
+        if !report.settings.isEmpty { body(paint("~ dumps.yaml", .updated)) }
+        for change in report.settings { setting(change).forEach(body) }
         for diff in report.changed {
             head(diff).forEach(body)
             guard showsRecords else { continue }
@@ -76,6 +78,14 @@ package struct DiffText {
     }
 
     private func records(_ count: Int) -> String { Counted.text(count, "record") }
+
+    private func setting(_ change: SettingChange) -> [String] {
+        let name = VisibleText.escape(change.name)
+        return [
+            change.old.map { paint("      - \(name): \(VisibleText.escape($0))", .deleted) },
+            change.new.map { paint("      + \(name): \(VisibleText.escape($0))", .created) },
+        ].compactMap(\.self)
+    }
 
     private func field(_ change: FieldChange, _ prefix: String) -> [String] {
         let name = VisibleText.escape(prefix + change.path.joined(separator: "."))

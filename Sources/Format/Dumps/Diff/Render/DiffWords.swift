@@ -8,6 +8,9 @@ enum DiffWords {
         let count = report.collections.count
         let collections = Counted.text(count, "collection")
         guard !report.isSame else { return "\(collections), no difference" }
+        if report.changed.isEmpty {
+            return "\(collections) without a difference; \(Counted.text(report.settings.count, "setting")) of dumps.yaml changed"
+        }
         let counts = self.counts({ report.count($0) }, report.attachments)
         return "\(report.changed.count) of \(collections) changed: \(counts ?? "no records")"
     }

@@ -5,15 +5,18 @@ package struct DiffReport: Sendable {
     package let new: String
     /// The collections, sorted by name, including those that are equal on both sides.
     package let collections: [SnapshotDiff]
+    /// The settings of `dumps.yaml` that differ; empty unless both sides have one.
+    package let settings: [SettingChange]
 
-    package init(old: String, new: String, collections: [SnapshotDiff]) {
+    package init(old: String, new: String, collections: [SnapshotDiff], settings: [SettingChange] = []) {
         self.old = old
         self.new = new
+        self.settings = settings
         self.collections = collections.sorted { $0.collection < $1.collection }
     }
 
     package var changed: [SnapshotDiff] { collections.filter { $0.status != .same } }
-    package var isSame: Bool { changed.isEmpty }
+    package var isSame: Bool { changed.isEmpty && settings.isEmpty }
 
     /// How many records of all collections changed in this way.
     package func count(_ kind: RecordChange.Kind) -> Int { collections.reduce(0) { $0 + $1.count(kind) } }

@@ -1,0 +1,48 @@
+import RemoteSettingsModel
+
+/// How one setting of `dumps.yaml` differs, in the words of the file.
+package struct SettingChange: Hashable, Sendable {
+    /// Such as `trust.roots`, or `collections.main/regions.pin`.
+    package let name: String
+    /// The old value; `nil` if the old side does not say it.
+    package let old: String?
+    package let new: String?
+
+    /// All settings that differ, sorted by name.
+    static func changes(from old: DumpsConfiguration, to new: DumpsConfiguration) -> [SettingChange] {
+        let (before, after) = (old.settings, new.settings)
+        return Set(before.keys).union(after.keys).sorted().compactMap { name in
+            before[name] == after[name] ? nil : SettingChange(name: name, old: before[name], new: after[name])
+        }
+    }
+}
+
+extension DumpsConfiguration {
+    /// The settings by their names, except those that are not said.
+    fileprivate var settings: [String: String] {
+        var settings = ["server": server, "attachments": attachments.text]
+        func set(_ name: String, _ value: (some CustomStringConvertible)?) { settings[name] = value.map { "\($0)" } }
+        if allowsPlainHTTP { set("allow-http", "true") }
+        if !trust.roots.isEmpty { set("trust.roots", trust.roots.map(\.hex).joined(separator: ", ")) }
+        set("trust.signer", trust.signer)
+        if trust.acceptsUnsigned { set("trust.accept-unsigned", "true") }
+        set("release.origin", release?.origin)
+        set("release.max-age", release?.maxAge)
+        set("budget.bundle", budget.bundle)
+        set("budget.attachment", budget.attachment)
+        set("budget.total", totalBudget)
+        for collection in collections {
+            let name = "collections.\(collection.id)"
+            set(name, "named")
+            if collection.attachments != attachments { set("\(name).attachments", collection.attachments.text) }
+            if collection.budget.bundle != budget.bundle { set("\(name).budget.bundle", collection.budget.bundle) }
+            if collection.budget.attachment != budget.attachment {
+                set("\(name).budget.attachment", collection.budget.attachment)
+            }
+            guard let pin = collection.pin else { continue }
+            let terms = [pin.until.map { "until \(Pin.dateText($0))" }, pin.reason].compactMap(\.self)
+            set("\(name).pin", (["\(pin.at)"] + terms).joined(separator: ", "))
+        }
+        return settings
+    }
+}
