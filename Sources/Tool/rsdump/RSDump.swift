@@ -6,7 +6,7 @@ import Dumps
 @main
 struct RSDump: AsyncParsableCommand {
     /// What `--version` prints and what servers see as `User-Agent`.
-    static let version = "0.1.0"
+    static let version = DumpsConfiguration.tool
 
     static let configuration = CommandConfiguration(
         commandName: "rsdump",
@@ -35,11 +35,16 @@ struct RSDump: AsyncParsableCommand {
             """,
         version: version,
         groupedSubcommands: [
-            .init(name: "Collection", subcommands: [Add.self, Remove.self, PinCommand.self, UnpinCommand.self]),
+            .init(
+                name: "Collection",
+                subcommands: [
+                    ListCommand.self, Add.self, Remove.self, PinCommand.self, UnpinCommand.self,
+                ]),
             .init(
                 name: "Dumps",
                 subcommands: [
-                    RefreshCommand.self, Status.self, Verify.self, Diff.self, LogCommand.self, RebuildCommand.self,
+                    RefreshCommand.self, Status.self, Verify.self, Diff.self, LogCommand.self, AttestCommand.self,
+                    RebuildCommand.self,
                 ]),
             .init(name: "Git", subcommands: [MergeCommand.self, GitSetup.self, MergeDriver.self]),
             .init(name: "Publishing", subcommands: [KeysCommand.self, CheckCommand.self, PublishCommand.self]),

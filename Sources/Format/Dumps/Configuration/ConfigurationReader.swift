@@ -24,8 +24,11 @@ package struct ConfigurationReader {
         let root = try compose(text)
         var configuration = DumpsConfiguration()
         let known = [
-            "version", "server", "allow-plain-http", "trust", "release", "attachments", "budget", "collections",
+            "version", "requires", "server", "allow-plain-http", "trust", "release", "attachments", "budget",
+            "collections",
         ]
+        // It comes first: a file for a later rsdump may have settings that this one does not know.
+        if let requirement = root["requires"] { try checkRequirement(requirement) }
         for (key, value) in try mapping(root, "the file") {
             switch key.string {
             case "version":
@@ -46,7 +49,7 @@ package struct ConfigurationReader {
                 throw error(
                     key, "notify: was removed before 0.1.0",
                     remedy: "delete it; refresh, publish, export and watch run a command (--on-change) instead")
-            case "collections": break
+            case "requires", "collections": break
             default: throw unknown(key, known)
             }
         }
@@ -63,6 +66,21 @@ package struct ConfigurationReader {
                 remedy: "take the pin away; to go back to an older release, take the directory back with git")
         }
         return configuration
+    }
+
+    /// Checks `requires: ">= 0.2"` against the version of this tool.
+    private func checkRequirement(_ node: YAMLNode) throws(ConfigurationError) {
+        let text = try string(node, "requires")
+        let wanted =
+            text.hasPrefix(">=") ? DumpsConfiguration.version(String(text.dropFirst(2).drop { $0 == " " })) : nil
+        guard let wanted else {
+            throw error(node, "requires is \(shown(node))", remedy: "write the lowest version, such as \">= 0.2\"")
+        }
+        guard !DumpsConfiguration.toolVersion.lexicographicallyPrecedes(wanted) else {
+            throw error(
+                node, "the file requires \(text), and this rsdump is \(DumpsConfiguration.tool)",
+                remedy: "update rsdump")
+        }
     }
 
     private func collections(

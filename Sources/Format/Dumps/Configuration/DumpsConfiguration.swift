@@ -5,6 +5,16 @@ import SnapshotTrust
 package struct DumpsConfiguration: Hashable, Sendable {
     /// The only version of `dumps.yaml`.
     package static let version = 1
+    /// The version of this tool, which `requires:` is compared with.
+    package static let tool = "0.1.0"
+    static let toolVersion = version(tool) ?? []
+
+    /// The numbers of a version such as `0.2` or `0.2.1`; `nil` for any other text.
+    static func version(_ text: String) -> [Int]? {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        let numbers = parts.compactMap { $0.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int($0) : nil }
+        return (1...3).contains(parts.count) && numbers.count == parts.count ? numbers : nil
+    }
 
     /// The section `trust:`. It does not contain the roots of a named server: `SnapshotTrust.TrustPolicy` has them.
     package struct Trust: Hashable, Sendable {

@@ -39,6 +39,11 @@ struct Verify: AsyncParsableCommand {
     @Flag(help: "Also fail for files that are not in the lock, and where dumps.yaml asks for something else.")
     var locked = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Also compare the files with this statement of rsdump attest.", valueName: "file"))
+    var attestation: String?
+
     @Flag(help: "Print nothing if everything is right.")
     var quiet = false
 
@@ -74,6 +79,12 @@ struct Verify: AsyncParsableCommand {
             excess: try opened.directory.lockFile(limits: opened.limits).excess(over: opened.configuration.totalBudget))
         let isRight = report.isGood && report.isWithinBudget && report.tooOld == nil
         if !quiet || !isRight { format.print(report.text(.output), report.json) }
+        if let attestation {
+            let differences = try Attestation(path: attestation, limits: opened.limits)
+                .differences(from: opened.directory, limits: opened.limits)
+            for difference in differences { Console.error("\(attestation): \(difference)") }
+            if !differences.isEmpty { throw ExitStatus.verificationFailed.code }
+        }
         if !report.isGood { throw ExitStatus.verificationFailed.code }
         if !report.isWithinBudget || report.tooOld != nil { throw ExitStatus.someFailed.code }
     }
