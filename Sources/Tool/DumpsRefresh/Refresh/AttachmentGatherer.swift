@@ -59,7 +59,7 @@ struct AttachmentGatherer: Sendable {
         let url = try await attachmentsURL.value(client)
         if hasZip, missing.count > Self.zipThreshold {
             let count = missing.count
-            missing = try await takeFromZip(missing, of: id, at: url, notes: &outcome.notes)
+            missing = try await extractFromZip(missing, of: id, at: url, notes: &outcome.notes)
             outcome.attachments.fromZip = count - missing.count
         }
         _ = try await missing.concurrentMap(width: width) { next in try await download(next, of: id, at: url) }
@@ -136,7 +136,7 @@ struct AttachmentGatherer: Sendable {
     /// so, and the remaining attachments are downloaded one by one.
     ///
     /// - Returns: what is still missing.
-    private func takeFromZip(
+    private func extractFromZip(
         _ missing: [WantedAttachment], of id: CollectionID, at base: AttachmentsURL, notes: inout [String]
     ) async throws -> [WantedAttachment] {
         let path = directory.serverZIPPath(id)
