@@ -5,7 +5,7 @@
  * one or the new one, never none. The steps have the names that they have in the code:
  *
  *   note     DumpsDirectory.writePending: what the lock is going to say of a bundle
- *   name     DumpsDirectory.name: the finished bundle gets its name (rename)
+ *   name     DumpsDirectory.replaceBundle: the finished bundle gets its name (rename)
  *   lock     DumpsDirectory.writeLock: the lock as a whole (rename)
  *   clear    DumpsDirectory.finishWork: the notes are removed
  *   recover  DumpsDirectory.recoveredLock: noted bundles that have their names go into the lock

@@ -77,7 +77,7 @@ package struct ExternalProgram: Sendable {
         try await run(input, seconds) { input, started in
             let result = try await Subprocess.run(
                 executable, arguments: arguments, environment: environment, platformOptions: options, input: input,
-                output: .bytes(limit: mostOutput), error: .string(limit: 1 << 20), body: { started.note($0) })
+                output: .bytes(limit: mostOutput), error: .string(limit: 1 << 20), body: { started.record($0) })
             guard case .exited(let status) = result.terminationStatus else { throw Failure.endedBySignal }
             return Finished(status: status, output: result.standardOutput, errors: result.standardError)
         }
@@ -93,7 +93,7 @@ package struct ExternalProgram: Sendable {
         try await run(input, seconds) { input, started in
             let result = try await Subprocess.run(
                 executable, arguments: arguments, environment: environment, platformOptions: options, input: input,
-                output: .currentStandardError, error: .currentStandardError, body: { started.note($0) })
+                output: .currentStandardError, error: .currentStandardError, body: { started.record($0) })
             guard case .exited(let status) = result.terminationStatus else { throw Failure.endedBySignal }
             return status
         }
@@ -159,7 +159,7 @@ package struct ExternalProgram: Sendable {
 private final class StartedProcess: Sendable {
     private let identifier = Mutex<Int32?>(nil)
 
-    func note(_ execution: Execution<some InputProtocol, some OutputProtocol, some OutputProtocol>) {
+    func record(_ execution: Execution<some InputProtocol, some OutputProtocol, some OutputProtocol>) {
         identifier.withLock { $0 = execution.processIdentifier.value }
     }
 

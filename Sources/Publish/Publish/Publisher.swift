@@ -277,7 +277,7 @@ package struct Publisher: Sendable {
                         id: id, result: .failure(PublishError.sourceOfCatalogue(id)), chainEnd: nil,
                         notes: source.notes))
             } else {
-                outcomes.append(try await outcome(id, source, held: Result { try held(id, run) }, run))
+                outcomes.append(try await outcome(id, source, held: Result { try current(id, run) }, run))
             }
         }
         var made: LockFile.Release?
@@ -295,7 +295,7 @@ package struct Publisher: Sendable {
             }
         }
         try intake.commit(release: made)
-        try name(
+        try writeConfiguration(
             outcomes.filter { $0.release == nil && (try? $0.result.get()) != nil }.map(\.id), isNew: written == nil,
             newOrigin)
         return outcomes
@@ -320,7 +320,7 @@ package struct Publisher: Sendable {
             end = try (snapshot ?? held?.vouched.get())?.provenance.verdict?.chainNotAfter
             if let snapshot {
                 try check(snapshot)
-                let outcome = try run.intake.take(
+                let outcome = try run.intake.accept(
                     .init(snapshot: snapshot, attachments: source?.attachments ?? [:], origin: run.server))
                 let isSame = state.status == .repacked && outcome == .unchanged
                 result = .success(isSame ? state.with(.unchanged) : state)
@@ -345,7 +345,7 @@ package struct Publisher: Sendable {
         _ release: DumpsConfiguration.Release, _ outcomes: [Outcome], _ step: ReleaseStep, _ run: Run
     ) async throws -> Outcome? {
         let id = Catalogue.collection
-        let held = try held(id, run)
+        let held = try current(id, run)
         let present = try catalogue(of: held)
         var (notes, unused): ([String], [String]) = ([], [])
         let chains = try chains(for: id, &unused)
@@ -434,9 +434,9 @@ package struct Publisher: Sendable {
         try run.verifier.verify(directory.bundlePath(id), of: id, against: entry)
     }
 
-    private func held(_ id: CollectionID, _ run: Run) throws -> Held? {
+    private func current(_ id: CollectionID, _ run: Run) throws -> Held? {
         do {
-            guard let (bundle, entry) = try run.intake.held(id) else { return nil }
+            guard let (bundle, entry) = try run.intake.bundle(of: id) else { return nil }
             let unverified = try bundle.unverifiedSnapshot()
             let vouched: Result<Snapshot, PublishError>
             do {
@@ -628,7 +628,7 @@ package struct Publisher: Sendable {
         return configuration
     }
 
-    private func name(_ ids: [CollectionID], isNew: Bool, _ newOrigin: OriginName?) throws {
+    private func writeConfiguration(_ ids: [CollectionID], isNew: Bool, _ newOrigin: OriginName?) throws {
         guard !ids.isEmpty else { return }
         if isNew {
             let signer = policy.signer.map { "\n  signer: \($0)" } ?? ""

@@ -40,7 +40,7 @@ extension KeyDirectory {
     /// Reads a role's key and certificates in one state, even if another process replaces them meanwhile. Does I/O.
     ///
     /// - Returns: the key and the certificates. If the directory's own files do not fit each other, neither do these.
-    func held(_ role: CertificateRole, _ environment: [String: String]) throws -> HeldKey {
+    func readKey(_ role: CertificateRole, _ environment: [String: String]) throws -> HeldKey {
         let given = try Self.value(of: Self.variable(role), environment).map {
             try PrivateKey(pem: Bytes(utf8: $0), place: Self.variable(role))
         }
@@ -126,7 +126,7 @@ extension KeyDirectory {
                     try FileStore.remove(file + Self.privateEnding)
                 }
                 try FileStore.remove(certificatePath(role) + ".tmp")
-                try settle(role)
+                try finishReplacing(role)
                 if let held = try privateText(keyPath(role)), let waiting = try privateText(waitingPath(role)),
                     try PrivateKey(pem: held, place: path).isSame(as: PrivateKey(pem: waiting, place: path))
                 {
@@ -164,11 +164,11 @@ extension KeyDirectory {
     /// - Parameter certificates: the key's own certificate, then its issuers. The root is last.
     func replace(_ role: CertificateRole, _ key: PrivateKey, _ certificates: [SigningCertificate]) throws {
         try writePrivate(nextPath(role), Bytes(key.pem.array + CertificateAuthority.pem(certificates).array))
-        try settle(role)
+        try finishReplacing(role)
     }
 
     /// Moves a replacement's key and certificates into their own files.
-    private func settle(_ role: CertificateRole) throws {
+    private func finishReplacing(_ role: CertificateRole) throws {
         guard let next = try next(role), let key = next.key else { return }
         let root = try FileStore.read(certificatePath(.root), limit: Limits().chainBytes)
         let last = try CertificateAuthority.pem(Array(next.certificates.suffix(1)))

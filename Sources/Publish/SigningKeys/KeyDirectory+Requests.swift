@@ -77,7 +77,7 @@ extension KeyDirectory {
         try changing {
             let certificates = try SigningCertificate.all(of: pem, place: place)
             let role = certificates[0].role
-            if role != .root, let present = try held(role, [:]).certificates.first,
+            if role != .root, let present = try readKey(role, [:]).certificates.first,
                 present.x509 == certificates[0].x509
             {
                 // An earlier run was killed after the last step.

@@ -120,12 +120,12 @@ package struct KeyDirectory: Sendable {
                     keyPath(.signer), expected: "no signing key beside the certificate for another one", found: "one",
                     remedy: "move it to where it is kept, or remove it, then run this again")
             }
-            let present = try held(.signer, [:]).certificates.first
+            let present = try readKey(.signer, [:]).certificates.first
             let name = name ?? present?.dnsNames.first.map { SignerName($0) } ?? .remoteSettings
             try Self.checkClock(now, against: present)
             var issuer: CertificateAuthority?
             if let intermediateDays {
-                let old = try held(.intermediate, [:]).certificates.first
+                let old = try readKey(.intermediate, [:]).certificates.first
                 try Self.checkClock(now, against: old)
                 let made = try authority(for: .intermediate, environment).issueIntermediate(
                     named: old?.name ?? "Remote Settings intermediate", key: PrivateKey(), days: intermediateDays,
@@ -160,7 +160,7 @@ package struct KeyDirectory: Sendable {
     ///
     /// - Throws: ``SigningKeyError`` or `FileError`.
     package func signer(_ environment: [String: String]) throws -> ContentSigner {
-        let held = try held(.signer, environment)
+        let held = try readKey(.signer, environment)
         guard let key = held.key else { throw missingKey(.signer) }
         return try ContentSigner(key: key, chains: chains(of: held))
     }
@@ -174,7 +174,7 @@ package struct KeyDirectory: Sendable {
         _ environment: [String: String], signingBy sign: @escaping ExternalSigner.Sign
     ) throws -> ExternalSigner {
         try ExternalSigner(
-            chains: chains(of: held(.signer, environment.filter { $0.key == Self.chainVariable })), sign)
+            chains: chains(of: readKey(.signer, environment.filter { $0.key == Self.chainVariable })), sign)
     }
 
     private func chains(of held: HeldKey) throws -> SignerChains {
@@ -191,7 +191,7 @@ package struct KeyDirectory: Sendable {
     /// intermediate certificate issues a signing certificate.
     func authority(for role: CertificateRole, _ environment: [String: String]) throws -> CertificateAuthority {
         let issuer = role == .intermediate ? CertificateRole.root : .intermediate
-        let held = try held(issuer, environment)
+        let held = try readKey(issuer, environment)
         guard let key = held.key else { throw missingKey(issuer) }
         guard held.certificates.last?.role == .root else {
             throw SigningKeyError(

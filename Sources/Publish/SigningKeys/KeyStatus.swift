@@ -35,7 +35,7 @@ extension KeyDirectory {
                 remedy: "make one with: rsdump keys create \(path)")
         }
         // A certificate can be shown even if something is wrong with its key.
-        let all = CertificateRole.allCases.map { role in (role, Result { try held(role, environment) }) }
+        let all = CertificateRole.allCases.map { role in (role, Result { try readKey(role, environment) }) }
         let chained = try all.last.map { _, signer in
             switch signer {
             case .success(let held): held.certificates

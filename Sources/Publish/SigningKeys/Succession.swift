@@ -125,7 +125,7 @@ extension KeyDirectory {
     package func succeed(_ pem: Bytes, place: String, after root: SHA256Digest, now: Timestamp) throws -> Int {
         try changing {
             let added = try Succession(pem: pem, place: place).steps
-            let own = try held(.signer, [:]).certificates
+            let own = try readKey(.signer, [:]).certificates
             func refused(expected: String, found: String, remedy: String) -> SigningKeyError {
                 SigningKeyError(place, kind: .untrusted, expected: expected, found: found, remedy: remedy)
             }

@@ -97,13 +97,15 @@ struct ConfigurationReaderTests {
         #expect(configuration.release?.expiresAfter == .seconds(36 * 3600))
         #expect(configuration.collections.count == 2)
         #expect(
-            try configuration.held.map(\.id) == [CollectionID("main/a"), CollectionID("main/b"), Catalogue.collection])
-        #expect(try read(plain).release == nil && read(plain).held == read(plain).collections)
+            try configuration.allCollections.map(\.id) == [
+                CollectionID("main/a"), CollectionID("main/b"), Catalogue.collection,
+            ])
+        #expect(try read(plain).release == nil && read(plain).allCollections == read(plain).collections)
         #expect(try read(plain + "release: {origin: a}\n").release?.expiresAfter == .seconds(7 * 86_400))
         // Whoever wants no releases can say so.
         #expect(try read(plain + "release: off\n") == read(plain))
         // One that is named is there once.
-        #expect(try read(plain + "  releases/catalogue:\nrelease: {origin: a}\n").held.count == 3)
+        #expect(try read(plain + "  releases/catalogue:\nrelease: {origin: a}\n").allCollections.count == 3)
         for (wrong, word) in [
             ("release: a", "key: value"), ("release: on", "key: value"), ("release: {}", "no origin"),
             ("release: {origin: A}", "1 to 64"),

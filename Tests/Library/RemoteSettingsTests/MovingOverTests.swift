@@ -58,7 +58,7 @@ import Testing
         let intake = try SnapshotIntake(DumpsDirectory(place.path("imported")), limits: Limits())
         defer { intake.end() }
         let snapshot = Snapshot(vouchingFor: claim, chain: nil, provenance: .imported)
-        #expect(try intake.take(.init(snapshot: snapshot, attachments: [:], origin: "test")) == .created)
+        #expect(try intake.accept(.init(snapshot: snapshot, attachments: [:], origin: "test")) == .created)
         try intake.commit()
         return .directory(place.path("imported"), trusted: true).acceptingImported()
     }

@@ -22,7 +22,7 @@ import Testing
         let intake = try SnapshotIntake(place.dumps, limits: Limits())
         defer { intake.end() }
         let planted = Snapshot(vouchingFor: unverified, chain: nil, provenance: .imported)
-        _ = try intake.take(.init(snapshot: planted, attachments: [:], origin: "http://127.0.0.1:8888/v1"))
+        _ = try intake.accept(.init(snapshot: planted, attachments: [:], origin: "http://127.0.0.1:8888/v1"))
         try intake.commit()
     }
 

@@ -90,7 +90,7 @@ package struct DumpsConfiguration: Hashable, Sendable {
     ///
     /// They are those that the file names. With ``release``, the catalogue belongs to them even if the file does not
     /// name it.
-    package var held: [Collection] {
+    package var allCollections: [Collection] {
         guard release != nil, !collections.contains(where: { $0.id == Catalogue.collection }) else {
             return collections
         }

@@ -20,7 +20,7 @@ extension DumpsDirectory {
             lock.collections[id] = entry
             recovered.append(id)
         }
-        if let together = try bundlesNamedTogether(limits: limits), let release = together.release,
+        if let together = try bundlesReplacedTogether(limits: limits), let release = together.release,
             together.collections.allSatisfy({ lock.collections[$0.key] == $0.value })
         {
             lock.release = release
@@ -62,7 +62,7 @@ extension DumpsDirectory {
     /// Renames a finished bundle into place. Its future lock entry is written down first.
     ///
     /// Writing the lock flushes the name to the disk.
-    package func name(_ id: CollectionID, _ entry: LockFile.Collection) throws(FileError) {
+    package func replaceBundle(of id: CollectionID, with entry: LockFile.Collection) throws(FileError) {
         try writePending(id, entry)
         try FileStore.rename(packPath(id), to: bundlePath(id), below: path, flushing: false)
     }

@@ -51,15 +51,15 @@ extension DumpsDirectory {
 extension DumpsDirectory {
     private var togetherPath: String { "\(path)/\(LockFile.togetherPath)" }
 
-    /// Gives the finished bundles of one release their names.
+    /// Replaces the bundles of one release by the finished ones.
     ///
     /// They belong to the directory as soon as one note about all of them is on the disk. If the process is killed
-    /// during the renames, ``finishNaming(limits:)`` completes them. The caller holds the directory's lock. The caller
-    /// also writes the lock file, which flushes the names to the disk.
+    /// during the renames, ``finishReplacing(limits:)`` completes them. The caller holds the directory's lock. The
+    /// caller also writes the lock file, which flushes the names to the disk.
     ///
     /// - Parameter release: the release that the directory then has.
-    package func name(
-        _ entries: [CollectionID: LockFile.Collection], release: LockFile.Release?
+    package func replaceBundles(
+        with entries: [CollectionID: LockFile.Collection], release: LockFile.Release?
     ) throws(FileError) {
         guard !entries.isEmpty else { return }
         let sorted = entries.sorted { $0.key < $1.key }
@@ -73,7 +73,7 @@ extension DumpsDirectory {
     }
 
     /// The bundles that a killed run had begun to rename together; `nil` if there are none.
-    func bundlesNamedTogether(limits: Limits) throws -> LockFile? {
+    func bundlesReplacedTogether(limits: Limits) throws -> LockFile? {
         guard let bytes = try FileStore.read(togetherPath, limit: Limits.lockBytes) else { return nil }
         // If the machine failed, the note may be incomplete. No bundle has been renamed then.
         return try? LockFile(parsing: bytes, path: togetherPath, limits: limits)
@@ -87,7 +87,7 @@ extension DumpsDirectory {
     ///   longer there has got its name meanwhile.
     /// - Throws: `FileError` or `BundleError` if the lock or a note cannot be read.
     package func readableLock(limits: Limits) throws -> (lock: LockFile, packed: Set<CollectionID>) {
-        guard let noted = try bundlesNamedTogether(limits: limits) else {
+        guard let noted = try bundlesReplacedTogether(limits: limits) else {
             return (try recoveredLock(limits: limits).lock, [])
         }
         var lock = try lockFile(limits: limits)
@@ -121,8 +121,8 @@ extension DumpsDirectory {
     /// Completes the renames that a killed run had begun. The caller holds the directory's lock. Does I/O.
     ///
     /// - Throws: `FileError`; nothing is lost then.
-    package func finishNaming(limits: Limits) throws {
-        guard let noted = try bundlesNamedTogether(limits: limits) else { return }
+    package func finishReplacing(limits: Limits) throws {
+        guard let noted = try bundlesReplacedTogether(limits: limits) else { return }
         for (id, entry) in noted.collections.sorted(by: { $0.key < $1.key }) {
             let packed = packPath(id)
             guard try isBundle(at: packed, entry) else { continue }

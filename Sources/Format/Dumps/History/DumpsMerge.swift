@@ -124,7 +124,7 @@ package struct DumpsMerge: Sendable {
     private mutating func choose(
         _ id: CollectionID, _ pin: Timestamp?, after base: Side?, takesRelease: Bool, _ verifier: BundleVerifier
     ) async throws {
-        guard merged(after: base, { side in side.configuration.held.contains { $0.id == id } }) else {
+        guard merged(after: base, { side in side.configuration.allCollections.contains { $0.id == id } }) else {
             choices.append(
                 Choice(collection: id, isTheirs: nil, timestamp: nil, reason: "dumps.yaml does not name it any more"))
             return

@@ -66,7 +66,7 @@ package final class SnapshotIntake {
                 try ConfigurationReader.read($0, file: directory.configurationPath)
             } ?? new
         holdsBack = takesTogether || configuration.release != nil
-        try directory.finishNaming(limits: limits)
+        try directory.finishReplacing(limits: limits)
         let (lockFile, recovered) = try directory.recoveredLock(limits: limits)
         self.lockFile = lockFile
         isAheadOfLock = !recovered.isEmpty
@@ -76,7 +76,7 @@ package final class SnapshotIntake {
     }
 
     /// The present bundle and its entry; `nil` if there is none. Nothing is verified.
-    package func held(_ id: CollectionID) throws -> (BundleReader, LockFile.Collection)? {
+    package func bundle(of id: CollectionID) throws -> (BundleReader, LockFile.Collection)? {
         guard let entry = lockFile.collections[id] else { return nil }
         return (try BundleReader(path: directory.bundlePath(id), limits: limits), entry)
     }
@@ -96,7 +96,7 @@ package final class SnapshotIntake {
     ///
     /// - Throws: ``DumpsError`` if it must not replace the present bundle; `BundleError` if an attachment does not
     ///   match its record; `FileError`. The present bundle is then unchanged.
-    package func take(_ offer: Offer) throws -> Outcome {
+    package func accept(_ offer: Offer) throws -> Outcome {
         let snapshot = offer.snapshot
         let id = snapshot.collection
         let held = lockFile.collections[id]
@@ -191,7 +191,7 @@ package final class SnapshotIntake {
             heldBack[id] = entry
         } else {
             isAheadOfLock = true
-            try directory.name(id, entry)
+            try directory.replaceBundle(of: id, with: entry)
         }
         return entry
     }
@@ -214,7 +214,7 @@ package final class SnapshotIntake {
     package func commit(release: LockFile.Release? = nil) throws {
         if !heldBack.isEmpty {
             isAheadOfLock = true
-            try directory.name(heldBack, release: release)
+            try directory.replaceBundles(with: heldBack, release: release)
         }
         lockFile.release =
             configuration.release == nil ? nil : try release ?? directory.packagedRelease(lockFile, limits: limits)

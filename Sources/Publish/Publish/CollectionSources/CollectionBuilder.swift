@@ -55,11 +55,11 @@ struct CollectionBuilder {
             }
         }
         // The metadata's schema must be known before the records are read.
-        if let metadata = node["metadata"] { take(metadata: metadata, file) }
+        if let metadata = node["metadata"] { read(metadata: metadata, file) }
         for member in members {
             switch member.key {
             case "metadata": break
-            case "records": take(records: member.value, file)
+            case "records": read(records: member.value, file)
             case "parameters", "groups", "conditions":
                 hasParameters = true
                 checkNumbers(member.value, file)
@@ -81,7 +81,7 @@ struct CollectionBuilder {
         }
     }
 
-    private mutating func take(metadata node: SourceNode, _ file: String) {
+    private mutating func read(metadata node: SourceNode, _ file: String) {
         guard let members = node.members else {
             if !node.isNull { problems.add(file, node.line, "metadata is \(node.kind)", "write key: value pairs") }
             return
@@ -93,12 +93,12 @@ struct CollectionBuilder {
             } else {
                 checkNumbers(member.value, file)
                 metadata.append(.init(key: member.key, value: member.value.json))
-                if member.key == "schema" { take(schema: member.value, file) }
+                if member.key == "schema" { read(schema: member.value, file) }
             }
         }
     }
 
-    private mutating func take(schema node: SourceNode, _ file: String) {
+    private mutating func read(schema node: SourceNode, _ file: String) {
         do throws(SchemaFault) {
             schema = try RecordSchema(node.json)
         } catch {
@@ -126,7 +126,7 @@ struct CollectionBuilder {
         validate(record, parameter.id, parameter.file) { _ in parameter.line }
     }
 
-    private mutating func take(records node: SourceNode, _ file: String) {
+    private mutating func read(records node: SourceNode, _ file: String) {
         switch node.content {
         case .null: break
         case .list(let records): for record in records { add(record: record, file: file) }

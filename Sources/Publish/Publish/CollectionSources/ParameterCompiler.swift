@@ -52,7 +52,7 @@ package struct ParameterCompiler {
     package static func room(_ limits: Limits) -> Int { limits.changesetBytes / 4 }
 
     /// Takes so many bytes of the room for conditions. Returns whether there was enough; if not, a problem is noted.
-    private mutating func takeRoom(_ count: Int, _ line: Int) -> Bool {
+    private mutating func reserve(_ count: Int, _ line: Int) -> Bool {
         guard room >= count else {
             if room >= 0 {
                 problems.add(
@@ -271,7 +271,7 @@ package struct ParameterCompiler {
         }
         checkTypes(choices, type, parameter)
         let copied = choices.reduce(0) { $0 + ($1.filter?.text.utf8.count ?? 0) }
-        guard takeRoom(copied, parameter.line) else { return [] }
+        guard reserve(copied, parameter.line) else { return [] }
         review(choices, of: parameter.key)
         let conditional = choices.count { $0.filter != nil }
         return choices.enumerated().map { index, choice in
@@ -340,7 +340,7 @@ package struct ParameterCompiler {
                 return Choice(name: name, filter: filter, value: content.value, line: node.line)
             }
             guard let share = self.percent(percent, seed: node["seed"], name: key) else { return nil }
-            guard takeRoom(filter.text.utf8.count, node.line) else { return nil }
+            guard reserve(filter.text.utf8.count, node.line) else { return nil }
             let both = Filter(text: "(\(filter.text)) && (\(share.text))", ramp: share.ramp)
             return Choice(name: "\(name) \(index + 1)", filter: both, value: content.value, line: node.line)
         }

@@ -66,7 +66,7 @@ private enum ConditionLexer {
                 rest = rest.dropFirst(digits.count)
                 tokens.append(.number(String(first) + String(digits)))
             } else if isLetter(first) {
-                var word = take(&rest, while: isWord)
+                var word = scan(&rest, while: isWord)
                 // A dot belongs to the path if a name follows that is not a method.
                 while rest.first == ".", let next = rest.dropFirst().first, isLetter(next) {
                     let name = String(rest.dropFirst().prefix(while: isWord))
@@ -78,14 +78,14 @@ private enum ConditionLexer {
             } else if first == "." {
                 rest.removeFirst()
                 let name =
-                    rest.first.map(isLetter) == true ? take(&rest, while: isWord) : take(&rest, while: isOperator)
+                    rest.first.map(isLetter) == true ? scan(&rest, while: isWord) : scan(&rest, while: isOperator)
                 guard !name.isEmpty else { throw refusal("there is a dot without a method") }
                 tokens.append(.method(".\(name)"))
             } else if isOperator(first) {
-                tokens.append(.symbol(take(&rest, while: isOperator)))
+                tokens.append(.symbol(scan(&rest, while: isOperator)))
             } else if "[](),&|".unicodeScalars.contains(first) {
                 let isDouble = first == "&" || first == "|"
-                let symbol = isDouble ? take(&rest) { $0 == first } : String(rest.removeFirst())
+                let symbol = isDouble ? scan(&rest) { $0 == first } : String(rest.removeFirst())
                 tokens.append(.symbol(symbol))
             } else {
                 throw refusal("there is \(String(reflecting: String(first)))")
@@ -119,7 +119,7 @@ private enum ConditionLexer {
         throw refusal("a text has no closing quote")
     }
 
-    private static func take(
+    private static func scan(
         _ rest: inout Substring.UnicodeScalarView, while isPart: (Unicode.Scalar) -> Bool
     ) -> String {
         let taken = rest.prefix(while: isPart)

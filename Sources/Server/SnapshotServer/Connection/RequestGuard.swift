@@ -161,7 +161,7 @@ extension RequestGuard {
             guard let head = reading?.head else { return }
             reading = nil
             waiting.append(head)
-            takeNext()
+            answerNext()
         }
     }
 
@@ -217,7 +217,7 @@ extension RequestGuard {
         }
     }
 
-    private func takeNext() {
+    private func answerNext() {
         guard phase.isFree, let context else { return }
         if waiting.isEmpty {
             answeredInARow = 0
@@ -258,7 +258,7 @@ extension RequestGuard {
             guard let self, case .pausing = phase else { return }
             phase = .idle
             answeredInARow = 0
-            takeNext()
+            answerNext()
         }
     }
 }
@@ -286,7 +286,7 @@ extension RequestGuard {
             if phase.isEnding { return }
             if isLast || input.isQuiescing { return endWhenTaken() }
             phase = context.channel.isWritable ? .idle : .draining
-            takeNext()
+            answerNext()
         }
     }
 
@@ -297,7 +297,7 @@ extension RequestGuard {
             connection?.isAtWork()
             deadline?.lift()
             if case .draining = phase { phase = .idle }
-            takeNext()
+            answerNext()
         } else {
             expectTaking()
         }
@@ -353,13 +353,13 @@ extension RequestGuard {
         // The version must be the client's: for 1.1 the encoder would send chunks to a client of HTTP/1.0.
         let head = HTTPResponseHead(version: request.version, status: .ok, headers: headers)
         context.write(wrapOutboundOut(.head(head)), promise: nil)
-        takeOver(request, stream, context)
+        handOver(request, stream, context)
         stream.begin()
     }
 
     /// Replaces the handlers for HTTP by a stream, which speaks with the client from now on. The head of the answer has
     /// been written.
-    private func takeOver(
+    private func handOver(
         _ request: HTTPRequestHead, _ stream: EventStreamHandler, _ context: ChannelHandlerContext
     ) {
         metrics.answered(.updates, status: 200, bytes: 0)
@@ -435,7 +435,7 @@ extension RequestGuard {
         count(refusal, found)
         reading = nil
         if !input.isQuiescing { input = .refused(status) }
-        takeNext()
+        answerNext()
     }
 
     private func answerRefusal(_ status: HTTPResponseStatus) {

@@ -34,7 +34,7 @@ actor DumpsLoader {
     private var address: OriginAddress?
     private var loaded: [CollectionID: Loaded] = [:]
     /// Collections that were read for a release of which another collection is missing. They are not served yet.
-    private var ahead: [CollectionID: Loaded] = [:]
+    private var incomplete: [CollectionID: Loaded] = [:]
     private var lockSeen: FileIdentity?
     /// The value of `mapped_faults_count` before the known bundles were read.
     private var faultsSeen: UInt = 0
@@ -91,7 +91,7 @@ actor DumpsLoader {
         guard let address else { return nil }
         let faults = mapped_faults_count()
         if faults != faultsSeen {
-            (loaded, ahead, refused, historyBytes, lockSeen) = ([:], [:], [:], [:], nil)
+            (loaded, incomplete, refused, historyBytes, lockSeen) = ([:], [:], [:], [:], nil)
             faultsSeen = faults
             report("a bundle was shortened while it was served; all bundles are read again")
         }
@@ -111,10 +111,10 @@ actor DumpsLoader {
         }
         var (next, hasChanged) = found
         lockSeen = identity
-        ahead = [:]
+        incomplete = [:]
         if lock.release != nil, !problems.isEmpty, !loaded.isEmpty {
             // A part of a release is of no use to clients that ask for releases.
-            (ahead, next, hasChanged) = (next, loaded, false)
+            (incomplete, next, hasChanged) = (next, loaded, false)
         }
         loaded = next
         guard hasChanged || problems.keys != before.keys else { return nil }
@@ -139,7 +139,7 @@ actor DumpsLoader {
                 next[id] = known
                 continue
             }
-            if let known = ahead[id], known.entry == entry {
+            if let known = incomplete[id], known.entry == entry {
                 next[id] = known
                 hasChanged = true
                 continue

@@ -177,10 +177,10 @@ final class LoopStreams {
     private func begin(_ announcement: Announcement) {
         announcing = announcement
         untold = slots.flatMap(\.values)
-        tellBatch()
+        announceBatch()
     }
 
-    private func tellBatch() {
+    private func announceBatch() {
         guard let announcement = announcing else { return }
         for _ in 0..<Self.batch {
             guard let stream = untold.popLast() else { break }
@@ -194,7 +194,7 @@ final class LoopStreams {
             begin(next)
         } else {
             // There is a pause, because a loop runs all tasks that are due before it looks at its connections again.
-            eventLoop.assumeIsolated().scheduleTask(in: .microseconds(200)) { self.tellBatch() }
+            eventLoop.assumeIsolated().scheduleTask(in: .microseconds(200)) { self.announceBatch() }
         }
     }
 

@@ -55,13 +55,13 @@ struct MirrorTree {
     private func states(of origin: Origin) -> [String: MirrorChangeset] {
         var states: [String: MirrorChangeset] = [:]
         for version in APIVersion.allCases {
-            func note(_ collection: String, _ state: Timestamp) {
+            func add(_ collection: String, _ state: Timestamp) {
                 let folder = collection.split(separator: "/").joined(separator: "/collections/")
                 states["/\(version.rawValue)/buckets/\(folder)/changeset"] = MirrorChangeset(
                     collection: collection, state: state)
             }
-            note(MirrorChangeset.monitor, origin.monitorTimestamp)
-            for collection in origin.collections { note("\(collection.id)", collection.timestamp) }
+            add(MirrorChangeset.monitor, origin.monitorTimestamp)
+            for collection in origin.collections { add("\(collection.id)", collection.timestamp) }
         }
         return states
     }

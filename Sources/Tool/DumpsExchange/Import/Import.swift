@@ -66,7 +66,7 @@ package struct Import: Sendable {
                 remedy: "name no collections to import all of them")
         }
         let outcomes = offers.map { id, offer, notes in
-            let result = Result { try intake.take(timely(offer.get())) }
+            let result = Result { try intake.accept(timely(offer.get())) }
                 .mapError { named($0, of: path, in: intake) }
             return Outcome(id: id, result: result, snapshot: try? offer.get().snapshot, notes: notes)
         }
@@ -142,7 +142,7 @@ package struct Import: Sendable {
         }
         let root = try root(of: path, scratch: intake.scratch)
         let folder = AttachmentFolder(root: root, folder: "", limits: limits)
-        if let (bundle, entry) = try intake.held(id) {
+        if let (bundle, entry) = try intake.bundle(of: id) {
             let snapshot = try BundleVerifier(options.policy, limits: limits).snapshot(of: bundle, as: entry)
             // The directory already has all records of the collection, so only attachments are read from the zip.
             var held = ImportedCollection(holding: snapshot)

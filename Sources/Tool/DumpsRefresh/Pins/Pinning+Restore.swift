@@ -43,7 +43,7 @@ extension Pinning {
         after.collections[id] = entry
         if let excess = after.excess(over: configuration.totalBudget) { throw CollectionError.overBudget(excess) }
         isNamed = true
-        try directory.name(id, entry)
+        try directory.replaceBundle(of: id, with: entry)
         try directory.writeLock(after)
         try directory.finishWork(keepingDownloads: true)
         return (entry, locked != nil && entry.trust.isSigned)

@@ -192,7 +192,7 @@ extension CollectionRefresher {
                 continuation.resume(
                     with: Result {
                         try OutputFile.flush(path: directory.packPath(id))
-                        if !holdsBack { try directory.name(id, entry) }
+                        if !holdsBack { try directory.replaceBundle(of: id, with: entry) }
                     })
             }
         }

@@ -68,11 +68,11 @@ package struct Refresh: Sendable {
     ///   lock cannot be read or written. Errors of single collections are in their outcomes.
     package func run(_ names: [CollectionID] = []) async throws -> RefreshReport {
         var settings = try configuration.selecting(names, file: directory.configurationPath)
-        if configuration.release != nil { settings = configuration.held }
+        if configuration.release != nil { settings = configuration.allCollections }
         let lock = try await directory.lock(waiting: options.wait)
         defer { withExtendedLifetime(lock) {} }
 
-        if isWriting { try directory.finishNaming(limits: limits) }
+        if isWriting { try directory.finishReplacing(limits: limits) }
         var (lockFile, recovered) = try directory.recoveredLock(limits: limits)
         if !recovered.isEmpty && isWriting { try directory.writeLock(lockFile) }
         var pass: Pass
@@ -92,7 +92,7 @@ package struct Refresh: Sendable {
         var excess: BudgetExcess?
         if isWriting {
             try dropPartOfRelease(&outcomes, pass.plan, lockFile)
-            excess = try nameHeldBack(&outcomes, lockFile, pass.release?.catalogue)
+            excess = try replaceHeldBack(&outcomes, lockFile, pass.release?.catalogue)
             try keepBackoff()
             try finish(&lockFile, outcomes)
         }
@@ -150,7 +150,7 @@ package struct Refresh: Sendable {
         if options.isLocked {
             outcomes = await compare(plan, step)
         } else if options.isDryRun {
-            outcomes = plan.map { settled($0, step) ?? planned($0) }
+            outcomes = plan.map { outcomeWithoutWork($0, step) ?? planned($0) }
         } else {
             outcomes = await work(plan, step, chains, keeping: known)
         }
@@ -193,7 +193,7 @@ package struct Refresh: Sendable {
     }
 
     /// The outcome for a collection for which nothing is fetched or written; `nil` for the others.
-    private func settled(_ planned: PlannedCollection, _ step: CatalogueStep.Result) -> CollectionOutcome? {
+    private func outcomeWithoutWork(_ planned: PlannedCollection, _ step: CatalogueStep.Result) -> CollectionOutcome? {
         var outcome = CollectionOutcome(planned, status: .failed)
         if let problem = planned.problem {
             outcome.error = .release(problem)
@@ -265,7 +265,7 @@ package struct Refresh: Sendable {
             client: client, chains: ChainStore(client: client, policy: policy, time: now), policy: policy)
         var outcomes: [CollectionOutcome] = []
         for planned in plan {
-            var outcome = settled(planned, step) ?? self.planned(planned)
+            var outcome = outcomeWithoutWork(planned, step) ?? self.planned(planned)
             // The monitor does not list it: only its state shows whether it changed.
             if planned.action == .probe, outcome.error == nil {
                 do {
@@ -304,9 +304,9 @@ package struct Refresh: Sendable {
         // The monitor's answer has shown the protocol.
         let width = client.isMultiplexed(client.server.root) ? options.streams : options.jobs
         return await plan.concurrentMap(width: width) { planned in
-            if let settled = settled(planned, step) {
-                onEvent(.finished(settled))
-                return settled
+            if let finished = outcomeWithoutWork(planned, step) {
+                onEvent(.finished(finished))
+                return finished
             }
             if let packed = packed[planned.id], let entry = packed.entry, let listed = planned.listed,
                 (try? directory.listedState(of: planned.id, entry, isPacked: true, limits: limits)) == listed
@@ -346,7 +346,7 @@ package struct Refresh: Sendable {
     /// If all bundles together have a budget, or are a release, renames all finished ones into place, or none of them.
     ///
     /// - Returns: by how much they exceed the budget.
-    private func nameHeldBack(
+    private func replaceHeldBack(
         _ outcomes: inout [CollectionOutcome], _ lock: LockFile, _ release: Catalogue?
     ) throws -> BudgetExcess? {
         let finished = outcomes.indices.filter { outcomes[$0].status != .failed && outcomes[$0].isHeldBack }
@@ -356,8 +356,8 @@ package struct Refresh: Sendable {
         let excess = after.excess(over: configuration.totalBudget)
         if excess == nil, configuration.release != nil {
             let entries = finished.compactMap { index in outcomes[index].entry.map { (outcomes[index].id, $0) } }
-            try directory.name(
-                Dictionary(uniqueKeysWithValues: entries),
+            try directory.replaceBundles(
+                with: Dictionary(uniqueKeysWithValues: entries),
                 release: release.map { .init(origin: $0.origin, number: $0.number) })
         }
         for index in finished {
@@ -368,7 +368,7 @@ package struct Refresh: Sendable {
                 outcomes[index].error = .overBudget(excess)
                 outcomes[index].entry = lock.collections[id]
             } else if let entry = outcomes[index].entry {
-                if configuration.release == nil { try directory.name(id, entry) }
+                if configuration.release == nil { try directory.replaceBundle(of: id, with: entry) }
                 try? directory.removeDownloads(of: id)
             }
             onEvent(.finished(outcomes[index]))

@@ -145,11 +145,11 @@ extension DumpsConfiguration {
     func selecting(_ names: [CollectionID], file: String) throws(DumpsError) -> [Collection] {
         guard !names.isEmpty else {
             guard !collections.isEmpty else { throw .nothingConfigured(file) }
-            return held
+            return allCollections
         }
-        let unknown = names.filter { name in !held.contains { $0.id == name } }
+        let unknown = names.filter { name in !allCollections.contains { $0.id == name } }
         guard unknown.isEmpty else { throw .notConfigured(unknown, file) }
-        return held.filter { names.contains($0.id) }
+        return allCollections.filter { names.contains($0.id) }
     }
 }
 

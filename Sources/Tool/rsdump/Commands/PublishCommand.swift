@@ -233,12 +233,12 @@ struct PublishCommand: AsyncParsableCommand {
         }
         let publish = Publisher(
             into: dumps.directory, signer: signer, policy: try policy(for: signer), options: settings)
-        let (outcomes, told) = try await onChange.telling(of: dumps.directory) {
+        let (outcomes, hooks) = try await onChange.telling(of: dumps.directory) {
             if confirm { return try await publish.confirm() }
             return resign
                 ? try await publish.resign(collections) : try await publish.run(options.sources.read(collections))
         }
-        let report = PublishReport(outcomes: outcomes, told: told)
+        let report = PublishReport(outcomes: outcomes, hooks: hooks)
         switch format {
         case .json: OutputFormat.json.print("", report.json)
         default: Console.print(report.text(.output))
@@ -294,7 +294,7 @@ enum Publishing {
 /// The result of publishing, as text and as JSON.
 private struct PublishReport {
     let outcomes: [Publisher.Outcome]
-    let told: [ChangeHooks.Outcome]
+    let hooks: [ChangeHooks.Outcome]
 
     var status: ExitStatus {
         let failures = outcomes.compactMap { outcome in
@@ -328,7 +328,7 @@ private struct PublishReport {
         if !collections.isEmpty || outcomes.isEmpty {
             lines.append("\(changed) of \(Counted.text(collections.count, "collection")) published")
         }
-        return lines.joined(separator: "\n") + HooksReport.text(told)
+        return lines.joined(separator: "\n") + HooksReport.text(hooks)
     }
 
     private static func words(_ state: NextState, _ style: Style) -> String {
@@ -362,7 +362,7 @@ private struct PublishReport {
                         "release": outcome.release.map(ReleaseText.json),
                     ])
                 }),
-            "hooks": HooksReport.json(told),
+            "hooks": HooksReport.json(hooks),
             "exitCode": .count(status.rawValue),
         ])
     }

@@ -63,7 +63,7 @@ struct Verify: AsyncParsableCommand {
         defer { withExtendedLifetime(commit) {} }
         let opened = try OpenDumps(dumps, applying: trust.applied)
         let verification = Verification(opened.directory, policy: opened.policy, limits: opened.limits)
-        let outcomes = try await verification.run(collections, configured: opened.configuration.held)
+        let outcomes = try await verification.run(collections, configured: opened.configuration.allCollections)
         let now = HTTPEnvironment.system.now()
         let release =
             collections.isEmpty
@@ -93,7 +93,7 @@ struct Verify: AsyncParsableCommand {
     private func disagreements(
         _ opened: OpenDumps, _ outcomes: [Verification.Outcome], at now: Timestamp
     ) throws -> [(id: CollectionID, action: PlannedCollection.Action)] {
-        guard !opened.configuration.held.isEmpty else { return [] }
+        guard !opened.configuration.allCollections.isEmpty else { return [] }
         let good = Set(outcomes.filter { $0.verdict.isGood }.map(\.id))
         let survey = Survey(
             opened.directory, configuration: opened.configuration, policy: opened.policy, now: now,

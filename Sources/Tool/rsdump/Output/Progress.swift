@@ -39,7 +39,7 @@ final class Progress: Sendable {
         if case .http(let event) = event { return show(event) }
         guard isShown else { return }
         state.withLock { state in
-            if let line = note(event, &state), !isLive { Console.error(line) }
+            if let line = update(&state, with: event), !isLive { Console.error(line) }
             if isLive { draw(&state) }
         }
     }
@@ -76,7 +76,7 @@ final class Progress: Sendable {
     /// Updates the state with an event.
     ///
     /// - Returns: the line to print if no bars are drawn.
-    private func note(_ event: RefreshEvent, _ state: inout State) -> String? {
+    private func update(_ state: inout State, with event: RefreshEvent) -> String? {
         switch event {
         case .planned(let plan):
             state.total = plan.count
