@@ -2,6 +2,7 @@
 import hashlib
 import json
 import subprocess
+import time
 
 import rsdump
 from git_tree import GitTree
@@ -90,3 +91,29 @@ def test_a_directory_may_require_a_later_rsdump(dumps):
         assert works or outcome.says(requirement, "this rsdump is 0.1.0", "update rsdump"), str(outcome)
     dumps.config.write_text(text.replace("version: 1", "version: 1\nrequires: newest", 1))
     assert dumps.verify().says("requires is", 'such as ">= 0.2"')
+
+
+def test_a_failure_says_since_when_and_which_name_was_meant(dumps, sample):
+    tree = GitTree(dumps.path.parent)
+    tree.commit("first")
+    # One collection fails every night, while another one changes.
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    text = dumps.config.read_text()
+    dumps.config.write_text(text.replace(f"  {SETTINGS}:", f"  {SETTINGS}:\n    budget:\n      bundle: 10", 1))
+    assert dumps.config.read_text() != text
+    time.sleep(1.1)  # git's times have no fractions
+    for night in range(3):
+        sample.put_record(REGIONS, {"id": f"night-{night}", "name": "x"})
+        failed = dumps.refresh()
+        assert failed.code == rsdump.SOME_FAILED, str(failed)
+        tree.commit(f"night {night}")
+    failed = dumps.refresh("--format", "json")
+    notes = next(each for each in failed.json()["collections"] if each["collection"] == SETTINGS)["notes"]
+    assert any("3 refreshes since" in note for note in notes), notes
+    status = dumps.status("--format", "json").json()
+    settings = next(each for each in status["collections"] if each["collection"] == SETTINGS)
+    regions = next(each for each in status["collections"] if each["collection"] == REGIONS)
+    assert settings["missedRefreshes"] == 3 and "missedRefreshes" not in regions, settings
+    assert dumps.status().says("3 refreshes since")
+    assert rsdump.run("add", "main/region", "--dumps", dumps.path).code == rsdump.DONE
+    assert dumps.refresh("main/region").says("did you mean main/regions?")

@@ -98,8 +98,10 @@ package struct Refresh: Sendable {
         }
         excess = excess ?? lockFile.excess(over: configuration.totalBudget)
         let release = release(after: lockFile, pass)
+        await explainFailures(&outcomes, pass.monitor)
         var report = RefreshReport(
-            server: "\(client.server)", monitor: pass.monitor, isDryRun: !isWriting, isLocked: options.isLocked,
+            server: "\(client.server)", monitor: pass.monitor.timestamp, isDryRun: !isWriting,
+            isLocked: options.isLocked,
             outcomes: zip(pass.plan, outcomes).map(judged).map { confirmed($0, by: release) }, metrics: client.metrics,
             recovered: recovered,
             excess: excess)
@@ -107,10 +109,25 @@ package struct Refresh: Sendable {
         return report
     }
 
+    /// Adds what helps to judge failures: since when, and which name may have been meant.
+    private func explainFailures(_ outcomes: inout [CollectionOutcome], _ monitor: MonitorChangeset) async {
+        guard outcomes.contains(where: { $0.status == .failed }) else { return }
+        let missed = await MissedRefreshes(directory, limits: limits)
+        for index in outcomes.indices where outcomes[index].status == .failed {
+            let outcome = outcomes[index]
+            if let sentence = missed.sentence(outcome.serverTimestamp) { outcomes[index].notes.append(sentence) }
+            if case .fetch(.unknownCollection)? = outcome.error, monitor.collections[outcome.id] == nil {
+                let similar = outcome.id.mostSimilar(in: monitor.collections.keys)
+                outcomes[index].notes.append(
+                    similar.map { "did you mean \($0)?" } ?? "rsdump list shows the collections that the server has")
+            }
+        }
+    }
+
     /// One look at the server, and what came of it. Nothing has its name yet that waits for others.
     private struct Pass {
         var plan: [PlannedCollection]
-        var monitor: Timestamp
+        var monitor: MonitorChangeset
         var outcomes: [CollectionOutcome]
         /// The release whose states are taken.
         var release: VerifiedCatalogue?

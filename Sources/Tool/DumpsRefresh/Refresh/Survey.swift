@@ -117,11 +117,11 @@ package struct Survey: Sendable {
             })
     }
 
-    /// The plan of a refresh, and the monitor's timestamp that it was made by.
+    /// The plan of a refresh, and the monitor's answer that it was made by.
     func planned(
         _ settings: [DumpsConfiguration.Collection], _ lock: LockFile, client: ServerClient, isFull: Bool,
         expected: Timestamp? = nil
-    ) async throws -> (plan: [PlannedCollection], monitor: Timestamp) {
+    ) async throws -> (plan: [PlannedCollection], monitor: MonitorChangeset) {
         guard case .changes(let document, _) = try await client.monitor(expected: expected) else {
             throw DumpsError.emptyMonitor("\(client.server)")
         }
@@ -134,7 +134,7 @@ package struct Survey: Sendable {
             return planner.plan(
                 settings, held: held, disk: directory.diskState(settings.id, held), monitor: monitor.collections)
         }
-        return (plan, monitor.timestamp)
+        return (plan, monitor)
     }
 }
 

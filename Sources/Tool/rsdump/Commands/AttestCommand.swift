@@ -37,7 +37,7 @@ struct AttestCommand: AsyncParsableCommand {
         try FileStore.checkOutput(output)
         let opened = try OpenDumps(dumps, applying: trust.applied)
         let outcomes = try await Verification(opened.directory, policy: opened.policy, limits: opened.limits)
-            .run([], configured: opened.configuration.held)
+            .run([], configured: opened.configuration.allCollections)
         if let bad = outcomes.first(where: { !$0.verdict.isGood }) {
             throw CommandFailure(
                 .verificationFailed, "\(bad.id): \(bad.verdict.message ?? bad.verdict.word); nothing is attested")

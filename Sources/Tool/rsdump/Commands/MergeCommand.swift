@@ -16,7 +16,9 @@ struct MergeCommand: AsyncParsableCommand {
 
             Example:
               git merge other            stops with conflicts in dumps
-              rsdump merge && git add dumps && git commit
+              rsdump merge
+              git add dumps
+              git commit
 
             Exits with 3 if neither state of a collection verifies; nothing is written then.
             """)
@@ -111,7 +113,8 @@ struct GitSetup: AsyncParsableCommand {
             own settings. Without them, git treats bundles as binary files.
 
             Example:
-              rsdump git-setup && git add dumps/.gitattributes
+              rsdump git-setup
+              git add dumps/.gitattributes
             """)
 
     @OptionGroup var dumps: DumpsOptions

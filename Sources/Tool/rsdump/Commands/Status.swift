@@ -67,6 +67,7 @@ struct Status: AsyncParsableCommand {
                 (state, state.freshness(at: now, warnAge: warnAge.duration, maxAge: (maxAge ?? Age(days: 90)).duration))
             }, now: now, isOffline: offline || problem != nil, configuration: opened.configuration,
             sizes: await SizeComparison(opened.directory, limits: opened.limits),
+            missed: await MissedRefreshes(opened.directory, limits: opened.limits),
             release: release,
             unconfirmed: ReleaseText.problem(release, opened.configuration, at: now, limit: maxAge?.duration))
         format.print(report.text(.output), report.json)

@@ -9,6 +9,7 @@ struct StatusReport {
     let isOffline: Bool
     let configuration: DumpsConfiguration
     let sizes: SizeComparison
+    let missed: MissedRefreshes
     /// Whether the bundles are one release; `nil` if `dumps.yaml` asks for none.
     let release: ReleaseVerification?
     /// Why the release counts as unconfirmed; `nil` if it is confirmed.
@@ -62,6 +63,13 @@ struct StatusReport {
     private func plan(of state: SurveyedCollection) -> String {
         guard let action = state.action, action != .pinned else { return "" }
         return "  \(action.sentence)"
+            + (action.needsWork ? missed.sentence(state.serverTimestamp).map { "; \($0)" } ?? "" : "")
+    }
+
+    /// The refreshes that should have brought what is planned.
+    private func missed(_ state: SurveyedCollection) -> (count: Int, first: Timestamp)? {
+        guard state.action?.needsWork == true else { return nil }
+        return missed.since(state.serverTimestamp)
     }
 
     private func verdict(
@@ -96,6 +104,8 @@ struct StatusReport {
                         "ageSeconds": state.entry.map { .count($0.age(at: now).components.seconds) },
                         "action": state.action.map { .string($0.word) },
                         "reason": state.action?.reason.map(JSONValue.string),
+                        "missedRefreshes": missed(state).map { .count($0.count) },
+                        "missedSince": missed(state).map { .string($0.first.rfc3339) },
                         "bundleBytes": state.entry.map { .count($0.bundle.size) },
                         "growthBytes": sizes.growth(of: state.id).map { .count($0) },
                         "budgetBytes": state.budget.map { .count($0) },
