@@ -5,8 +5,7 @@ extension HistoricBundle {
     /// The bundle of a collection in a commit; `nil` if the commit has none. Runs git.
     ///
     /// - Parameter name: a tag, a branch or any other name of a commit.
-    /// - Throws: ``HistoryError``: `noRevision` if the name refers to no commit, `bundle` if the file is not a bundle of
-    ///   the collection.
+    /// - Throws: ``HistoryError``: `noRevision` if the name refers to no commit, `bundle` if the file is not a bundle.
     package init?(
         of collection: CollectionID, at name: String, in repository: GitRepository, limits: Limits = Limits()
     ) async throws(HistoryError) {

@@ -14,7 +14,7 @@ struct AttestCommand: AsyncParsableCommand {
             each bundle, with the content, signer, root and time of verification of each, the commit, the date and \
             the version of rsdump. With --output, SHA256SUMS is written beside it, for sha256sum --check in the dumps \
             directory. rsdump verify --attestation reads the statement back. The statement is not signed; cosign \
-            attest-blob signs it.
+            sign-blob signs it.
 
             Example:
               rsdump attest --output release/dumps.intoto.json
