@@ -47,7 +47,7 @@ package struct DumpsDirectory: Sendable {
     }
 
     /// The most bytes of `dumps.yaml`.
-    private static let configurationBytes = 4 << 20
+    static let configurationBytes = 4 << 20
 
     package var configurationPath: String { "\(path)/dumps.yaml" }
     package var lockPath: String { "\(path)/dumps.lock.json" }

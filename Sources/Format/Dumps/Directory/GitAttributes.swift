@@ -13,7 +13,7 @@ extension DumpsDirectory {
     /// - Throws: `FileError`.
     package func writeGitAttributes() throws(FileError) -> Bool {
         let file = "\(path)/.gitattributes"
-        let text = try FileStore.read(file, limit: 1 << 20)?.text ?? ""
+        let text = try FileStore.read(file, limit: Self.configurationBytes)?.text ?? ""
         let lines = text.split(separator: "\n").map { String($0) }
         let missing = Self.gitAttributes.filter { !lines.contains($0) }
         guard !missing.isEmpty else { return false }

@@ -175,11 +175,8 @@ package struct DumpsMerge: Sendable {
 
     private static func side(_ name: String, _ repository: GitRepository) async throws -> Side {
         let revision = try await repository.revision(name)
-        let file = "git:\(revision.commit.prefix(12)):dumps.yaml"
-        let text = try await repository.file("dumps.yaml", at: revision)
-        let configuration = try text.map { try ConfigurationReader.read($0.text, file: file) }
         return Side(
             revision: revision, lock: try await repository.lock(at: revision) ?? LockFile(),
-            configuration: configuration ?? DumpsConfiguration())
+            configuration: try await repository.configuration(at: revision) ?? DumpsConfiguration())
     }
 }

@@ -127,6 +127,19 @@ package struct GitRepository: Sendable {
         return try await contents(blob, of: path, at: revision)
     }
 
+    /// The `dumps.yaml` of a commit; `nil` if the commit has none.
+    ///
+    /// - Throws: ``HistoryError``, or ``ConfigurationError``.
+    package func configuration(at revision: Revision) async throws -> DumpsConfiguration? {
+        let (path, place) = ("dumps.yaml", name("dumps.yaml", at: revision))
+        guard let blob = try await blobs([path], at: [revision]).first ?? nil else { return nil }
+        guard blob.size <= DumpsDirectory.configurationBytes else {
+            throw HistoryError.overLimit(place: place, limit: "bytes", allowed: DumpsDirectory.configurationBytes)
+        }
+        let text = try await contents(blob, of: path, at: revision).text
+        return try ConfigurationReader.read(text, file: place)
+    }
+
     /// The lock in a commit; `nil` if the commit has none.
     ///
     /// - Throws: ``HistoryError``: `bundle` if the file is not a lock of a known version.

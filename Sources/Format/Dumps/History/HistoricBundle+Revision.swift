@@ -38,7 +38,8 @@ extension DumpsDirectory {
         let revision = try await repository.revision(name)
         guard let lock = try await repository.lock(at: revision) else {
             throw DumpsError.notComparable(
-                "git:\(name): this commit has no \(directory)/dumps.lock.json; git log -- \(directory) shows which have it")
+                "git:\(name): this commit has no \(directory)/dumps.lock.json; git log -- \(directory) shows which have it"
+            )
         }
         let copy = TemporaryDirectory("rsdump-\(revision.commit.prefix(12))")
         let files = ["dumps.yaml", "dumps.lock.json"] + lock.collections.values.map(\.bundle.path).sorted()

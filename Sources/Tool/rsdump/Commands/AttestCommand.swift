@@ -48,9 +48,15 @@ struct AttestCommand: AsyncParsableCommand {
             at: HTTPEnvironment.system.now(), limits: opened.limits)
         guard let output else { return Console.write(attestation.text, to: 1) }
         let folder = FileStore.parent(of: output)
+        let sums = "\(folder)/SHA256SUMS"
+        let known = try FileStore.read(sums, limit: 64 << 20)?.text ?? ""
+        guard known.split(separator: "\n").allSatisfy({ attestation.files[String($0.dropFirst(66))] != nil }) else {
+            throw CommandFailure(
+                .usage, "\(sums): it has the sums of other files; choose another folder for --output")
+        }
         try FileStore.makeDirectories(folder)
         try FileStore.replace(output, with: Bytes(attestation.text))
-        try FileStore.replace("\(folder)/SHA256SUMS", with: Bytes(utf8: attestation.sums))
+        try FileStore.replace(sums, with: Bytes(utf8: attestation.sums))
         Console.print("\(output): \(Counted.text(attestation.files.count, "file")) attested; SHA256SUMS is beside it")
     }
 }

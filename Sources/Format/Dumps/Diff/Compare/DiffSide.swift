@@ -62,10 +62,7 @@ package struct DiffSide: Sendable {
         case .directory(let directory, _):
             return try directory.configurationText() == nil ? nil : directory.configuration()
         case .revision(let repository, let revision, _):
-            let name = repository.name("dumps.yaml", at: revision)
-            return try await repository.file("dumps.yaml", at: revision).map {
-                try ConfigurationReader.read($0.text, file: name)
-            }
+            return try await repository.configuration(at: revision)
         }
     }
 

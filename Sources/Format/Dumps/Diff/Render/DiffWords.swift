@@ -9,7 +9,8 @@ enum DiffWords {
         let collections = Counted.text(count, "collection")
         guard !report.isSame else { return "\(collections), no difference" }
         if report.changed.isEmpty {
-            return "\(collections) without a difference; \(Counted.text(report.settings.count, "setting")) of dumps.yaml changed"
+            let settings = Counted.text(report.settings.count, "setting")
+            return "\(collections) without a difference; \(settings) of dumps.yaml changed"
         }
         let counts = self.counts({ report.count($0) }, report.attachments)
         return "\(report.changed.count) of \(collections) changed: \(counts ?? "no records")"
