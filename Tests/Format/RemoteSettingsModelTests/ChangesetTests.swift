@@ -35,6 +35,19 @@ struct ChangesetTests {
         #expect(try Payload(parsing: snapshot.payload.bytes, limits: Limits()).records.isEmpty)
     }
 
+    /// Only a record's own member is its attachment, however the server spells the key.
+    @Test func anAttachmentIsTheRecordsOwn() throws {
+        let file = #"{"location":"l","hash":"\#(String(repeating: "a", count: 64))","size":3}"#
+        let answer = try changeset(
+            #"[{"id":"a","x":{"attachment":\#(file)}},{"id":"b","\u0061ttachment":\#(file)},{"attachment":null,"id":"c"}]"#
+        )
+        let written = try answer.snapshot(of: regions, onto: nil).payload
+        for records in [answer.records, written.records, try Payload(parsing: written.bytes, limits: Limits()).records]
+        {
+            #expect(try records.map { try $0.attachment()?.size } == [nil, 3, nil])
+        }
+    }
+
     /// The server signs `attachment: null` and `deleted: false` (seen against kinto-attachment 9).
     @Test func keepsEveryMemberAsServed() throws {
         let text =

@@ -54,6 +54,8 @@ struct PayloadScanner {
         var position = start + 1
         var depth = 1
         var id: Range<Int>?
+        var hasAttachment = false
+        // Only in the record itself, not in what it contains.
         var expectsKey = true
         while depth > 0 {
             guard position < input.count else { throw broken(input, at: position) }
@@ -62,12 +64,16 @@ struct PayloadScanner {
             switch found {
             case UInt8(ascii: "\""):
                 let string = try endString(input, &position)
-                if expectsKey, id == nil, isID(input, string) {
-                    id = try idValue(input, &position, record: start)
-                } else if depth == 1, expectsKey, string.count == 17, isFilter(input, string) {
-                    mentionsFilters = true
+                if expectsKey {
+                    if id == nil, isKey(input, string, "id") {
+                        id = try idValue(input, &position, record: start)
+                    } else if isKey(input, string, "attachment") {
+                        hasAttachment = true
+                    } else if isKey(input, string, "filter_expression") {
+                        mentionsFilters = true
+                    }
+                    expectsKey = false
                 }
-                expectsKey = false
             case UInt8(ascii: "{"), UInt8(ascii: "["):
                 depth += 1
                 expectsKey = false
@@ -85,7 +91,7 @@ struct PayloadScanner {
         }
         guard let id else { throw .recordWithoutID(offset: start) }
         guard Identifier.isValid(input.extracting(id)) else { throw .invalidRecordID(input.extracting(id).text) }
-        return RecordTable.Entry(id: id, json: start..<position)
+        return RecordTable.Entry(id: id, json: start..<position, hasAttachment: hasAttachment)
     }
 
     private func idValue(
@@ -117,14 +123,11 @@ struct PayloadScanner {
         return start..<position - 1
     }
 
-    private func isID(_ input: Span<UInt8>, _ key: Range<Int>) -> Bool {
-        key.count == 2 && input[key.lowerBound] == UInt8(ascii: "i") && input[key.lowerBound + 1] == UInt8(ascii: "d")
-    }
-
-    private static let filterKey = Array("filter_expression".utf8)
-
-    private func isFilter(_ input: Span<UInt8>, _ key: Range<Int>) -> Bool {
-        Self.filterKey.indices.allSatisfy { input[key.lowerBound + $0] == Self.filterKey[$0] }
+    @inline(__always)
+    private func isKey(_ input: Span<UInt8>, _ key: Range<Int>, _ name: StaticString) -> Bool {
+        guard key.count == name.utf8CodeUnitCount else { return false }
+        for (offset, index) in key.enumerated() where unsafe input[index] != name.utf8Start[offset] { return false }
+        return true
     }
 
     @inline(__always)

@@ -115,6 +115,7 @@ extension RecordTable {
         output += place == own.count - 1 ? [comma] + member : member + [comma]
         output.append(contentsOf: own[place..<own.count])
         let shift = start + (id.lowerBound >= place ? member.count + 1 : 0)
-        return Entry(id: id.lowerBound + shift..<id.upperBound + shift, json: start..<output.count)
+        return Entry(
+            id: id.lowerBound + shift..<id.upperBound + shift, json: start..<output.count, hasAttachment: false)
     }
 }

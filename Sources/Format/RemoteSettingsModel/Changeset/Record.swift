@@ -5,6 +5,8 @@ package struct Record: Sendable, Identifiable {
     private let idStart: Int
     private let idCount: Int
     private let jsonStart: Int
+    /// Most records have no attachment, and are not searched for one.
+    private let mayHaveAttachment: Bool
 
     /// The record's id. Each call makes the text anew, so that reading thousands of records makes no text that nobody
     /// needs.
@@ -15,15 +17,16 @@ package struct Record: Sendable, Identifiable {
 
     package init(id: String, json: Bytes) {
         var whole = Array(id.utf8)
-        (idStart, idCount, jsonStart) = (0, whole.count, whole.count)
+        (idStart, idCount, jsonStart, mayHaveAttachment) = (0, whole.count, whole.count, true)
         whole.append(contentsOf: json)
         text = Bytes(whole)
     }
 
     /// - Parameter id: the position of the id in `json`, without its quotes.
-    init(json: Bytes, id: Range<Int>) {
+    init(json: Bytes, id: Range<Int>, mayHaveAttachment: Bool) {
         text = json
         (idStart, idCount, jsonStart) = (id.lowerBound, id.count, 0)
+        self.mayHaveAttachment = mayHaveAttachment
     }
 
     /// The value of one field, read on demand; `nil` if the record has no such field. Reads no other field's value.
@@ -40,17 +43,6 @@ package struct Record: Sendable, Identifiable {
     /// When the record last changed; `nil` if it does not say.
     package var lastModified: Timestamp? {
         (field("last_modified")?.number?.uint64).map(Timestamp.init(milliseconds:))
-    }
-
-    private static let attachmentKey = ByteSearch("\"attachment\"".utf8)
-    private static let escapedLetter = ByteSearch("\\u00".utf8)
-
-    /// Whether there may be a member `attachment`. Most records have none, and looking for its text takes less than
-    /// reading all members.
-    private var mayHaveAttachment: Bool {
-        json.withSpan { span in
-            Self.attachmentKey.first(in: span) != nil || Self.escapedLetter.first(in: span) != nil
-        }
     }
 
     /// The record's attachment; `nil` if it has none.

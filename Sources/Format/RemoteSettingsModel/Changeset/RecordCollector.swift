@@ -77,7 +77,7 @@ struct RecordCollector: ~Copyable {
             throw .recordTooLarge(offset: inputStart, what: "values (Limits.jsonValues)", limit: limits.jsonValues)
         }
 
-        var isDeleted = false
+        var (isDeleted, hasAttachment) = (false, false)
         var id: Range<Int>?
         var lastModified: Range<Int>?
         for member in canonical.openMembers(from: base) {
@@ -87,6 +87,8 @@ struct RecordCollector: ~Copyable {
                 isDeleted = member.hasValue("true", in: canonical.output)
             } else if member.hasKey("last_modified", in: canonical.output) {
                 lastModified = member.value
+            } else if member.hasKey("attachment", in: canonical.output) {
+                hasAttachment = true
             } else if member.hasKey("filter_expression", in: canonical.output) {
                 mentionsFilters = true
             }
@@ -110,7 +112,9 @@ struct RecordCollector: ~Copyable {
                 if stamp == nil { foundOther = true }
             }
             canonical.forgetMembers(from: base)
-            entries.append(RecordTable.Entry(id: text, json: start..<canonical.output.count, stamp: stamp ?? 0))
+            entries.append(
+                RecordTable.Entry(
+                    id: text, json: start..<canonical.output.count, hasAttachment: hasAttachment, stamp: stamp ?? 0))
         }
     }
 

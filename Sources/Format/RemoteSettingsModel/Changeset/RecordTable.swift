@@ -7,7 +7,9 @@ package struct RecordTable: Sendable {
         /// The index of the source that contains the record.
         fileprivate(set) var source: Int32 = 0
         // An id has at most 255 bytes (``Identifier``).
-        private let idCount: UInt16
+        private let idCount: UInt8
+        /// Whether the record has a member `attachment`.
+        let hasAttachment: Bool
         /// The place of a member `last_modified` in a record that has none, counted from the record's first byte; 0 if
         /// it is not known.
         fileprivate let stamp: UInt16
@@ -26,10 +28,11 @@ package struct RecordTable: Sendable {
         ///   - id: the position of a valid id.
         ///   - json: the position of the whole record.
         ///   - stamp: see ``stamp``.
-        init(id: Range<Int>, json: Range<Int>, stamp: UInt16 = 0) {
+        init(id: Range<Int>, json: Range<Int>, hasAttachment: Bool, stamp: UInt16 = 0) {
             self.stamp = stamp
+            self.hasAttachment = hasAttachment
             idStart = id.lowerBound
-            idCount = UInt16(clamping: id.count)
+            idCount = UInt8(clamping: id.count)
             self.json = json
         }
     }
@@ -96,7 +99,8 @@ package struct RecordTable: Sendable {
     /// The record at `position` in the order of ids.
     package subscript(position: Int) -> Record {
         let entry = entries[position]
-        return Record(json: source(of: entry)[entry.json], id: entry.idInRecord)
+        return Record(
+            json: source(of: entry)[entry.json], id: entry.idInRecord, mayHaveAttachment: entry.hasAttachment)
     }
 
     private func source(of entry: Entry) -> Bytes { sources[Int(entry.source)] }
@@ -155,7 +159,9 @@ package struct RecordTable: Sendable {
             let start = output.count
             let id = start + entry.id.lowerBound - entry.json.lowerBound
             output.append(contentsOf: source(of: entry)[entry.json])
-            written.append(Entry(id: id..<id + entry.id.count, json: start..<output.count))
+            written.append(
+                Entry(
+                    id: id..<id + entry.id.count, json: start..<output.count, hasAttachment: entry.hasAttachment))
         }
         return written
     }
