@@ -7,7 +7,7 @@ import SnapshotBundle
 ///
 /// The sources are, in this order: the bundle at hand, the downloads of an interrupted refresh, the server's zip if it
 /// has one and many attachments are missing, and single downloads. Everything is checked against the size and hash in
-/// the verified record. A download waits to be packed in a file that has its hash as name.
+/// the verified record. A download, whole or not, waits in a file that has its hash as name.
 struct AttachmentGatherer: Sendable {
     /// The server's zip is downloaded if more than this many attachments are missing.
     static let zipThreshold = 16
@@ -83,17 +83,16 @@ struct AttachmentGatherer: Sendable {
     /// Streams to the disk while hashing, and resumes the download of an interrupted run.
     private func stream(_ attachment: WantedAttachment, of id: CollectionID, at base: AttachmentsURL) async throws {
         let path = directory.stagedPath(attachment.digest, of: id)
-        let part = "\(path).part"
         var hasher = ContentHasher()
         var offset = 0
-        if let size = try FileStore.size(part), size > 0, size < attachment.size {
-            (hasher, offset) = try FileStore.hash(part)
+        if let size = try FileStore.size(path), size > 0, size < attachment.size {
+            (hasher, offset) = try FileStore.hash(path)
             onEvent(.received(id, bytes: offset))
         } else {
-            try FileStore.remove(part)
+            try FileStore.remove(path)
         }
         let resume = offset > 0 ? ResumePoint(offset: offset) : nil
-        let file = try WritableFile(appendingTo: part)
+        let file = try WritableFile(appendingTo: path)
         defer { file.abandon() }
         try await client.attachment(attachment.location, at: base, size: attachment.size, resume: resume) { piece in
             switch piece {
@@ -113,10 +112,9 @@ struct AttachmentGatherer: Sendable {
         do throws(CollectionError) {
             try check(attachment, size: offset, digest: hasher.finish())
         } catch {
-            try FileStore.remove(part)
+            try FileStore.remove(path)
             throw error
         }
-        guard systemRename(part, path) == 0 else { throw FileError("rename", part) }
     }
 
     private func check(_ attachment: WantedAttachment, size: Int, digest: SHA256Digest) throws(CollectionError) {
