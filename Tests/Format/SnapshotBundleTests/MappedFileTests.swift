@@ -28,14 +28,4 @@ import Testing
             #expect(try MappedFile(path: path).digest() == SHA256Digest(hashing: Bytes(content)))
         }
     }
-
-    /// A staging file can claim any size.
-    @Test(arguments: [Int.max, Int.max - 1, 1 << 40]) func aClaimOfAnySizeIsNoTrap(size: Int) throws {
-        try TemporaryDirectory.with { directory in
-            let path = directory + "/staged"
-            try Data([0x4B, 0x4C, 0x04, 0x00]).write(to: URL(fileURLWithPath: path))
-            let content = PackedContent(isStored: false, size: size, packedSize: 4, crc: 0)
-            #expect(try MappedFile(path: path).digest(of: content, at: 0..<4) == nil)
-        }
-    }
 }

@@ -1,6 +1,6 @@
 import Foundation
 import RemoteSettingsModel
-import SnapshotBundle
+@testable import SnapshotBundle
 import Testing
 
 @Suite struct WriterTests {
@@ -162,7 +162,7 @@ import Testing
                 let entry = try #require(try reader.packedAttachment(digest(bytes)))
                 #expect(entry.isDeflated == (record.id != "small" && record.id != "noise"))
                 if !entry.isDeflated { #expect(entry.bytes == Bytes(bytes)) }
-                #expect(try DeflaterPool().pack(Bytes(bytes), for: "x").1 == entry.bytes)
+                #expect(try Deflater.forBundles("x").pack(Bytes(bytes)).1 == entry.bytes)
             }
         }
     }

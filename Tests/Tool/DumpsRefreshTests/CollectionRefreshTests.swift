@@ -146,12 +146,12 @@ struct CollectionRefreshTests {
         let last = Data("last".utf8)
         try place.collection.attach(last, to: "c")
         let digest = SHA256Digest(hashing: Bytes(Array(last))).hex.prefix(32)
-        let others = [large, Data("first".utf8)].map {
-            place.directory.stagedPath(SHA256Digest(hashing: Bytes(Array($0))), of: place.id)
+        let others = [large, Data("first".utf8)].map { file in
+            (place.directory.stagedPath(SHA256Digest(hashing: Bytes(Array(file))), of: place.id), file.count)
         }
         // It fails when the others are there.
         place.server.wait = { _ in
-            while !others.allSatisfy(FileManager.default.fileExists) {
+            while try !others.allSatisfy({ try FileStore.size($0.0) == $0.1 }) {
                 try await Task.sleep(for: .milliseconds(1))
             }
         }

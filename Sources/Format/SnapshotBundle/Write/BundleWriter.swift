@@ -204,8 +204,6 @@ package enum AttachmentInput: Sendable {
     case bytes(Bytes)
     /// A regular file, which is read while the bundle is written.
     case file(path: String)
-    /// Bytes that were compressed beforehand and are copied into the bundle.
-    case packed(PackedAttachment)
     /// The attachment of the same hash in another bundle.
     case bundle(BundleReader)
     case omitted(OmissionReason)
@@ -231,8 +229,8 @@ package struct PackedRecords: Sendable {
 
     /// - Returns: `nil` for a payload so large that the bundle's writer deflates it in blocks.
     /// - Throws: ``BundleError`` if there is too little memory.
-    package init?(_ payload: Payload, with deflaters: DeflaterPool) throws(BundleError) {
+    package init?(_ payload: Payload) throws(BundleError) {
         guard payload.bytes.count <= EntryWriter.wholeTrial else { return nil }
-        (content, bytes) = try deflaters.pack(payload.bytes, for: BundleFormat.records)
+        (content, bytes) = try Deflater.forBundles(BundleFormat.records).pack(payload.bytes)
     }
 }

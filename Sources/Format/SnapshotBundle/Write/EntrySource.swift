@@ -23,10 +23,6 @@ struct EntrySource {
         return Bytes(bytes)
     }
 
-    func check(size found: Int) throws(BundleError) {
-        guard found == size else { throw wrong("\(size) bytes", "\(found)") }
-    }
-
     /// Passes the bytes to `consume`, piece by piece, and checks them.
     ///
     /// - Throws: ``BundleError`` that names the source if size or hash is wrong, and what `consume` throws.
@@ -68,7 +64,7 @@ struct EntrySource {
             }
         case .file(let path): try pieces(ofFile: path, consume)
         case .bundle(let reader): try pieces(of: reader, consume)
-        case .packed, .omitted: throw wrong("an attachment's bytes", "none that can be read uncompressed")
+        case .omitted: throw wrong("an attachment's bytes", "none that can be read uncompressed")
         }
     }
 
@@ -107,7 +103,6 @@ struct EntrySource {
         let place =
             switch source {
             case .file(let path): path
-            case .packed(let attachment): attachment.file.path
             case .bundle(let reader): reader.name
             default: file
             }

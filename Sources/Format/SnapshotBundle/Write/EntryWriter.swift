@@ -20,15 +20,7 @@ struct EntryWriter {
 
     /// Writes an attachment.
     func write(_ source: EntrySource) throws(BundleError) {
-        if case .packed(let attachment) = source.source {
-            try source.check(size: attachment.content.size)
-            let range = attachment.offset..<attachment.offset.saturatingAdding(attachment.content.packedSize)
-            try archive.begin(source.name, size: source.size, isStored: attachment.content.isStored)
-            try attachment.file.read(range) { (piece) throws(BundleError) in
-                try archive.append(piece)
-            }
-            try archive.endEntry(crc: attachment.content.crc)
-        } else if source.size <= Self.wholeTrial {
+        if source.size <= Self.wholeTrial {
             try write(source.name, try source.load())
         } else {
             try stream(source, isStored: deflater.smaller(source.prefix(Self.prefixTrial)) == nil)

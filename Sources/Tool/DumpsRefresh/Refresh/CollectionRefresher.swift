@@ -29,7 +29,6 @@ struct CollectionRefresher: Sendable {
     let directory: DumpsDirectory
     let fetcher: CollectionFetcher
     let gatherer: AttachmentGatherer
-    let deflaters = DeflaterPool()
     let verifier: BundleVerifier
     let server: String
     let limits: Limits
@@ -60,7 +59,7 @@ struct CollectionRefresher: Sendable {
             let (wanted, omitted) = try select(snapshot, by: planned.settings.attachments, notes: &outcome.notes)
             try planned.settings.budget.check(wanted)
             // The payload is compressed while attachments are downloaded.
-            async let records = PackedRecords(snapshot.payload, with: deflaters)
+            async let records = PackedRecords(snapshot.payload)
             var attachments = try await gatherer.gather(
                 wanted, of: planned.id, from: atHand?.reader, isDoubtful: planned.action.isRefetch,
                 hasZip: snapshot.metadata.hasAttachmentsZip, into: &outcome)
