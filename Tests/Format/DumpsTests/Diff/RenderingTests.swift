@@ -61,7 +61,7 @@ struct RenderingTests {
         let text = String(decoding: JSONText.compact(document), as: UTF8.self)
         #expect(
             text == """
-                {"old":"old","new":"new","same":false,"counts":{"collections":1,"created":1,"updated":1,"deleted":0,\
+                {"old":"old","new":"new","same":false,"settings":[],"counts":{"collections":1,"created":1,"updated":1,"deleted":0,\
                 "attachmentsAdded":1,"attachmentsChanged":0,"attachmentsRemoved":0,"attachmentBytesAdded":3,\
                 "attachmentBytesRemoved":0},"collections":[{"collection":"main/cases","status":"changed",\
                 "old":{"collection":"main/cases","timestamp":1,"lastModified":"1970-01-01T00:00:00.001Z","records":1,\
