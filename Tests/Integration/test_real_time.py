@@ -145,7 +145,8 @@ def test_what_is_published_arrives_in_a_waiting_app(origin):
                 origin.publish(state)
                 began = time.monotonic()
                 waiting.says(state)
-                assert time.monotonic() - began < 1
+                # Without the channel, it would be hours.
+                assert time.monotonic() - began < 60
             # The connection is reset, and another one opened within seconds; what was published meanwhile is not missed.
             for number, reset in enumerate([True, False]):
                 proxy.cut(reset)
