@@ -418,8 +418,11 @@ def test_pages_that_nobody_takes_have_a_bound(large, large_origin):
     target = large.targets["page"]
     whole = large_origin.ask(target, Accept="text/html").body
     with contextlib.ExitStack() as stack:
-        takers = take_nothing(large_origin, target, 60, 2, stack, "Accept: text/html\r\n")
-        found = [statuses(taker.recv(1 << 10, socket.MSG_PEEK))[0] for taker in takers]
+        takers, found = [], []
+        # On a busy machine, the kernel takes whole pages before the next one is made.
+        while 503 not in found and len(takers) < 240:
+            takers += take_nothing(large_origin, target, 60, 2, stack, "Accept: text/html\r\n")
+            found = [statuses(taker.recv(1 << 10, socket.MSG_PEEK))[0] for taker in takers]
         assert set(found) == {200, 503}
         assert large_origin.metric("rsdump_untaken_bytes ") < 32 << 20
         refused = takers[found.index(503)].recv(1 << 12)
