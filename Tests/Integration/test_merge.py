@@ -152,3 +152,32 @@ def test_nothing_is_taken_for_a_merge(dumps, tree, tmp_path_factory):
         [rsdump.BINARY, "merge-driver", str(outside / "file"), "dumps/dumps.lock.json"], capture_output=True, text=True,
         env=rsdump.environment())
     assert driver.returncode == rsdump.SOME_FAILED and "rsdump merge" in driver.stderr
+
+
+def test_other_merges_leave_the_directory_alone(dumps, sample, tree):
+    """The hook runs in every merge: in one that touches nothing here, over work that is not committed, and without dumps."""
+    set_up(dumps, tree)
+    tree.git("checkout", "--quiet", "-b", "code")
+    (tree.root / "code").write_text("1")
+    tree.commit("code")
+    tree.git("checkout", "--quiet", "main")
+    (tree.root / "other").write_text("1")
+    tree.commit("other")
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    refreshed(dumps)
+    before = {path: path.read_bytes() for path in dumps.path.rglob("*") if path.is_file()}
+    tree.git("merge", "--quiet", "--no-edit", "code")
+    assert {path: path.read_bytes() for path in dumps.path.rglob("*") if path.is_file()} == before
+    changed = tree.git("diff", "--name-only", "HEAD").split()
+    assert f"dumps/{SETTINGS}.zip" in changed and "dumps/dumps.lock.json" in changed
+    tree.git("checkout", "--quiet", "--orphan", "bare", "--force")
+    tree.git("rm", "-r", "--quiet", "--force", ".")
+    (tree.root / "bare").write_text("1")
+    tree.commit("bare")
+    tree.git("checkout", "--quiet", "-b", "side")
+    (tree.root / "side").write_text("1")
+    tree.commit("side")
+    tree.git("checkout", "--quiet", "bare")
+    (tree.root / "more").write_text("1")
+    tree.commit("more")
+    tree.git("merge", "--quiet", "--no-edit", "side")

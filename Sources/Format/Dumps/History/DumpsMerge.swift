@@ -76,9 +76,11 @@ package struct DumpsMerge: Sendable {
             let known = base?.lock.collections[id]
             let pin = merged(after: base) { side in side.configuration.settings(of: id).pin?.at }
             let isPinnedHere = pin != nil && (mine?.timestamp == pin || other?.timestamp == pin)
-            if mine == other || !isPinnedHere && other == known {
+            // The states of a release belong together, so that none of them is merged on its own.
+            let isChosen = isPinnedHere || pin == nil && lock.release != nil
+            if mine == other || !isChosen && other == known {
                 keep(id, mine, of: ours)
-            } else if !isPinnedHere, mine == known {
+            } else if !isChosen, mine == known {
                 keep(id, other, of: theirs)
             } else {
                 try await choose(id, pin, after: base, takesRelease: takesRelease, verifier)
@@ -95,8 +97,12 @@ package struct DumpsMerge: Sendable {
     /// Writes the lock and the bundles into the dumps directory. Does I/O.
     ///
     /// If it is killed, running it again completes it.
-    package func write(into directory: DumpsDirectory) async throws {
-        for id in lock.collections.keys.sorted() {
+    ///
+    /// - Parameter onlyChosen: whether git itself merges the collections that only one side changed. Their bundles, which
+    ///   may have changes that are not committed, are then left alone.
+    package func write(into directory: DumpsDirectory, onlyChosen: Bool) async throws {
+        let chosen = Set(choices.map(\.collection))
+        for id in lock.collections.keys.sorted() where !onlyChosen || chosen.contains(id) {
             guard let entry = lock.collections[id], try directory.bundleHash(id) != entry.bundle.sha256,
                 let bytes = try await bundle(id)
             else { continue }
@@ -130,10 +136,10 @@ package struct DumpsMerge: Sendable {
             return
         }
         let sides = [ours, theirs].filter { $0.lock.collections[id] != nil }.sorted { left, right in
+            if lock.release != nil, pin == nil { return (left.revision == theirs.revision) == takesRelease }
             let (a, b) = (left.lock.collections[id]?.timestamp, right.lock.collections[id]?.timestamp)
             guard let a, let b, a != b else { return false }
             if a == pin || b == pin { return a == pin }
-            if lock.release != nil, pin == nil { return (left.revision == theirs.revision) == takesRelease }
             return a > b
         }
         var problem: String?

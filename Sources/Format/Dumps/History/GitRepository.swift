@@ -2,7 +2,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// The git repository that contains a dumps directory, for reading older states of it. Nothing in it is changed, except
-/// by ``set(_:to:)``.
+/// by ``set(_:to:)`` and ``stage(_:)``.
 ///
 /// Each call runs `git`, without a shell and without the network. Variables such as `GIT_DIR` have no effect.
 package struct GitRepository: Sendable {
@@ -92,6 +92,13 @@ package struct GitRepository: Sendable {
         }
         let prefix = lines[1].hasSuffix("/") ? lines[1].dropLast() : lines[1]
         return ("\(lines[0])", prefix.isEmpty ? "." : "\(prefix)")
+    }
+
+    /// Stages files of the directory, changed or removed, for the next commit.
+    package func stage(_ files: [String]) async throws(HistoryError) {
+        var paths: [String] = []
+        for file in files { paths.append(try relative(file)) }
+        _ = try await checked(["add", "--all", "--"] + paths, limit: Self.short)
     }
 
     /// Sets a variable in the repository's own configuration.

@@ -38,7 +38,14 @@ struct MergeCommand: AsyncParsableCommand {
             policy: { try $0.policy(file: directory.configurationPath) })
         guard let exclusive = try DirectoryLock(directory.path) else { throw DumpsError.busy(directory.path) }
         defer { withExtendedLifetime(exclusive) {} }
-        try await merge.write(into: directory)
+        // The hook runs in every merge, and has nothing to do in most.
+        let isHook = revision == nil && Self.merging != nil
+        if isHook, merge.choices.isEmpty { return }
+        try await merge.write(into: directory, onlyChosen: isHook)
+        if isHook {
+            let files = ["dumps.lock.json"] + merge.choices.map { LockFile.Bundle.path(of: $0.collection) }
+            try await GitRepository(containing: directory.path).stage(files)
+        }
         for choice in merge.choices { Console.print(choice.text) }
         if merge.choices.isEmpty { Console.print("no collection was changed by both sides") }
         Console.print(
@@ -142,13 +149,13 @@ struct GitSetup: AsyncParsableCommand {
         let (path, directory) = try await repository.hook("pre-merge-commit")
         let mark = "# written by rsdump git-setup"
         let quoted = "'" + directory.replacing("'", with: "'\\''") + "'"
-        let command = "\(program) merge --dumps \(quoted) && git add --all -- \(quoted)"
+        let command = "[ ! -f \(quoted)/dumps.lock.json ] || \(program) merge --dumps \(quoted)"
         let known = try FileStore.read(path, limit: 1 << 20)?.text
         guard known.map({ $0.contains(mark) }) ?? true else {
             return Console.error("note: \(path) is another program's; add this line to it: \(command)")
         }
         var lines = (known ?? "#!/bin/sh\n\(mark)\nset -e\n").split(separator: "\n").map(String.init)
-        lines.removeAll { $0.hasSuffix("-- \(quoted)") }
+        lines.removeAll { $0.hasSuffix("--dumps \(quoted)") }
         try FileStore.makeDirectories(FileStore.parent(of: path))
         try FileStore.replace(path, with: Bytes(utf8: (lines + [command]).joined(separator: "\n") + "\n"))
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
