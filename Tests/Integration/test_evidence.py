@@ -44,6 +44,8 @@ def test_an_attestation_says_what_is_there_and_is_read_back(dumps, tmp_path, sam
     assert dumps.refresh().code == rsdump.DONE
     changed = dumps.verify("--attestation", file)
     assert changed.code == rsdump.VERIFICATION and changed.says(f"{SETTINGS}.zip: expected SHA-256"), str(changed)
+    document = dumps.verify("--attestation", file, "--format", "json").json()
+    assert document["verified"] is False and any(SETTINGS in each for each in document["unattested"])
     old = rsdump.run("verify", "--attestation", file, "--dumps", f"git:{commit}:{dumps.path}")
     assert old.code == rsdump.DONE, str(old)
 

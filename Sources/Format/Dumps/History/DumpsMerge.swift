@@ -98,8 +98,8 @@ package struct DumpsMerge: Sendable {
     ///
     /// If it is killed, running it again completes it.
     ///
-    /// - Parameter onlyChosen: whether git itself merges the collections that only one side changed. Their bundles, which
-    ///   may have changes that are not committed, are then left alone.
+    /// - Parameter onlyChosen: whether git itself merges the collections that only one side changed. Their bundles are
+    ///   then left alone, because they may have changes that are not committed.
     package func write(into directory: DumpsDirectory, onlyChosen: Bool) async throws {
         let chosen = Set(choices.map(\.collection))
         for id in lock.collections.keys.sorted() where !onlyChosen || chosen.contains(id) {

@@ -75,16 +75,14 @@ struct Verify: AsyncParsableCommand {
             outcomes: outcomes, release: release, now: now,
             strays: locked ? try opened.directory.strayFiles() : nil,
             disagreements: locked ? try disagreements(opened, outcomes, at: now) : nil,
+            unattested: try attestation.map { file in
+                try Attestation(path: file, limits: opened.limits)
+                    .differences(from: opened.directory, limits: opened.limits)
+            },
             tooOld: hasLimit ? ReleaseText.problem(release, opened.configuration, at: now) : nil,
             excess: try opened.directory.lockFile(limits: opened.limits).excess(over: opened.configuration.totalBudget))
         let isRight = report.isGood && report.isWithinBudget && report.tooOld == nil
         if !quiet || !isRight { format.print(report.text(.output), report.json) }
-        if let attestation {
-            let differences = try Attestation(path: attestation, limits: opened.limits)
-                .differences(from: opened.directory, limits: opened.limits)
-            for difference in differences { Console.error("\(attestation): \(difference)") }
-            if !differences.isEmpty { throw ExitStatus.verificationFailed.code }
-        }
         if !report.isGood { throw ExitStatus.verificationFailed.code }
         if !report.isWithinBudget || report.tooOld != nil { throw ExitStatus.someFailed.code }
     }

@@ -13,6 +13,8 @@ struct VerifyReport {
     let strays: [String]?
     /// What dumps.yaml asks for and the lock does not have; `nil` if nobody compared them.
     let disagreements: [(id: CollectionID, action: PlannedCollection.Action)]?
+    /// What differs from an attestation; `nil` if there is none to compare with.
+    let unattested: [String]?
     /// Why the release's last confirmation is too old; `nil` if `dumps.yaml` has no limit, or a higher one.
     let tooOld: String?
     /// The amount by which all bundles together exceed their budget.
@@ -22,7 +24,7 @@ struct VerifyReport {
 
     var isGood: Bool {
         outcomes.allSatisfy { $0.verdict.isGood } && (strays ?? []).isEmpty && (disagreements ?? []).isEmpty
-            && (release?.problems ?? []).isEmpty
+            && (release?.problems ?? []).isEmpty && (unattested ?? []).isEmpty
     }
 
     func text(_ style: Style) -> String {
@@ -46,6 +48,7 @@ struct VerifyReport {
                 + "with rsdump refresh it \(action.sentence)"
                 + (action.isRefetch ? "; where it is published, run rsdump publish --resign" : "")
         }
+        lines += (unattested ?? []).map { "attestation  \(style.red("failed")): \(Console.visible($0))" }
         if let release {
             lines += release.problems.map { "release  \(style.red("failed")): \(Console.visible($0))" }
             lines += release.left.map { "\($0)  \(style.yellow("note")): its pin leaves the release" }
@@ -75,6 +78,7 @@ struct VerifyReport {
                         ])
                     })
             },
+            "unattested": unattested.map { .array($0.map(JSONValue.string)) },
             "overBudget": excess.map(RefreshJSON.excess),
             "collections": .array(
                 outcomes.map { outcome in
