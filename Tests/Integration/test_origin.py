@@ -1,4 +1,5 @@
 """A static origin, nginx over plain files: a mirror must do as well as the server, and take large files."""
+import contextlib
 import shutil
 import signal
 import time
@@ -11,7 +12,7 @@ import rsdump
 from rs_server.client import Server
 
 GIGABYTE = 1 << 30
-MEMORY = 64 << 20
+MEMORY = 16 << 20
 LARGE = large.NAME
 
 
@@ -26,13 +27,19 @@ def mirror(real_server, tmp_path_factory):
 def film(tmp_path_factory):
     """A static origin of one collection with an attachment of 1 GiB, and its server."""
     folder = tmp_path_factory.mktemp("film")
-    large.write(folder / "dump", GIGABYTE)
+    with origin_of(GIGABYTE, folder) as nginx:
+        yield nginx
+    shutil.rmtree(folder)
+
+
+@contextlib.contextmanager
+def origin_of(size, folder):
+    large.write(folder / "dump", size)
     with Server.start(folder / "server") as server:
         server.load(folder / "dump")
         with origin.make(server, folder / "origin") as nginx:
             nginx.server = server
             yield nginx
-    shutil.rmtree(folder)
 
 
 def test_a_mirror_gives_the_same_bundles(refreshed_real, real, real_names, mirror, empty):
@@ -49,16 +56,23 @@ def test_a_mirror_gives_the_same_bundles(refreshed_real, real, real_names, mirro
     assert len(mirror.requests(position)) == 1
 
 
-def test_a_gibibyte_within_64_mebibytes(film, empty):
+def test_a_gibibyte_needs_as_much_memory_as_a_kibibyte(film, empty, tmp_path):
+    """Within 16 MiB: the program's own pages, which both count, are more than that in a debug build."""
+    with origin_of(1024, tmp_path) as small:
+        assert empty.add(small.server, LARGE, url=small.url).code == rsdump.DONE
+        outcome = empty.refresh()
+        assert outcome.code == rsdump.DONE, str(outcome)
+    usual = outcome.peak
+    shutil.rmtree(empty.path)
     assert empty.add(film.server, LARGE, url=film.url).code == rsdump.DONE
     outcome = empty.refresh()
     assert outcome.code == rsdump.DONE, str(outcome)
-    assert outcome.peak <= MEMORY, f"{outcome.peak / (1 << 20):.1f} MiB"
+    assert outcome.peak <= usual + MEMORY, f"{outcome.peak / (1 << 20):.1f} MiB, usually {usual / (1 << 20):.1f}"
     bundle = empty.bundle_path(LARGE)
     assert bundle.stat().st_size >= GIGABYTE
     outcome = empty.verify()
     assert outcome.code == rsdump.DONE, str(outcome)
-    assert outcome.peak <= GIGABYTE + MEMORY    # a mapped file counts while its pages are looked at
+    assert outcome.peak <= usual + GIGABYTE + MEMORY    # a mapped file counts while its pages are looked at
 
 
 def test_a_download_that_was_killed_goes_on_where_it_was(film, empty):
