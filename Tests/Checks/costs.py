@@ -44,8 +44,8 @@ FEATURES = [
     ("moving from Firebase: templates, conditions, in-app defaults", "teams that leave Firebase",
      ["Sources/Publish/Publish/FirebaseFormats"], ["Tests/Publish/PublishTests/FirebaseFormats"]),
     ("publishing: sources, schemas, keys, signing", "teams with settings of their own", [
-        "Sources/Publish/Publish", "Sources/Publish/SigningKeys", "Sources/Format/ContentSigning", "Sources/Publish/Publish/CollectionSources", "Sources/Publish/Publish/JSONSchema", "Sources/Format/Dumps"], [
-        "Tests/Publish/PublishTests", "Tests/Publish/SigningKeysTests", "Tests/Publish/PublishTests/CollectionSources", "Tests/Publish/PublishTests/JSONSchema",
+        "Sources/Publish/Publish", "Sources/Publish/SigningKeys", "Sources/Format/ContentSigning", "Sources/Publish/Publish/CollectionSources", "Sources/Format/Dumps/Guards", "Sources/Format/Dumps"], [
+        "Tests/Publish/PublishTests", "Tests/Publish/SigningKeysTests", "Tests/Publish/PublishTests/CollectionSources", "Tests/Format/DumpsTests/Guards",
         I + "test_publish", I + "test_schemas", I + "publishing", I + "test_review", I + "test_signing_programs"]),
     ("the library: `getRecords`, cache, sync, attachments", "apps", [
         "Sources/Library/RemoteSettings", "Sources/Library/FirefoxDumps", "Sources/Library/EmbeddedFirefoxDumps", "Examples/OfflineExample"], [

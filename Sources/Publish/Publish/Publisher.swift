@@ -25,6 +25,8 @@ package struct Publisher: Sendable {
         package var suggestedOrigin: OriginName?
         /// Whether a new `dumps.yaml` says `release: off`.
         package var declinesReleases = false
+        /// The collections whose next states are published in spite of guards.
+        package var accepted: Set<CollectionID> = []
         /// Whether a catalogue is refused that clients would take for unconfirmed before the next run is due.
         package var staysConfirmed = false
 
@@ -82,23 +84,29 @@ package struct Publisher: Sendable {
     ///
     /// This needs no keys, and so the lock's word counts for what is signed.
     ///
+    /// - Parameter accepted: the collections that guards let pass; `nil` if no guard is asked.
     /// - Returns: the next states, the catalogue's among them, and the next release. The release is `nil` if
     ///   `dumps.yaml` asks for none.
     package static func preview(
         _ sources: [CollectionSource], in directory: DumpsDirectory, at time: Timestamp, isExact: Bool,
-        limits: Limits = Limits()
+        accepted: Set<CollectionID>? = nil, limits: Limits = Limits()
     ) throws -> (states: [(id: CollectionID, state: Result<NextState, any Error>)], release: NextRelease?) {
         let lock = try directory.recoveredLock(limits: limits).lock
+        let configuration = try directory.configurationOrDefault()
         var states: [(id: CollectionID, state: Result<NextState, any Error>)] = sources.map { source in
             (
                 source.id,
                 Result {
                     let present = try present(source.id, lock, in: directory, limits: limits)
-                    return try NextState(source, onto: present, at: time, isExact: isExact, limits: limits)
+                    let next = try NextState(source, onto: present, at: time, isExact: isExact, limits: limits)
+                    if let accepted {
+                        _ = try guarded(next, onto: present, by: configuration, accepted: accepted)
+                    }
+                    return next
                 }
             )
         }
-        guard let release = try directory.configurationOrDefault().release else { return (states, nil) }
+        guard let release = configuration.release else { return (states, nil) }
         let next = try previewedRelease(release, states, lock, in: directory, at: time, limits: limits)
         states.append(
             (
@@ -118,6 +126,22 @@ package struct Publisher: Sendable {
             let state = try BundleReader(path: directory.bundlePath(id), limits: limits).unverifiedSnapshot()
             return PresentState(payload: state.payload, metadata: state.metadata, isVouched: entry.trust.isSigned)
         }
+    }
+
+    /// Checks a next state by the collection's guards.
+    ///
+    /// - Returns: what it violates although it is accepted.
+    private static func guarded(
+        _ next: NextState, onto present: PresentState?, by configuration: DumpsConfiguration,
+        accepted: Set<CollectionID>
+    ) throws(GuardFailure) -> [GuardViolation] {
+        guard [.created, .updated].contains(next.status) else { return [] }
+        let violations = configuration.settings(of: next.collection).guards.violations(
+            of: next.payload.records, next.metadata, after: present?.payload.records)
+        guard violations.isEmpty || accepted.contains(next.collection) else {
+            throw GuardFailure(next.collection, violations, command: "rsdump publish")
+        }
+        return violations
     }
 
     private static func previewedRelease(
@@ -315,13 +339,22 @@ package struct Publisher: Sendable {
             let rule = run.configuration.settings(of: id).attachments.text
             // Two runs with one time make two releases, and the second one gets the next millisecond.
             let isExact = options.isExact && !(run.configuration.release != nil && id == Catalogue.collection)
+            var violations: [GuardViolation] = []
             let (state, snapshot) = try await next(
-                id, source, held, rule: rule, server: run.server, isExact: isExact, &notes)
+                id, source, held, rule: rule, server: run.server, isExact: isExact, &notes
+            ) { next in
+                guard id != Catalogue.collection else { return }
+                violations = try Self.guarded(
+                    next, onto: held?.present, by: run.configuration, accepted: options.accepted)
+            }
+            notes += violations.map { "accepted in spite of a guard: \($0)" }
             end = try (snapshot ?? held?.vouched.get())?.provenance.verdict?.chainNotAfter
             if let snapshot {
                 try check(snapshot)
                 let outcome = try run.intake.accept(
-                    .init(snapshot: snapshot, attachments: source?.attachments ?? [:], origin: run.server))
+                    .init(
+                        snapshot: snapshot, attachments: source?.attachments ?? [:], origin: run.server,
+                        accepted: violations))
                 let isSame = state.status == .repacked && outcome == .unchanged
                 result = .success(isSame ? state.with(.unchanged) : state)
             } else {
@@ -453,15 +486,17 @@ package struct Publisher: Sendable {
         }
     }
 
+    /// - Parameter check: looks at the next state before it is signed, and may throw.
     /// - Returns: the next state and the snapshot to pack. The snapshot is `nil` if the present bundle stays.
     private func next(
         _ id: CollectionID, _ source: CollectionSource?, _ held: Held?, rule: String, server: String, isExact: Bool,
-        _ notes: inout [String]
+        _ notes: inout [String], check: (NextState) throws -> Void
     ) async throws -> (NextState, Snapshot?) {
         let chains = try chains(for: id, &notes)
         guard let source else { return try await resigned(id, held, chains, server: server) }
         let state = try NextState(
             source, onto: held?.present, at: options.time, isExact: isExact, limits: limits)
+        try check(state)
         guard let held, case .success(let present) = held.vouched else {
             return (state, try await signed(state, chains))
         }

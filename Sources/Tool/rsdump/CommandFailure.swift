@@ -63,6 +63,11 @@ struct CommandFailure: Error, CustomStringConvertible {
         case PublishError.damaged, PublishError.notVouched: .verificationFailed
         case PublishError.noSignature: .someFailed
         case is PublishError: .usage
+        case let error as RollbackError:
+            switch error {
+            case .notVouched: .verificationFailed
+            case .noEarlierState, .rolledBack: .usage
+            }
         case let error as SigningKeyError:
             switch error.kind {
             case .usage: .usage

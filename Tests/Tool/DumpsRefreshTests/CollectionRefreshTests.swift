@@ -40,7 +40,7 @@ private final class RefreshPlace {
     func records() throws -> String { try BundleReader(path: bundlePath).payloadText().text }
 
     @discardableResult
-    func refresh(isFull: Bool = false) async throws -> (CollectionOutcome, RefreshReport) {
+    func refresh(isFull: Bool = false, accepting: Bool = false) async throws -> (CollectionOutcome, RefreshReport) {
         var environment = HTTPEnvironment.system
         environment.sleep = { _ in }
         let client = ServerClient(
@@ -48,6 +48,7 @@ private final class RefreshPlace {
             environment: environment)
         var options = Refresh.Options()
         options.isFull = isFull
+        options.accepted = accepting ? [id] : []
         let refresh = Refresh(
             directory, configuration: configuration, client: client, policy: TrustPolicy(roots: server.root),
             options: options, now: environment.now(), onEvent: { _ in })
@@ -181,6 +182,41 @@ struct CollectionRefreshTests {
         place.settings.budget.bundle = 10
         try await place.expectFailure("budget")
         try await place.expectFailure("budget", isFull: true)
+    }
+
+    @Test func guarded() async throws {
+        try place.collection.put("b")
+        try await place.refresh()
+        place.settings.guards.maxRemoved = .records(0)
+        place.collection.delete("b")
+        let before = place.server.requests.count
+        try await place.expectFailure("guard")
+        #expect(!place.server.requests.dropFirst(before).contains { $0.path.contains("/attachments/") })
+        // Nobody wears it down: neither another try nor a full download takes it.
+        try await place.expectFailure("guard", isFull: true)
+        // The server mends it, and nothing has to be accepted.
+        try place.collection.put("b")
+        #expect(try await place.refresh().0.status == .updated)
+        #expect(try place.lock().collections[place.id]?.accepted == [])
+    }
+
+    @Test func accepted() async throws {
+        try place.collection.put("b")
+        try await place.refresh()
+        place.collection.delete("a")
+        place.collection.delete("b")
+        try await place.expectFailure("guard")
+        let outcome = try await place.refresh(accepting: true).0
+        #expect(outcome.status == .updated && outcome.accepted.map(\.guarding) == [.notEmptied])
+        let sentence = "not-emptied: all 2 records are gone, expected at least 1"
+        #expect(try place.lock().collections[place.id]?.accepted == [sentence])
+        // It belongs to the state: another way to pack it leaves it, the next state does not have it.
+        place.settings.attachments = AttachmentRule(.none)
+        #expect(try await place.refresh().0.status == .repacked)
+        #expect(try place.lock().collections[place.id]?.accepted == [sentence])
+        try place.collection.put("c")
+        try await place.refresh(accepting: true)
+        #expect(try place.lock().collections[place.id]?.accepted == [])
     }
 
     @Test func pinned() async throws {

@@ -178,7 +178,7 @@ extension SourceReader {
         return try node(root)
     }
 
-    private func node(_ node: YAMLNode) throws(ConfigurationError) -> SourceNode {
+    func node(_ node: YAMLNode) throws(ConfigurationError) -> SourceNode {
         let line = node.line
         switch node.content {
         case .scalar(let scalar):

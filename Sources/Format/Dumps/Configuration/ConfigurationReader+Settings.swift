@@ -115,3 +115,90 @@ extension ConfigurationReader {
         return (budget, total)
     }
 }
+
+extension ConfigurationReader {
+    /// Reads a mapping of guards. A guard that it does not name stays as it is.
+    func guards(_ node: YAMLNode, into guards: inout Guards) throws(ConfigurationError) {
+        for (key, value) in try mapping(node, "guards") {
+            guard let name = key.string.flatMap(Guards.Name.init(rawValue:)) else {
+                throw unknown(key, Guards.Name.allCases.map(\.rawValue))
+            }
+            switch name {
+            case .notEmptied: guards.keepsRecords = try bool(value, name.rawValue)
+            case .minRecords:
+                guard let count = count(value) else {
+                    throw error(value, "\(name.rawValue) is \(shown(value))", remedy: "write a number of records")
+                }
+                guards.minRecords = count
+            case .maxRemoved: guards.maxRemoved = try limit(value, name)
+            case .maxChanged: guards.maxChanged = try limit(value, name)
+            case .maxAdded: guards.maxAdded = try limit(value, name)
+            case .maxGrowth:
+                guard let percent = percent(value) else {
+                    throw error(value, "\(name.rawValue) is \(shown(value))", remedy: "write a part, such as 50%")
+                }
+                guards.maxGrowth = percent
+            case .requiredIDs:
+                guard case .sequence(let items) = value.content else {
+                    throw error(value, "\(name.rawValue) is \(shown(value))", remedy: "write a list of ids")
+                }
+                guards.requiredIDs = []
+                for item in items { guards.requiredIDs.append(try string(item, "an id")) }
+            case .fieldTypes:
+                guard ["same", "any"].contains(value.string) else {
+                    throw error(value, "\(name.rawValue) is \(shown(value))", remedy: "write same or any")
+                }
+                guards.keepsFieldTypes = value.string == "same"
+            case .schema: guards.schema = try schema(value)
+            }
+        }
+    }
+
+    private func limit(_ node: YAMLNode, _ name: Guards.Name) throws(ConfigurationError) -> Guards.Limit {
+        if let percent = percent(node) { return .percent(percent) }
+        if let count = count(node) { return .records(count) }
+        throw error(
+            node, "\(name.rawValue) is \(shown(node))", remedy: "write a number of records, or a part such as 10%")
+    }
+
+    private func count(_ node: YAMLNode) -> Int? {
+        guard let text = node.string, text.utf8.count <= 9, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            return nil
+        }
+        return Int(text)
+    }
+
+    /// Reads a part, such as `10%` or `0.25%`, up to 999,999 %.
+    private func percent(_ node: YAMLNode) -> Guards.Percent? {
+        guard let text = node.string, text.hasSuffix("%"), text.utf8.count <= 10 else { return nil }
+        let parts = text.dropLast().split(separator: ".", omittingEmptySubsequences: false)
+        guard (1...2).contains(parts.count),
+            parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }),
+            let whole = Int(parts[0]), whole <= 999_999
+        else { return nil }
+        guard parts.count == 2 else { return .init(hundredths: whole * 100) }
+        guard parts[1].utf8.count <= 2, let decimals = Int(parts[1]) else { return nil }
+        return .init(hundredths: whole * 100 + (parts[1].utf8.count == 1 ? decimals * 10 : decimals))
+    }
+
+    private func schema(_ node: YAMLNode) throws(ConfigurationError) -> Guards.Schema? {
+        switch node.string {
+        case "metadata": return .metadata
+        case "none": return nil
+        default: break
+        }
+        guard case .mapping = node.content else {
+            throw error(
+                node, "schema is \(shown(node))", remedy: "write metadata, none, or a JSON Schema of the records")
+        }
+        let source = try SourceReader(file: file, limits: Limits()).node(node)
+        do throws(SchemaFault) {
+            _ = try RecordSchema(source.json)
+        } catch {
+            throw ConfigurationError(
+                file: file, line: source.line(at: error.path), problem: "the schema: \(error.problem)",
+                remedy: error.remedy)
+        }
+        return .written(source.json)
+    }
+}

@@ -4,7 +4,7 @@ import TargetFilter
 
 /// Reads `dumps.yaml` strictly: an unknown key, a wrong type or an impossible value is an error that names its line.
 package struct ConfigurationReader {
-    private let file: String
+    let file: String
 
     /// - Parameter text: the file's content.
     /// - Throws: ``ConfigurationError``.
@@ -24,7 +24,7 @@ package struct ConfigurationReader {
         let root = try compose(text)
         var configuration = DumpsConfiguration()
         let known = [
-            "version", "requires", "server", "allow-plain-http", "trust", "release", "attachments", "budget",
+            "version", "requires", "server", "allow-plain-http", "trust", "release", "attachments", "budget", "guards",
             "collections",
         ]
         // It comes first: a file for a later rsdump may have settings that this one does not know.
@@ -45,6 +45,7 @@ package struct ConfigurationReader {
             case "release": configuration.release = try release(value)
             case "attachments": configuration.attachments = try rule(value)
             case "budget": (configuration.budget, configuration.totalBudget) = try budget(value, isOfAll: true)
+            case "guards": try guards(value, into: &configuration.guards)
             case "notify":
                 throw error(
                     key, "notify: was removed before 0.1.0",
@@ -106,7 +107,8 @@ package struct ConfigurationReader {
                         let own = try budget(content, isOfAll: false).budget
                         collection.budget.bundle = own.bundle ?? configuration.budget.bundle
                         collection.budget.attachment = own.attachment ?? configuration.budget.attachment
-                    default: throw unknown(setting, ["attachments", "pin", "budget"])
+                    case "guards": try guards(content, into: &collection.guards)
+                    default: throw unknown(setting, ["attachments", "pin", "budget", "guards"])
                     }
                 }
             }
@@ -203,7 +205,7 @@ extension ConfigurationReader {
         return scalar.string
     }
 
-    private func bool(_ node: YAMLNode, _ what: String) throws(ConfigurationError) -> Bool {
+    func bool(_ node: YAMLNode, _ what: String) throws(ConfigurationError) -> Bool {
         switch node.string {
         case "true": return true
         case "false": return false

@@ -61,6 +61,7 @@ package struct DumpsConfiguration: Hashable, Sendable {
         /// The state at which the collection stays; `nil` if it follows the server.
         package var pin: Pin?
         package var budget = Budget()
+        package var guards = Guards()
 
         package init(id: CollectionID, attachments: AttachmentRule) {
             self.id = id
@@ -79,6 +80,8 @@ package struct DumpsConfiguration: Hashable, Sendable {
     package var attachments = AttachmentRule()
     /// The budget for collections that have none of their own.
     package var budget = Budget()
+    /// The guards for collections, which may change them.
+    package var guards = Guards()
     /// The most bytes that all bundles together may have; `nil` for no limit.
     package var totalBudget: UInt64?
     /// The collections that the file names, sorted by id.
@@ -102,6 +105,7 @@ package struct DumpsConfiguration: Hashable, Sendable {
         if let own = collections.first(where: { $0.id == id }) { return own }
         var settings = Collection(id: id, attachments: attachments)
         settings.budget = budget
+        settings.guards = guards
         return settings
     }
 }

@@ -14,8 +14,14 @@ package final class SnapshotIntake {
         package let attachments: [SHA256Digest: AttachmentInput]
         /// The source of the snapshot, for the lock. It must not contain paths of this machine.
         package let origin: String
+        /// The guards that the snapshot violates, and that were told to let it pass.
+        package let accepted: [GuardViolation]
 
-        package init(snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput], origin: String) {
+        package init(
+            snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput], origin: String,
+            accepted: [GuardViolation] = []
+        ) {
+            self.accepted = accepted
             self.snapshot = snapshot
             self.attachments = attachments
             self.origin = origin
@@ -182,9 +188,11 @@ package final class SnapshotIntake {
     ) throws -> LockFile.Collection? {
         let id = offer.snapshot.collection
         defer { if heldBack[id] == nil { try? FileStore.remove(directory.packPath(id)) } }
-        let entry = try directory.pack(
+        var entry = try directory.pack(
             offer.snapshot, attachments: sources, keeping: present?.reader, settings: settings, server: offer.origin,
             limits: limits)
+        let isSameState = present?.reader.hasPayload(offer.snapshot.payload) ?? false
+        entry.accepted = isSameState ? held?.accepted ?? [] : offer.accepted.map(\.sentence)
         try checkTotal(id, entry.bundle.size)
         if let held, present?.isFile(of: entry, lockedAs: held) == true { return nil }
         if holdsBack {

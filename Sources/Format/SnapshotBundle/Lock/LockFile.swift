@@ -62,6 +62,8 @@ package struct LockFile: Hashable, Sendable {
         package var bundle: Bundle
         /// What vouches for the records, as the lock claims; verifying the bundle checks the claim.
         package var trust: Provenance
+        /// The guards that this state violates, if somebody accepted it in spite of them: one line each.
+        package var accepted: [String] = []
 
         package init(
             server: String, timestamp: Timestamp, records: Int, attachments: Int, attachmentRule: String = "all",

@@ -84,6 +84,9 @@ extension LockFile.Collection {
         content = try reader.digest("content")
         bundle = try reader.member("bundle") { (reader) throws(BundleError) in try .init(&reader, of: id) }
         trust = try reader.member("trust") { (reader) throws(BundleError) in try Provenance(&reader) }
+        if reader.isNext("accepted") {
+            accepted = try reader.array("accepted") { (reader) throws(BundleError) in try reader.string() }
+        }
         try reader.end()
         guard timestamp == lastModified else {
             throw reader.failure(

@@ -39,6 +39,7 @@ extension LockFile.Collection {
                 "path": .string(bundle.path), "size": .count(bundle.size), "sha256": .string(bundle.sha256.hex),
             ]),
             "trust": trustJSON,
+            "accepted": accepted.isEmpty ? nil : .array(accepted.map(JSONValue.string)),
         ])
     }
 

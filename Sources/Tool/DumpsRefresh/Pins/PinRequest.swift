@@ -36,6 +36,14 @@ package enum PinRequest: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// The latest timestamp that is meant; `nil` if it says none.
+    package var latest: Timestamp? {
+        switch self {
+        case .at(let time), .asOf(let time): time
+        case .present, .revision: nil
+        }
+    }
+
     package var description: String {
         switch self {
         case .present: "of any timestamp"

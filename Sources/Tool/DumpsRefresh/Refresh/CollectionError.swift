@@ -16,6 +16,8 @@ package enum CollectionError: Error, Sendable {
     case release(ReleaseError)
     /// Something is larger than `dumps.yaml` allows.
     case overBudget(BudgetExcess)
+    /// Its new state violates guards of `dumps.yaml`.
+    case guarded(GuardFailure)
     case bundle(BundleError)
     case file(FileError)
     case configuration(String)
@@ -42,6 +44,7 @@ package enum CollectionError: Error, Sendable {
         case .pin: "pin"
         case .release: "release"
         case .overBudget: "budget"
+        case .guarded: "guard"
         case .bundle: "bundle"
         case .file: "file"
         case .configuration: "configuration"
@@ -52,6 +55,11 @@ package enum CollectionError: Error, Sendable {
     /// What is over the budget; `nil` for other errors.
     package var excess: BudgetExcess? {
         if case .overBudget(let excess) = self { excess } else { nil }
+    }
+
+    /// What guards found; empty for other errors.
+    package var violations: [GuardViolation] {
+        if case .guarded(let failure) = self { failure.violations } else { [] }
     }
 
     /// The HTTP error; `nil` for other errors.
@@ -77,6 +85,7 @@ package enum CollectionError: Error, Sendable {
         case let error as ContentSignatureError: self = .fetch(.signature(error))
         case let error as PinError: self = .pin(error)
         case let error as ReleaseError: self = .release(error)
+        case let failure as GuardFailure: self = .guarded(failure)
         case let excess as BudgetExcess: self = .overBudget(excess)
         case let error as BundleError: self = .bundle(error)
         case let error as FileError: self = .file(error)
@@ -107,6 +116,7 @@ extension CollectionError: CustomStringConvertible {
         case .pin(let error): "\(error)"
         case .release(let error): "\(error)"
         case .overBudget(let excess): "\(excess)"
+        case .guarded(let failure): "\(failure)"
         case .bundle(let error): "\(error)"
         case .file(let error): "\(error)"
         case .configuration(let problem): problem

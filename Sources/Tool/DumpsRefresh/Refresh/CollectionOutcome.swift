@@ -1,3 +1,4 @@
+import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -62,6 +63,8 @@ package struct CollectionOutcome: Sendable {
     package var attachments = GatheredAttachments()
     /// Problems that the refresh worked around.
     package var notes: [String] = []
+    /// The guards that its new state violates, and that were told to let it pass.
+    package var accepted: [GuardViolation] = []
     package var error: CollectionError?
     /// Whether the finished bundle still has to be renamed into place.
     var isHeldBack = false

@@ -19,6 +19,8 @@ import SnapshotTrust
 /// | an attachment is missing, or has another hash | it fails; the bundle at hand stays | `attachmentThatIsWrong` |
 /// | downloads were interrupted | what had arrived is not asked for again | `interruptedDownloads` |
 /// | an attachment, or the bundle, is over its budget | it fails; the bundle at hand stays | `overBudget` |
+/// | the new state violates a guard | it fails; the bundle at hand stays | `guarded` |
+/// | it violates a guard, and is accepted | it is taken; the lock says what was accepted | `accepted` |
 /// | it is pinned | only the pinned state is taken | `pinned` |
 /// | the server no longer has it | it fails; the bundle at hand stays | `gone` |
 /// | it was killed between rename and lock | the next run records the bundle in the lock | `killedBeforeTheLock` |
@@ -34,6 +36,8 @@ struct CollectionRefresher: Sendable {
     let limits: Limits
     /// Whether finished bundles wait until all are packed: known to be within the budget, and a whole release.
     let holdsBack: Bool
+    /// The collections whose new states are taken in spite of guards.
+    let accepted: Set<CollectionID>
     /// The number of the release, for errors; 0 if there is none.
     let release: UInt64
     let onEvent: @Sendable (RefreshEvent) -> Void
@@ -70,6 +74,7 @@ struct CollectionRefresher: Sendable {
             var entry = try directory.pack(
                 snapshot, attachments: attachments, records: try await records, keeping: atHand?.reader,
                 settings: planned.settings, server: server, limits: limits, flushing: false)
+            entry.accepted = isSameState ? planned.held?.accepted ?? [] : outcome.accepted.map(\.sentence)
             if let held = planned.held, atHand?.isFile(of: entry, lockedAs: held) == true {
                 // The bytes are the same: the file and its `verifiedAt` stay unchanged.
                 let rule = entry.attachmentRule
@@ -127,18 +132,48 @@ extension CollectionRefresher {
         }
         outcome.serverTimestamp = snapshot.timestamp
         try planned.check(snapshot, number: release)
-        guard let atHand, let old else { return (snapshot, false) }
-        outcome.changes = .init(from: old.records, to: snapshot.records)
-        guard let held = planned.held, held.timestamp == snapshot.timestamp, old.timestamp == held.timestamp else {
-            return (snapshot, false)
+        if let atHand, let old {
+            outcome.changes = .init(from: old.records, to: snapshot.records)
+            if try isSameState(snapshot, planned, atHand, old) { return (snapshot, true) }
         }
-        if old == snapshot.payload { return (snapshot, true) }
+        try guardAgainst(snapshot, planned, after: old, into: &outcome)
+        return (snapshot, false)
+    }
+
+    /// Whether the server has the records that the bundle at hand has, at the same timestamp.
+    private func isSameState(
+        _ snapshot: Snapshot, _ planned: PlannedCollection, _ atHand: BundleAtHand, _ old: Payload
+    ) throws -> Bool {
+        guard let held = planned.held, held.timestamp == snapshot.timestamp, old.timestamp == held.timestamp else {
+            return false
+        }
+        if old == snapshot.payload { return true }
         // A damaged or edited bundle differs too; only one that verifies shows that the server contradicts itself. A
         // catalogue decides which of two is right.
         if !planned.isVouchedFor, atHand.reader.head.trust != .imported, isVerified(atHand, planned.id, held) {
             throw CollectionError.fetch(.equivocation(held.timestamp))
         }
-        return (snapshot, false)
+        return false
+    }
+
+    /// Checks a new state by the collection's guards. Somebody chose the state of a pin, and nobody wrote the
+    /// catalogue.
+    private func guardAgainst(
+        _ snapshot: Snapshot, _ planned: PlannedCollection, after old: Payload?, into outcome: inout CollectionOutcome
+    ) throws {
+        guard planned.settings.pin == nil, planned.id != Catalogue.collection else { return }
+        let guards = planned.settings.guards
+        let violations = guards.violations(
+            of: snapshot.records, snapshot.metadata, after: old?.records, oldCount: planned.held?.records)
+        if old == nil, planned.held != nil, guards != Guards() {
+            outcome.notes.append("guards that compare were left out, because the records before cannot be read")
+        }
+        guard !violations.isEmpty else { return }
+        guard accepted.contains(planned.id) else {
+            throw GuardFailure(planned.id, violations, command: "rsdump refresh")
+        }
+        outcome.accepted = violations
+        outcome.notes += violations.map { "accepted in spite of a guard: \($0)" }
     }
 
     /// Whether the bundle at hand, whose records are the server's, may stay.

@@ -13,6 +13,8 @@ package struct Refresh: Sendable {
     package struct Options: Sendable {
         /// Fetch everything, not only what is newer than the bundles.
         package var isFull = false
+        /// The collections whose new states are taken in spite of guards.
+        package var accepted: Set<CollectionID> = []
         /// Plan, and change nothing.
         package var isDryRun = false
         /// Change nothing, and report whether anything would change.
@@ -69,6 +71,10 @@ package struct Refresh: Sendable {
     package func run(_ names: [CollectionID] = []) async throws -> RefreshReport {
         var settings = try configuration.selecting(names, file: directory.configurationPath)
         if configuration.release != nil { settings = configuration.allCollections }
+        let strangers = options.accepted.filter { id in !settings.contains { $0.id == id } }
+        guard strangers.isEmpty else {
+            throw DumpsError.notConfigured(strangers.sorted(), directory.configurationPath)
+        }
         let lock = try await directory.lock(waiting: options.wait)
         defer { withExtendedLifetime(lock) {} }
 
@@ -316,7 +322,7 @@ package struct Refresh: Sendable {
                 onEvent: onEvent),
             verifier: BundleVerifier(policy, limits: limits), server: "\(client.server)", limits: limits,
             holdsBack: configuration.totalBudget != nil || configuration.release != nil,
-            release: step.release?.catalogue.number ?? 0, onEvent: onEvent)
+            accepted: options.accepted, release: step.release?.catalogue.number ?? 0, onEvent: onEvent)
         let packed = Dictionary(known.filter(\.isHeldBack).map { ($0.id, $0) }) { first, _ in first }
         // The monitor's answer has shown the protocol.
         let width = client.isMultiplexed(client.server.root) ? options.streams : options.jobs

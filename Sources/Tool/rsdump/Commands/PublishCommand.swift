@@ -115,6 +115,7 @@ struct PublishCommand: AsyncParsableCommand {
               rsdump publish main/settings --keys keys --at 2026-11-22T08:00:00Z
               rsdump publish --resign           after rsdump keys renew
               rsdump publish --confirm          every night, if there are releases
+              rsdump publish --rollback main/settings --to 2026-11-21
               rsdump publish --sign-with 'openssl dgst -sha384 -sign signer.key'
 
             \(ExitStatus.help)
@@ -142,6 +143,22 @@ struct PublishCommand: AsyncParsableCommand {
 
     @Flag(help: "Only confirm the present release, by a new time and signature; no data changes.")
     var confirm = false
+
+    @Flag(help: "Publish an earlier state of the named collections, from git's history, as a new one.")
+    var rollback = false
+
+    @Option(
+        help: ArgumentHelp(
+            "With --rollback: take the newest state that is not later; by default, the one before the current one.",
+            valueName: "time"))
+    var to: PinRequest?
+
+    @Option(
+        name: .customLong("accept"), parsing: .singleValue,
+        help: ArgumentHelp(
+            "Publish the next state of this collection although guards in dumps.yaml stop it; may be repeated.",
+            valueName: "collection"), transform: collectionID)
+    var accepted: [CollectionID] = []
 
     @Option(
         help: ArgumentHelp(
@@ -196,6 +213,14 @@ struct PublishCommand: AsyncParsableCommand {
         }
         if dryRun, !onChange.commands.isEmpty { throw ValidationError("--on-change does not go with --dry-run") }
         if resign, dryRun { throw ValidationError("--resign changes no data; leave out --dry-run") }
+        if rollback, confirm || resign || dryRun {
+            throw ValidationError("--rollback cannot be combined with --confirm, --resign or --dry-run")
+        }
+        if rollback, collections.isEmpty { throw ValidationError("--rollback requires the names of collections") }
+        if let to {
+            if !rollback { throw ValidationError("--to requires --rollback") }
+            if to.latest == nil { throw ValidationError("--to is \(to), expected a date, a time or a timestamp") }
+        }
         if confirm, dryRun || resign {
             throw ValidationError("--confirm goes neither with --dry-run nor with --resign")
         }
@@ -219,6 +244,8 @@ struct PublishCommand: AsyncParsableCommand {
         }
         let signer = try signer()
         var settings = Publisher.Options(time: time)
+        // Whatever the history has was published once.
+        settings.accepted = Set(accepted).union(rollback ? collections : [])
         settings.staysConfirmed = signWith != nil
         settings.isExact = at != nil
         settings.chainURL = chainURL
@@ -231,12 +258,13 @@ struct PublishCommand: AsyncParsableCommand {
             let other = try KeyDirectory(overlapKeys.withoutTrailingSlashes).signer([:])
             settings.overlap = (other, overlapChainURL)
         }
-        let publish = Publisher(
-            into: dumps.directory, signer: signer, policy: try policy(for: signer), options: settings)
+        let policy = try policy(for: signer)
+        let publish = Publisher(into: dumps.directory, signer: signer, policy: policy, options: settings)
         let (outcomes, hooks) = try await onChange.telling(of: dumps.directory) {
             if confirm { return try await publish.confirm() }
-            return resign
-                ? try await publish.resign(collections) : try await publish.run(options.sources.read(collections))
+            if resign { return try await publish.resign(collections) }
+            return try await publish.run(
+                rollback ? try await earlierStates(policy) : options.sources.read(collections))
         }
         let report = PublishReport(outcomes: outcomes, hooks: hooks)
         switch format {
@@ -244,6 +272,14 @@ struct PublishCommand: AsyncParsableCommand {
         default: Console.print(report.text(.output))
         }
         if report.status != .done { throw report.status.code }
+    }
+
+    private func earlierStates(_ policy: TrustPolicy) async throws -> [CollectionSource] {
+        var sources: [CollectionSource] = []
+        for id in collections {
+            sources.append(try await EarlierState(of: id, in: dumps.directory, to: to?.latest, by: policy).source)
+        }
+        return sources
     }
 
     private func signer() throws -> any PayloadSigner {
@@ -265,7 +301,8 @@ struct PublishCommand: AsyncParsableCommand {
 
     private func preview(_ sources: [CollectionSource], at time: Timestamp) async throws {
         for note in sources.flatMap(\.notes) { Console.error("note: \(Console.visible(note))") }
-        let (states, release) = try Publishing.preview(sources, in: dumps.directory, at: time, isExact: at != nil)
+        let (states, release) = try Publishing.preview(
+            sources, in: dumps.directory, at: time, isExact: at != nil, accepted: Set(accepted))
         if let release, release.status != .unchanged {
             Console.error("note: \(ReleaseText.next(release)) would be published")
         }
@@ -282,10 +319,12 @@ struct PublishCommand: AsyncParsableCommand {
 /// Makes what publishing would make, for a comparison.
 enum Publishing {
     static func preview(
-        _ sources: [CollectionSource], in directory: DumpsDirectory, at time: Timestamp, isExact: Bool = false
+        _ sources: [CollectionSource], in directory: DumpsDirectory, at time: Timestamp, isExact: Bool = false,
+        accepted: Set<CollectionID>? = nil
     ) throws -> (states: [CollectionID: ComparedSnapshot], release: NextRelease?) {
         var states: [CollectionID: ComparedSnapshot] = [:]
-        let (previewed, release) = try Publisher.preview(sources, in: directory, at: time, isExact: isExact)
+        let (previewed, release) = try Publisher.preview(
+            sources, in: directory, at: time, isExact: isExact, accepted: accepted)
         for (id, state) in previewed { states[id] = ComparedSnapshot(planned: try state.get().unsigned) }
         return (states, release)
     }

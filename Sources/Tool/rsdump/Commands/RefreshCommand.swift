@@ -21,7 +21,9 @@ struct RefreshCommand: AsyncParsableCommand {
             named.
 
             Pinned collections stay as they are. If a bundle or an attachment exceeds its budget in dumps.yaml, its \
-            collection fails and keeps its bundle; if all bundles together exceed the total budget, nothing is changed.
+            collection fails and keeps its bundle; if all bundles together exceed the total budget, nothing is changed. \
+            If a new state violates the guards in dumps.yaml, its collection fails and keeps its bundle until --accept \
+            takes the state.
 
             With --locked nothing is written, and the exit code is 6 if anything would change: the server has a newer \
             state, a bundle is missing or damaged, or dumps.yaml asks for other attachments.
@@ -54,6 +56,13 @@ struct RefreshCommand: AsyncParsableCommand {
     var full = false
 
     @Option(
+        name: .customLong("accept"), parsing: .singleValue,
+        help: ArgumentHelp(
+            "Take the new state of this collection although guards in dumps.yaml stop it; may be repeated.",
+            valueName: "collection"), transform: collectionID)
+    var accepted: [CollectionID] = []
+
+    @Option(
         help: ArgumentHelp(
             "How many requests run at once, 1 to 100. If it is not given, 8 over HTTP/1.1 and 100 over HTTP/2.",
             valueName: "n"))
@@ -82,6 +91,9 @@ struct RefreshCommand: AsyncParsableCommand {
 
     func validate() throws {
         if let jobs, !(1...100).contains(jobs) { throw ValidationError("--jobs is \(jobs), expected 1 to 100") }
+        if !accepted.isEmpty && (dryRun || locked) {
+            throw ValidationError("--accept cannot be combined with --dry-run or --locked, which change nothing")
+        }
         if locked && (dryRun || full) {
             throw ValidationError("--locked goes neither with --dry-run nor with --full")
         }
@@ -98,6 +110,7 @@ struct RefreshCommand: AsyncParsableCommand {
         var options = Refresh.Options()
         options.isFull = full
         options.isDryRun = dryRun
+        options.accepted = Set(accepted)
         options.isLocked = locked
         options.maxAge = maxAge?.duration
         options.wait = wait?.duration ?? .zero

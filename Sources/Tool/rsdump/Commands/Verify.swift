@@ -3,6 +3,8 @@ import Dumps
 import DumpsRefresh
 import RemoteSettingsHTTP
 import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotTrust
 
 /// `rsdump verify`
 struct Verify: AsyncParsableCommand {
@@ -21,13 +23,16 @@ struct Verify: AsyncParsableCommand {
             dumps.lock.json, .gitignore, .gitattributes, files whose names begin with README, NOTICE, LICENSE or \
             COPYING, and .rsdump/, which a refresh may leave, are allowed.
 
+            With --guards, the bundles are also checked by the guards in dumps.yaml, compared with the states before \
+            them in git's commits. What was taken with --accept, as the lock says, is not checked again.
+
             Examples:
               rsdump verify main/regions
               rsdump verify --locked --dumps dumps
               rsdump verify --dumps git:v1.0
 
             Exits with 3 if anything is wrong. Otherwise, exits with 1 if a bundle, an attachment or all bundles \
-            together exceed the budget in dumps.yaml, or if the release was last confirmed longer ago than its \
+            together exceed the budget in dumps.yaml or violate its guards, or if the release was last confirmed longer ago than its \
             max-age there.
             """)
 
@@ -38,6 +43,9 @@ struct Verify: AsyncParsableCommand {
 
     @Flag(help: "Also fail for files that are not in the lock, and where dumps.yaml asks for something else.")
     var locked = false
+
+    @Flag(help: "Also check the guards in dumps.yaml.")
+    var guards = false
 
     @Option(
         help: ArgumentHelp(
@@ -79,12 +87,39 @@ struct Verify: AsyncParsableCommand {
                 try Attestation(path: file, limits: opened.limits)
                     .differences(from: opened.directory, limits: opened.limits)
             },
+            guarded: guards ? try await violations(opened, outcomes) : nil,
             tooOld: hasLimit ? ReleaseText.problem(release, opened.configuration, at: now) : nil,
             excess: try opened.directory.lockFile(limits: opened.limits).excess(over: opened.configuration.totalBudget))
-        let isRight = report.isGood && report.isWithinBudget && report.tooOld == nil
+        let isRight = report.isGood && report.isWithinBudget && report.passesGuards && report.tooOld == nil
         if !quiet || !isRight { format.print(report.text(.output), report.json) }
         if !report.isGood { throw ExitStatus.verificationFailed.code }
-        if !report.isWithinBudget || report.tooOld != nil { throw ExitStatus.someFailed.code }
+        if !report.isWithinBudget || !report.passesGuards || report.tooOld != nil { throw ExitStatus.someFailed.code }
+    }
+
+    /// What guards find in bundles that verify.
+    private func violations(
+        _ opened: OpenDumps, _ outcomes: [Verification.Outcome]
+    ) async throws -> [(id: CollectionID, violations: [GuardViolation])] {
+        let history: GuardHistory?
+        do throws(HistoryError) {
+            history = try await GuardHistory(opened.directory, limits: opened.limits)
+        } catch {
+            Console.error("note: guards that compare were left out: \(error)")
+            history = nil
+        }
+        var found: [(id: CollectionID, violations: [GuardViolation])] = []
+        for outcome in outcomes where outcome.verdict.isGood && outcome.id != Catalogue.collection {
+            guard let entry = outcome.entry else { continue }
+            let bundle = try BundleReader(path: opened.directory.bundlePath(outcome.id), limits: opened.limits)
+            let violations = opened.configuration.settings(of: outcome.id).guards.violations(
+                of: try bundle.payload().records, try bundle.metadata(),
+                after: try await history?.records(before: entry.timestamp, of: outcome.id)
+            ).filter { violation in
+                !entry.accepted.contains { $0.hasPrefix("\(violation.guarding.rawValue):") }
+            }
+            if !violations.isEmpty { found.append((outcome.id, violations)) }
+        }
+        return found
     }
 
     /// What a refresh would change in bundles that verify, because dumps.yaml asks for it.

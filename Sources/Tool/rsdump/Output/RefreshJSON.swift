@@ -50,6 +50,7 @@ enum RefreshJSON {
                 .members([
                     "code": .string(error.code), "message": .string("\(error)"),
                     "overBudget": error.excess.map(excess),
+                    "guards": error.violations.isEmpty ? nil : .array(error.violations.map(GuardsText.json)),
                 ])
             },
         ])

@@ -15,12 +15,16 @@ struct VerifyReport {
     let disagreements: [(id: CollectionID, action: PlannedCollection.Action)]?
     /// What differs from an attestation; `nil` if there is none to compare with.
     let unattested: [String]?
+    /// What guards found; `nil` if nobody asked them.
+    let guarded: [(id: CollectionID, violations: [GuardViolation])]?
     /// Why the release's last confirmation is too old; `nil` if `dumps.yaml` has no limit, or a higher one.
     let tooOld: String?
     /// The amount by which all bundles together exceed their budget.
     let excess: BudgetExcess?
 
     var isWithinBudget: Bool { excess == nil && outcomes.allSatisfy { $0.excess == nil } }
+
+    var passesGuards: Bool { (guarded ?? []).isEmpty }
 
     var isGood: Bool {
         outcomes.allSatisfy { $0.verdict.isGood } && (strays ?? []).isEmpty && (disagreements ?? []).isEmpty
@@ -49,6 +53,11 @@ struct VerifyReport {
                 + (action.isRefetch ? "; where it is published, run rsdump publish --resign" : "")
         }
         lines += (unattested ?? []).map { "attestation  \(style.red("failed")): \(Console.visible($0))" }
+        for (id, violations) in guarded ?? [] {
+            lines += violations.map {
+                "\("\(id)".padded(to: width))  \(style.red("failed")): guard \(Console.visible("\($0)"))"
+            }
+        }
         if let release {
             lines += release.problems.map { "release  \(style.red("failed")): \(Console.visible($0))" }
             lines += release.left.map { "\($0)  \(style.yellow("note")): its pin leaves the release" }
@@ -79,6 +88,15 @@ struct VerifyReport {
                     })
             },
             "unattested": unattested.map { .array($0.map(JSONValue.string)) },
+            "guards": guarded.map { guarded in
+                .array(
+                    guarded.map { id, violations in
+                        .members([
+                            "collection": .string("\(id)"),
+                            "violations": .array(violations.map(GuardsText.json)),
+                        ])
+                    })
+            },
             "overBudget": excess.map(RefreshJSON.excess),
             "collections": .array(
                 outcomes.map { outcome in

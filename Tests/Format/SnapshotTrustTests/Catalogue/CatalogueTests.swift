@@ -1,5 +1,5 @@
+import Dumps
 import Foundation
-import Publish
 import RemoteSettingsModel
 import SnapshotTrust
 import Testing

@@ -154,7 +154,7 @@ package struct DiffSide: Sendable {
         case .directory(let directory, let lock):
             guard let entry = lock.collections[id] else { return nil }
             let bundle = try BundleReader(path: directory.bundlePath(id), limits: Limits())
-            return try ComparedSnapshot(bundle, signer: entry.trust.verdict?.signer)
+            return try ComparedSnapshot(bundle, lockedAs: entry)
         case .revision(let repository, let revision, let lock):
             guard let entry = lock.collections[id] else { return nil }
             let name = "git:\(revision.commit.prefix(12)):\(entry.bundle.path)"
@@ -163,7 +163,7 @@ package struct DiffSide: Sendable {
                     .missing, file: name, expected: "the bundle that this commit's lock names", found: "none")
             }
             let bundle = try BundleReader(bytes: bytes, name: name, limits: Limits())
-            return try ComparedSnapshot(bundle, signer: entry.trust.verdict?.signer)
+            return try ComparedSnapshot(bundle, lockedAs: entry)
         }
     }
 

@@ -31,6 +31,7 @@ extension DumpsConfiguration {
         set("budget.bundle", budget.bundle)
         set("budget.attachment", budget.attachment)
         set("budget.total", totalBudget)
+        for guarding in guards.settings { set("guards.\(guarding.name.rawValue)", guarding.value) }
         for collection in collections {
             let name = "collections.\(collection.id)"
             set(name, "named")
@@ -38,6 +39,12 @@ extension DumpsConfiguration {
             if collection.budget.bundle != budget.bundle { set("\(name).budget.bundle", collection.budget.bundle) }
             if collection.budget.attachment != budget.attachment {
                 set("\(name).budget.attachment", collection.budget.attachment)
+            }
+            if collection.guards != guards {
+                let own = collection.guards.settings
+                for guarding in own where !guards.settings.contains(where: { $0 == guarding }) {
+                    set("\(name).guards.\(guarding.name.rawValue)", guarding.value)
+                }
             }
             guard let pin = collection.pin else { continue }
             let terms = [pin.until.map { "until \(Pin.dateText($0))" }, pin.reason].compactMap(\.self)

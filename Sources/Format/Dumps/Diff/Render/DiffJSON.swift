@@ -90,6 +90,7 @@ package enum DiffJSON {
             "packagedAttachments": side.packagedAttachments.map { .count($0) },
             "trust": .string(side.trust.rawValue),
             "signer": side.signer.map(JSONValue.string),
+            "accepted": side.accepted.isEmpty ? nil : .array(side.accepted.map(JSONValue.string)),
         ])
     }
 

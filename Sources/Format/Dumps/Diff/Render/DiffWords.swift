@@ -88,6 +88,7 @@ enum DiffWords {
         {
             notes.append("attachments in the bundle: \(before) → \(after)")
         }
+        if new.timestamp != old.timestamp { notes += new.accepted.map { "accepted in spite of a guard: \($0)" } }
         return notes
     }
 

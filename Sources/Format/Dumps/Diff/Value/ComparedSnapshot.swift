@@ -16,6 +16,8 @@ package struct ComparedSnapshot: Sendable {
     let metadata: Bytes?
     /// The hashes of the attachments in the bundle, sorted; `nil` if the state is not from a bundle.
     package let packaged: [SHA256Digest]?
+    /// The guards that were told to let the state pass, as the lock says.
+    package let accepted: [String]
 
     package var timestamp: Timestamp { payload.timestamp }
     package var records: RecordTable { payload.records }
@@ -28,6 +30,7 @@ package struct ComparedSnapshot: Sendable {
         signer = snapshot.provenance.verdict?.signer
         metadata = Self.written(snapshot.metadata)
         packaged = nil
+        accepted = []
     }
 
     /// A state that will be signed but is not yet. Does no I/O.
@@ -38,17 +41,19 @@ package struct ComparedSnapshot: Sendable {
         signer = nil
         metadata = Self.written(state.metadata)
         packaged = nil
+        accepted = []
     }
 
     /// The state of a bundle. Inflates the bundle's payload; verifies nothing.
     ///
-    /// - Parameter signer: the name in the lock.
+    /// - Parameter entry: its entry in the lock; `nil` if there is none.
     /// - Throws: `BundleError` if the payload is damaged or differs from the bundle's head.
-    package init(_ bundle: BundleReader, signer: String? = nil) throws(BundleError) {
+    package init(_ bundle: BundleReader, lockedAs entry: LockFile.Collection? = nil) throws(BundleError) {
         collection = bundle.head.collection
         payload = try bundle.payload()
         trust = bundle.head.trust
-        self.signer = trust == .signed ? signer : nil
+        signer = trust == .signed ? entry?.trust.verdict?.signer : nil
+        accepted = entry?.accepted ?? []
         // Imported dumps have no metadata of their own, and what replaces it says nothing.
         metadata = trust == .imported ? nil : Self.written(try bundle.metadata())
         packaged = Array(bundle.attachments)

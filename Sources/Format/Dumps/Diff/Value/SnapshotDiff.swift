@@ -14,6 +14,8 @@ package struct SnapshotDiff: Sendable {
         package let signer: String?
         /// How many attachments the bundle has; `nil` if the side is not a bundle.
         package let packagedAttachments: Int?
+        /// The guards that were told to let the state pass, as the lock says.
+        package let accepted: [String]
     }
 
     package enum Status: String, Hashable, Sendable, CaseIterable {
@@ -69,7 +71,8 @@ extension SnapshotDiff.Side {
     fileprivate init(_ snapshot: ComparedSnapshot) {
         self.init(
             collection: snapshot.collection, timestamp: snapshot.timestamp, records: snapshot.records.count,
-            trust: snapshot.trust, signer: snapshot.signer, packagedAttachments: snapshot.packaged?.count)
+            trust: snapshot.trust, signer: snapshot.signer, packagedAttachments: snapshot.packaged?.count,
+            accepted: snapshot.accepted)
     }
 }
 

@@ -1,4 +1,4 @@
-import Publish
+import Dumps
 import RemoteSettingsModel
 import Testing
 

@@ -1,0 +1,265 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// The section `guards:` of `dumps.yaml`: what a collection's new state must fulfil before it is taken.
+///
+/// A signature says who published a state. These say whether it makes sense.
+package struct Guards: Hashable, Sendable {
+    /// The guards, by their keys in `dumps.yaml`.
+    package enum Name: String, Hashable, Sendable, CaseIterable {
+        case notEmptied = "not-emptied"
+        case minRecords = "min-records"
+        case maxRemoved = "max-removed"
+        case maxChanged = "max-changed"
+        case maxAdded = "max-added"
+        case maxGrowth = "max-growth"
+        case requiredIDs = "required-ids"
+        case fieldTypes = "field-types"
+        case schema
+    }
+
+    /// A number of records, or a part of the records before.
+    package enum Limit: Hashable, Sendable, CustomStringConvertible {
+        case records(Int)
+        case percent(Percent)
+
+        /// How many records may differ; `nil` if there were none, of which no number is a part.
+        func allowed(of count: Int) -> Int? {
+            switch self {
+            case .records(let limit): limit
+            case .percent(let percent): count == 0 ? nil : percent.share(of: count)
+            }
+        }
+
+        package var description: String {
+            switch self {
+            case .records(let count): "\(count)"
+            case .percent(let percent): "\(percent)"
+            }
+        }
+    }
+
+    /// Hundredths, with at most two decimals.
+    package struct Percent: Hashable, Sendable, CustomStringConvertible {
+        /// In hundredths of a percent, from 0 to 100,000,000.
+        package let hundredths: Int
+
+        package init(hundredths: Int) {
+            self.hundredths = min(max(0, hundredths), 100_000_000)
+        }
+
+        /// The part of a number, rounded down.
+        func share(of count: Int) -> Int {
+            let (product, isTooLarge) = count.multipliedReportingOverflow(by: hundredths)
+            return isTooLarge ? Int.max : product / 10_000
+        }
+
+        package var description: String {
+            let decimals = hundredths % 100
+            guard decimals > 0 else { return "\(hundredths / 100)%" }
+            let text = decimals % 10 == 0 ? "\(decimals / 10)" : decimals < 10 ? "0\(decimals)" : "\(decimals)"
+            return "\(hundredths / 100).\(text)%"
+        }
+    }
+
+    package enum Schema: Hashable, Sendable {
+        /// The member `schema` of the collection's metadata, if the server sends one. No signature covers metadata.
+        case metadata
+        case written(JSONValue)
+    }
+
+    /// Whether a collection that had records may not lose all of them. The only guard that is on by default.
+    package var keepsRecords = true
+    package var minRecords: Int?
+    package var maxRemoved: Limit?
+    package var maxChanged: Limit?
+    package var maxAdded: Limit?
+    /// The growth of the number of records, and of their bytes.
+    package var maxGrowth: Percent?
+    package var requiredIDs: [String] = []
+    /// Whether each field must keep its JSON types.
+    package var keepsFieldTypes = false
+    package var schema: Schema?
+
+    package init() {}
+
+    /// The guards that differ from the defaults, in the words of `dumps.yaml`.
+    package var settings: [(name: Name, value: String)] {
+        let values: [(Name, String?)] = [
+            (.notEmptied, keepsRecords ? nil : "false"), (.minRecords, minRecords.map { "\($0)" }),
+            (.maxRemoved, maxRemoved.map { "\($0)" }), (.maxChanged, maxChanged.map { "\($0)" }),
+            (.maxAdded, maxAdded.map { "\($0)" }), (.maxGrowth, maxGrowth.map { "\($0)" }),
+            (.requiredIDs, requiredIDs.isEmpty ? nil : "[\(requiredIDs.joined(separator: ", "))]"),
+            (.fieldTypes, keepsFieldTypes ? "same" : nil),
+            (
+                .schema,
+                schema.map { schema in
+                    switch schema {
+                    case .metadata: "metadata"
+                    case .written(let value): String(decoding: JSONText.compact(value), as: UTF8.self)
+                    }
+                }
+            ),
+        ]
+        return values.compactMap { name, value in value.map { (name, $0) } }
+    }
+}
+
+/// What a guard found.
+package struct GuardViolation: Hashable, Sendable, CustomStringConvertible {
+    /// The most ids that are named.
+    private static let mostIDs = 10
+
+    package let guarding: Guards.Name
+    /// What was found, with its number.
+    package let found: String
+    /// What is allowed.
+    package let limit: String
+    /// The ids of records that show it, at most ten, in the order of ids.
+    package let ids: [String]
+    /// How many records show it.
+    package let count: Int
+
+    init(_ guarding: Guards.Name, found: String, limit: String, ids: [String], count: Int? = nil) {
+        self.guarding = guarding
+        self.found = found
+        self.limit = limit
+        self.ids = Array(ids.prefix(Self.mostIDs))
+        self.count = count ?? ids.count
+    }
+
+    /// Without the ids, for the lock: it says what was accepted.
+    package var sentence: String { "\(guarding.rawValue): \(found), \(limit)" }
+
+    package var description: String {
+        guard !ids.isEmpty else { return sentence }
+        let others = count > ids.count ? " and \(count - ids.count) more" : ""
+        return "\(sentence) (\(ids.joined(separator: ", "))\(others))"
+    }
+}
+
+/// A collection's new state is not taken, because it violates guards.
+package struct GuardFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    package let collection: CollectionID
+    package let violations: [GuardViolation]
+    /// The command that takes the state once, such as `rsdump refresh`.
+    private let command: String
+
+    package init(_ collection: CollectionID, _ violations: [GuardViolation], command: String) {
+        self.collection = collection
+        self.violations = violations
+        self.command = command
+    }
+
+    package var description: String {
+        "the guards in dumps.yaml stop its new state: \(violations.map { "\($0)" }.joined(separator: "; ")); "
+            + "if the state is right, take it with: \(command) --accept \(collection)"
+    }
+}
+
+extension Guards {
+    /// Checks a new state. No I/O.
+    ///
+    /// - Parameters:
+    ///   - old: the records before; `nil` if there are none, or if they cannot be read. Only the guards that need no
+    ///     comparison are then checked.
+    ///   - oldCount: how many records there were, also if they cannot be read.
+    /// - Returns: what is violated, in the order of ``Name``.
+    package func violations(
+        of new: RecordTable, _ metadata: CollectionMetadata, after old: RecordTable?, oldCount: Int? = nil
+    ) -> [GuardViolation] {
+        var found: [GuardViolation] = []
+        if keepsRecords, let count = old?.count ?? oldCount, count > 0, new.isEmpty {
+            found.append(
+                .init(.notEmptied, found: "all \(count) records are gone", limit: "expected at least 1", ids: []))
+        }
+        if let minRecords, new.count < minRecords {
+            found.append(
+                .init(
+                    .minRecords, found: Counted.text(new.count, "record"), limit: "expected at least \(minRecords)",
+                    ids: []))
+        }
+        if let old { found += changes(of: new, after: old) }
+        let missing = requiredIDs.filter { new.record(id: $0) == nil }
+        if !missing.isEmpty {
+            found.append(
+                .init(
+                    .requiredIDs, found: "\(missing.count) of \(requiredIDs.count) are missing",
+                    limit: "expected all of them", ids: missing))
+        }
+        if keepsFieldTypes, let old { found += FieldTypes(of: new).violations(after: FieldTypes(of: old), in: new) }
+        return found + violations(ofSchemaBy: new, metadata)
+    }
+
+    private func changes(of new: RecordTable, after old: RecordTable) -> [GuardViolation] {
+        var (removed, changed, added): ([String], [String], [String]) = ([], [], [])
+        if maxRemoved != nil || maxChanged != nil || maxAdded != nil {
+            for difference in new.differences(from: old) {
+                switch difference {
+                case .created(let record): added.append(record.id)
+                case .updated(_, let record): changed.append(record.id)
+                case .deleted(let record): removed.append(record.id)
+                }
+            }
+        }
+        var found: [GuardViolation] = []
+        let limits: [(Name, Limit?, [String], String)] = [
+            (.maxRemoved, maxRemoved, removed, "removed"), (.maxChanged, maxChanged, changed, "changed"),
+            (.maxAdded, maxAdded, added, "added"),
+        ]
+        for (name, limit, ids, verb) in limits {
+            guard let limit, let allowed = limit.allowed(of: old.count), ids.count > allowed else { continue }
+            found.append(
+                .init(
+                    name, found: "\(ids.count) records \(verb), of \(old.count) before",
+                    limit: "expected at most \(limit)", ids: ids))
+        }
+        if let maxGrowth, !old.isEmpty {
+            func excess(_ before: Int, _ after: Int) -> Bool {
+                after > before.saturatingAdding(maxGrowth.share(of: before))
+            }
+            let (before, after) = (old.byteCount, new.byteCount)
+            if excess(old.count, new.count) || excess(before, after) {
+                let sizes = "\(ByteSize.text(UInt64(before))) → \(ByteSize.text(UInt64(after)))"
+                found.append(
+                    .init(
+                        .maxGrowth, found: "\(old.count) → \(Counted.text(new.count, "record")), \(sizes)",
+                        limit: "expected a growth of at most \(maxGrowth)", ids: []))
+            }
+        }
+        return found
+    }
+
+    private func violations(ofSchemaBy records: RecordTable, _ metadata: CollectionMetadata) -> [GuardViolation] {
+        let document: JSONValue?
+        switch schema {
+        case nil: document = nil
+        case .written(let schema)?: document = schema
+        case .metadata?: document = try? JSONValue(parsing: metadata.json, limits: Limits())["schema"]
+        }
+        guard let document else { return [] }
+        let schema: RecordSchema
+        do throws(SchemaFault) {
+            schema = try RecordSchema(document)
+        } catch {
+            let place = (["schema"] + error.path).joined(separator: ".")
+            return [.init(.schema, found: "\(place): \(error.problem)", limit: "expected a JSON Schema", ids: [])]
+        }
+        var ids: [String] = []
+        var first: SchemaViolation?
+        for record in records {
+            guard let value = try? JSONValue(parsing: record.json, limits: Limits()) else { continue }
+            let violations = schema.violations(of: value)
+            if first == nil { first = violations.first }
+            if !violations.isEmpty { ids.append(record.id) }
+        }
+        guard let first else { return [] }
+        let place = first.path.isEmpty ? "" : "\(first.path.joined(separator: ".")): "
+        return [
+            .init(
+                .schema,
+                found: "\(ids.count) of \(Counted.text(records.count, "record")) do not fit: \(place)\(first.problem)",
+                limit: "expected records that fit", ids: ids)
+        ]
+    }
+}

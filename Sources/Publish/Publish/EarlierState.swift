@@ -1,0 +1,112 @@
+import Dumps
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotTrust
+
+/// An earlier state of a collection, from the commits of the dumps directory, to be published again as a new one.
+package struct EarlierState: Sendable {
+    package let timestamp: Timestamp
+    /// The records, attachments and metadata of the state, to be published like those of a source.
+    package let source: CollectionSource
+
+    /// Finds the newest state that is earlier than the current one, and verifies it. Does I/O and runs git.
+    ///
+    /// - Parameters:
+    ///   - time: the state is not later than this; `nil` for the one before the current one.
+    ///   - policy: must trust the signature, at the time that the lock beside the state names.
+    /// - Throws: ``RollbackError``, `HistoryError`, or `BundleError` or `FileError` if the lock cannot be read.
+    package init(
+        of id: CollectionID, in directory: DumpsDirectory, to time: Timestamp? = nil, by policy: TrustPolicy,
+        limits: Limits = Limits()
+    ) async throws {
+        guard let held = try directory.lockFile(limits: limits).collections[id] else {
+            throw DumpsError.notLocked([id], directory.lockPath)
+        }
+        let history = BundleHistory(
+            [.git(try await GitRepository(containing: directory.path, limits: limits))], limits: limits)
+        let earlier = try await history.bundles(of: id).bundles.filter { $0.timestamp < held.timestamp }
+        guard let wanted = earlier.first(where: { time == nil || $0.timestamp <= time ?? $0.timestamp }) else {
+            throw RollbackError.noEarlierState(id, current: held.timestamp, time: time)
+        }
+        let found = try await Self.verified(wanted, policy, limits: limits)
+        if time == nil, let before = earlier.first(where: { $0.timestamp < wanted.timestamp }) {
+            let current = try BundleReader(path: directory.bundlePath(id), limits: limits).payload().records
+            let records = try await before.open().payload().records
+            // Somebody who repeats the command does not mean the bad state.
+            if try Self.written(current) == Self.written(records) {
+                throw RollbackError.rolledBack(id, to: before.timestamp, next: wanted.timestamp)
+            }
+        }
+        timestamp = wanted.timestamp
+        let place = "\(wanted.origin)"
+        source = CollectionSource(
+            id: id,
+            records: try Self.written(found.payload().records).map { record in
+                SourceRecord(id: record.id, members: record.members, file: place, line: 1)
+            },
+            attachments: Dictionary(uniqueKeysWithValues: found.attachments.map { ($0, .bundle(found)) }),
+            metadata: try found.metadata().writtenMembers(limits: limits),
+            notes: [
+                "rolled back to its state of \(wanted.timestamp.rfc3339) (\(place)); take the change back in its source, "
+                    + "too, or the next publication brings it again"
+            ])
+    }
+
+    private static func verified(
+        _ historic: HistoricBundle, _ policy: TrustPolicy, limits: Limits
+    ) async throws -> BundleReader {
+        do {
+            guard let entry = try await historic.lockEntry(), entry.trust.isSigned else {
+                throw RollbackError.notVouched(
+                    historic.collection, place: "\(historic.origin)", problem: "the lock beside it has no signature")
+            }
+            let bundle = try await historic.open()
+            try BundleVerifier(policy, limits: limits).verify(
+                await historic.contents(), name: "\(historic.origin)", of: historic.collection, against: entry)
+            return bundle
+        } catch let error as RollbackError {
+            throw error
+        } catch {
+            throw RollbackError.notVouched(historic.collection, place: "\(historic.origin)", problem: "\(error)")
+        }
+    }
+
+    /// The records without `last_modified`, which publishing sets, and without braces.
+    private static func written(_ records: RecordTable) throws(JSONError) -> [WrittenRecord] {
+        var written: [WrittenRecord] = []
+        for record in records {
+            guard case .object(let members) = try JSONValue(parsing: record.json, limits: Limits()) else { continue }
+            let text = JSONText.compact(.object(members.filter { $0.key != "last_modified" }))
+            written.append(WrittenRecord(id: record.id, members: Bytes(text)[1..<text.count - 1]))
+        }
+        return written
+    }
+
+    private struct WrittenRecord: Hashable {
+        let id: String
+        let members: Bytes
+    }
+}
+
+/// Why a collection cannot be rolled back.
+package enum RollbackError: Error, Hashable, Sendable, CustomStringConvertible {
+    case noEarlierState(CollectionID, current: Timestamp, time: Timestamp?)
+    /// The current state has the records of an earlier one, so that it was rolled back already.
+    case rolledBack(CollectionID, to: Timestamp, next: Timestamp)
+    case notVouched(CollectionID, place: String, problem: String)
+
+    package var description: String {
+        switch self {
+        case .noEarlierState(let id, let current, let time):
+            "\(id): expected a state before the current one, of \(current.rfc3339),"
+                + (time.map { " that is not later than \($0.rfc3339)," } ?? "")
+                + " in the commits that lead to HEAD, found none; rsdump log \(id) shows the states"
+        case .rolledBack(let id, let earlier, let next):
+            "\(id): its records are those of \(earlier.rfc3339) already, so it was rolled back before; if you want the "
+                + "state of \(next.rfc3339), say so with --to \(next.rfc3339)"
+        case .notVouched(let id, let place, let problem):
+            "\(id): \(place): expected a state with a signature of a root in dumps.yaml, found that \(problem); choose "
+                + "another one with --to"
+        }
+    }
+}

@@ -1,0 +1,180 @@
+import Dumps
+import RemoteSettingsModel
+import Testing
+
+private func table(_ records: [String]) throws -> RecordTable {
+    try RecordTable(records.map { Bytes(utf8: $0) }, limits: Limits())
+}
+
+private func metadata(_ text: String = #"{"id":"regions","bucket":"main"}"#) throws -> CollectionMetadata {
+    try CollectionMetadata(parsing: Bytes(utf8: text), limits: Limits())
+}
+
+private func record(_ number: Int, _ members: String) -> String {
+    #"{"id":"r\#(number)","last_modified":\#(1000 + number),\#(members)}"#
+}
+
+private let usual = #""name":"a name","weight":10,"tags":["a","b"],"at":{"x":1,"y":2}"#
+
+/// Forty records of one form.
+private func state(_ members: (Int) -> String? = { _ in usual }) -> [String] {
+    (0..<40).compactMap { number in members(number).map { record(number, $0) } }
+}
+
+private func guards(_ yaml: String) throws -> Guards {
+    try ConfigurationReader.read("version: 1\nguards: \(yaml)\n", file: "dumps.yaml").guards
+}
+
+private let strict = """
+    {min-records: 30, max-removed: 10%, max-changed: 50%, max-added: 5, max-growth: 50%, required-ids: [r7, r8],
+      field-types: same, schema: {properties: {weight: {minimum: 1}}, required: [name]}}
+    """
+
+/// A kind of bad data that is correctly signed, and the guards that stop it.
+private struct BadData: CustomTestStringConvertible {
+    let testDescription: String
+    let records: [String]
+    let stoppedBy: [Guards.Name]
+
+    init(_ description: String, _ records: [String], _ stoppedBy: [Guards.Name]) {
+        testDescription = description
+        self.records = records
+        self.stoppedBy = stoppedBy
+    }
+
+    static let all: [BadData] = [
+        .init("nothing", [], [.notEmptied, .minRecords, .maxRemoved, .requiredIDs]),
+        .init("one record of forty", state { $0 == 7 ? usual : nil }, [.minRecords, .maxRemoved, .requiredIDs]),
+        .init("half of it", state { $0 % 2 == 0 ? usual : nil }, [.minRecords, .maxRemoved, .requiredIDs]),
+        .init("twice as much", state() + (40..<80).map { record($0, usual) }, [.maxAdded, .maxGrowth]),
+        .init("a required id is missing", state { $0 == 7 ? nil : usual }, [.requiredIDs]),
+        .init(
+            "a text where a number was", state { $0 == 3 ? usual.replacing("10", with: #""10""#) : usual },
+            [.fieldTypes]),
+        .init(
+            "a fraction where whole numbers were", state { $0 == 3 ? usual.replacing("10", with: "1.5") : usual },
+            [.fieldTypes]),
+        .init(
+            "null where it never was", state { $0 == 3 ? usual.replacing("10", with: "null") : usual }, [.fieldTypes]),
+        .init("zero", state { $0 == 3 ? usual.replacing("10", with: "0") : usual }, [.schema]),
+        .init(
+            "a huge text",
+            state { $0 == 3 ? usual.replacing("a name", with: String(repeating: "x", count: 9000)) : usual },
+            [.maxGrowth]),
+        .init(
+            "a field is missing in one record",
+            state { $0 == 3 ? #""weight":10,"tags":[],"at":{"x":1,"y":2}"# : usual }, [.fieldTypes, .schema]),
+        .init(
+            "a field is renamed in all", state { _ in usual.replacing("weight", with: "wait") },
+            [.maxChanged, .fieldTypes]),
+        .init(
+            "a list became an object", state { $0 == 3 ? usual.replacing(#"["a","b"]"#, with: "{}") : usual },
+            [.fieldTypes]),
+        .init(
+            "numbers in a list of texts", state { $0 == 3 ? usual.replacing(#""b"]"#, with: "5]") : usual },
+            [.fieldTypes]),
+        .init(
+            "a field inside of an object is gone", state { $0 == 3 ? usual.replacing(#","y":2"#, with: "") : usual },
+            [.fieldTypes]),
+        .init("everything was touched", state { _ in usual.replacing("a name", with: "b name") }, [.maxChanged]),
+        .init("all ids are new", (100..<140).map { record($0, usual) }, [.maxRemoved, .maxAdded, .requiredIDs]),
+        .init(
+            "another collection's records", (0..<40).map { record($0, #""url":"https://example.org""#) },
+            [.maxChanged, .fieldTypes, .schema]),
+        .init("six records too many", state() + (40..<46).map { record($0, usual) }, [.maxAdded]),
+        // Nothing in it is wrong but its age. What it breaks shows at the app's start.
+        .init("yesterday's records", state { $0 == 3 ? usual.replacing("10", with: "9") : usual }, []),
+    ]
+}
+
+struct GuardsTests {
+    @Test(arguments: BadData.all) private func badData(_ bad: BadData) throws {
+        let (old, new) = (try table(state()), try table(bad.records))
+        let found = try guards(strict).violations(of: new, try metadata(), after: old)
+        #expect(Guards.Name.allCases.filter(Set(found.map(\.guarding)).contains) == bad.stoppedBy)
+        #expect(found.allSatisfy { $0.ids.count <= 10 && $0.description.contains($0.guarding.rawValue) })
+        // A new directory has one guard.
+        let byDefault = Guards().violations(of: new, try metadata(), after: old).map(\.guarding)
+        #expect(byDefault == (new.isEmpty ? [.notEmptied] : []))
+    }
+
+    @Test func namesTheNumberTheLimitAndTheIDs() throws {
+        let found = try guards("{max-removed: 10%}").violations(
+            of: table(state { $0 < 25 ? usual : nil }), metadata(), after: table(state()))
+        #expect(
+            found.map(\.description) == [
+                "max-removed: 15 records removed, of 40 before, expected at most 10% "
+                    + "(r25, r26, r27, r28, r29, r30, r31, r32, r33, r34 and 5 more)"
+            ])
+        let failure = GuardFailure(try CollectionID("main/regions"), found, command: "rsdump refresh")
+        #expect("\(failure)".hasSuffix("take it with: rsdump refresh --accept main/regions"))
+    }
+
+    @Test func whatGoodDataDoes() throws {
+        let strict = try guards(strict)
+        let old = try table(state())
+        // A new field, a few more records, other values, and a field that is there everywhere now.
+        let more = state { $0 % 3 == 0 ? usual + #","new":1"# : usual } + (40..<45).map { record($0, usual) }
+        #expect(strict.violations(of: try table(more), try metadata(), after: old).isEmpty)
+        let sparse = try table(state { $0 == 2 ? #""name":"x","tags":null"# : usual })
+        #expect(strict.violations(of: old, try metadata(), after: sparse).isEmpty)
+    }
+
+    @Test func aFirstStateIsComparedWithNothing() throws {
+        let found = try guards(strict).violations(of: table([]), metadata(), after: nil)
+        #expect(found.map(\.guarding) == [.minRecords, .requiredIDs])
+        #expect(Guards().violations(of: try table([]), try metadata(), after: nil).isEmpty)
+        // The records cannot be read, but it is known that there were some.
+        #expect(
+            Guards().violations(of: try table([]), try metadata(), after: nil, oldCount: 5).map(\.guarding)
+                == [.notEmptied])
+        // No number is a part of nothing.
+        #expect(
+            try guards("{max-added: 10%, max-growth: 1%}").violations(
+                of: table(state()), metadata(), after: table([])
+            ).isEmpty)
+    }
+
+    @Test func theServersSchema() throws {
+        let metadata = try metadata(#"{"id":"x","schema":{"required":["name"]}}"#)
+        let new = try table(state { $0 == 4 ? #""weight":1"# : usual })
+        #expect(try guards("{schema: metadata}").violations(of: new, metadata, after: nil).map(\.ids) == [["r4"]])
+        #expect(try guards("{}").violations(of: new, metadata, after: nil).isEmpty)
+        let broken = try CollectionMetadata(parsing: Bytes(utf8: #"{"schema":{"typo":1}}"#), limits: Limits())
+        let found = try guards("{schema: metadata}").violations(of: new, broken, after: nil)
+        #expect(found.map(\.found) == [#"schema.typo: unknown keyword "typo""#])
+    }
+
+    @Test(
+        arguments: zip(
+            [
+                "{max-removed: ten}", "{max-removed: -1}", "{max-growth: 5}", "{min-records: 1%}", "{maximum: 1}",
+                "{field-types: yes}", "{schema: {typ: object}}", "{schema: file.json}", "{required-ids: a}",
+                "{max-added: 10.123%}", "{max-added: 9999999%}", "[]",
+            ],
+            [
+                "max-removed", "max-removed", "max-growth", "min-records", "unknown key", "field-types",
+                "unknown keyword", "schema", "required-ids", "max-added", "max-added", "guards",
+            ])) func refusesTheRest(_ yaml: String, _ word: String)
+    {
+        let error = #expect(throws: ConfigurationError.self) { try guards(yaml) }
+        #expect(error.map { "\($0)".contains(word) && $0.line == 2 } == true, "\(String(describing: error))")
+    }
+
+    @Test func aCollectionChangesSingleGuards() throws {
+        let configuration = try ConfigurationReader.read(
+            """
+            version: 1
+            guards: {max-removed: 2.5%, min-records: 3}
+            collections:
+              main/a:
+              main/b: {guards: {min-records: 0, not-emptied: false}}
+            """, file: "dumps.yaml")
+        let (first, second) = (configuration.collections[0].guards, configuration.collections[1].guards)
+        #expect(first.maxRemoved == .percent(.init(hundredths: 250)) && first.minRecords == 3)
+        #expect(second.maxRemoved == first.maxRemoved && second.minRecords == 0 && !second.keepsRecords)
+        #expect(
+            second.settings.map { "\($0.name.rawValue) \($0.value)" }.joined(separator: ", ")
+                == "not-emptied false, min-records 0, max-removed 2.5%")
+    }
+}
