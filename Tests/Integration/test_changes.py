@@ -13,8 +13,8 @@ def changed_paths(before, after):
     return {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
 
 
-def refresh(dumps):
-    outcome = dumps.refresh()
+def refresh(dumps, *options):
+    outcome = dumps.refresh(*options)
     assert outcome.code == rsdump.DONE, str(outcome)
     return outcome
 
@@ -194,7 +194,7 @@ def test_v2(sample, empty):
 def test_an_emptied_collection_is_an_empty_bundle(dumps, sample):
     for record in sample.changeset(SETTINGS)["changes"]:
         sample.delete_record(SETTINGS, record["id"])
-    refresh(dumps)
+    refresh(dumps, "--accept", SETTINGS)
     assert dumps.bundle(SETTINGS).records == []
     assert dumps.verify().code == rsdump.DONE
 

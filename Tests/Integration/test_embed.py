@@ -52,7 +52,7 @@ def test_bundles_in_place(dumps, tmp_path):
     read = compiles(folder)
     assert all(f"{name}.zip" in read for name in dumps.names) and "dumps.lock.json" in read
     assert '#embed "../../dumps/dumps.lock.json"' in (folder / "Embedded.c").read_text()
-    assert "ofEmbedded()" in (tmp_path / "Sources/App/Embedded.swift").read_text()
+    assert "static let embedded: PackagedSource" in (tmp_path / "Sources/App/Embedded.swift").read_text()
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     assert embed(dumps, folder).code == rsdump.DONE
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before

@@ -5,15 +5,24 @@ import RemoteSettings
 
 extension PackagedSource {
     /// The bundles that are part of the program, in place.
-    static func ofEmbeddedSampleDumps() throws -> PackagedSource {
+    static let embeddedSampleDumps: PackagedSource = {
         let contents = unsafe EmbeddedSampleDumps_contents().pointee
         let lock = unsafe RemoteSettingsBytes.ofProgram(contents.lock, count: contents.lock_size)
-        var bundles: [CollectionID: RemoteSettingsBytes] = [:]
+        var bundles: [String: RemoteSettingsBytes] = [:]
         for number in unsafe 0..<contents.bundle_count {
             let bundle = unsafe contents.bundles[number]
-            let id = try CollectionID(unsafe String(cString: bundle.collection))
-            bundles[id] = unsafe RemoteSettingsBytes.ofProgram(bundle.bytes, count: bundle.size)
+            let name = unsafe String(cString: bundle.collection)
+            bundles[name] = unsafe RemoteSettingsBytes.ofProgram(bundle.bytes, count: bundle.size)
         }
         return .embedded(lock: lock, bundles: bundles)
-    }
+    }()
+}
+
+extension EmbeddedCollection {
+    /// `main/app-config`
+    static let appConfig =
+        EmbeddedCollection("main/app-config", in: .embeddedSampleDumps)
+    /// `main/regions`
+    static let regions =
+        EmbeddedCollection("main/regions", in: .embeddedSampleDumps)
 }

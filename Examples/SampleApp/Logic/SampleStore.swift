@@ -115,6 +115,6 @@ public final class SampleStore: Sendable {
 extension SampleStore {
     /// The settings of the app as it ships: the server, the roots and the snapshots of its packaged collections.
     public static func packagedSettings() throws -> RemoteSettingsConfig {
-        try RemoteSettingsConfig(trusting: .ofEmbeddedSampleDumps())
+        try RemoteSettingsConfig(trusting: .embeddedSampleDumps)
     }
 }

@@ -8,8 +8,5 @@ import RemoteSettings
 /// `RemoteSettingsClient.snapshot` states that. The first sync replaces it with data that the server has signed.
 public enum FirefoxDumps {
     /// The collections as a packaged source. The bundles are part of the program and are read in place. No I/O.
-    ///
-    /// - Throws: `InvalidIdentifier` if a collection's name is not valid. Sources that `rsdump embed` wrote have valid
-    ///   names.
-    public static func packaged() throws -> PackagedSource { try .ofEmbeddedFirefoxDumps().acceptingImported() }
+    public static let packaged = PackagedSource.embeddedFirefoxDumps.acceptingImported()
 }

@@ -5,15 +5,33 @@ import RemoteSettings
 
 extension PackagedSource {
     /// The bundles that are part of the program, in place.
-    public static func ofEmbeddedFirefoxDumps() throws -> PackagedSource {
+    public static let embeddedFirefoxDumps: PackagedSource = {
         let contents = unsafe EmbeddedFirefoxDumps_contents().pointee
         let lock = unsafe RemoteSettingsBytes.ofProgram(contents.lock, count: contents.lock_size)
-        var bundles: [CollectionID: RemoteSettingsBytes] = [:]
+        var bundles: [String: RemoteSettingsBytes] = [:]
         for number in unsafe 0..<contents.bundle_count {
             let bundle = unsafe contents.bundles[number]
-            let id = try CollectionID(unsafe String(cString: bundle.collection))
-            bundles[id] = unsafe RemoteSettingsBytes.ofProgram(bundle.bytes, count: bundle.size)
+            let name = unsafe String(cString: bundle.collection)
+            bundles[name] = unsafe RemoteSettingsBytes.ofProgram(bundle.bytes, count: bundle.size)
         }
         return .embedded(lock: lock, bundles: bundles)
-    }
+    }()
+}
+
+extension EmbeddedCollection {
+    /// `blocklists/addons-bloomfilters`
+    public static let addonsBloomfilters =
+        EmbeddedCollection("blocklists/addons-bloomfilters", in: .embeddedFirefoxDumps)
+    /// `main/devtools-devices`
+    public static let devtoolsDevices =
+        EmbeddedCollection("main/devtools-devices", in: .embeddedFirefoxDumps)
+    /// `main/language-dictionaries`
+    public static let languageDictionaries =
+        EmbeddedCollection("main/language-dictionaries", in: .embeddedFirefoxDumps)
+    /// `main/password-rules`
+    public static let passwordRules =
+        EmbeddedCollection("main/password-rules", in: .embeddedFirefoxDumps)
+    /// `security-state/onecrl`
+    public static let onecrl =
+        EmbeddedCollection("security-state/onecrl", in: .embeddedFirefoxDumps)
 }

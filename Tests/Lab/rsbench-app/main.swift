@@ -40,7 +40,7 @@ if source == "nothing" {
     let packaged: [PackagedSource] =
         switch source {
         case "embedded":
-            [.embedded(lock: lock, bundles: [id: try MappedFile(path: "\(dumps)/\(entry.bundle.path)").bytes])]
+            [.embedded(lock: lock, bundles: ["\(id)": try MappedFile(path: "\(dumps)/\(entry.bundle.path)").bytes])]
         case "directory": [.directory(dumps)]
         default: []
         }

@@ -21,9 +21,9 @@ struct PackagedDumps {
     ///
     /// - Parameter others: the names of further collections.
     func embedded(with others: String...) throws -> PackagedSource {
-        var bundles = [id: try MappedFile(path: "\(path)/\(entry.bundle.path)").bytes]
+        var bundles = ["\(id)": try MappedFile(path: "\(path)/\(entry.bundle.path)").bytes]
         for other in try others.map({ try CollectionID($0) }) {
-            bundles[other] = try MappedFile(path: "\(path)/\(LockFile.Bundle.path(of: other))").bytes
+            bundles["\(other)"] = try MappedFile(path: "\(path)/\(LockFile.Bundle.path(of: other))").bytes
         }
         return .embedded(lock: try MappedFile(path: "\(path)/dumps.lock.json").bytes, bundles: bundles)
     }

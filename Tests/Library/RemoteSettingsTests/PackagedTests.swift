@@ -15,9 +15,9 @@ extension ServerTests {
             func bytes(_ path: String) throws -> Bytes {
                 Bytes(Array(try Data(contentsOf: URL(fileURLWithPath: "\(dumps)/\(path)"))))
             }
-            var bundles: [CollectionID: Bytes] = [:]
+            var bundles: [String: Bytes] = [:]
             for collection in collections {
-                bundles[try CollectionID(collection.id)] = try bytes("\(collection.bucket)/\(collection.name).zip")
+                bundles[collection.id] = try bytes("\(collection.bucket)/\(collection.name).zip")
             }
             return .embedded(lock: try bytes("dumps.lock.json"), bundles: bundles)
         }

@@ -22,7 +22,7 @@ struct FirefoxDumpsTests {
     func recordsAreThereWithoutNetwork(_ name: String) throws {
         defer { try? FileManager.default.removeItem(atPath: storage) }
         let service = try RemoteSettingsService(
-            storageDir: storage, validating: RemoteSettingsConfig(packaged: [try FirefoxDumps.packaged()]))
+            storageDir: storage, validating: RemoteSettingsConfig(packaged: [FirefoxDumps.packaged]))
         let client = service.makeClient(collectionName: name)
         #expect(try #require(client.getRecords()).count > 40)
         #expect(client.snapshot.trust == .imported)

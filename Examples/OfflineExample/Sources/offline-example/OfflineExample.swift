@@ -37,7 +37,7 @@ enum OfflineExample {
         let storage = arguments.first ?? "offline-example-storage"
         // The server and the root are those of dumps/dumps.yaml.
         var config = RemoteSettingsConfig(
-            server: .custom(url: "http://127.0.0.1:8888/v1"), packaged: [try .ofEmbeddedDumps()],
+            server: .custom(url: "http://127.0.0.1:8888/v1"), packaged: [.embeddedDumps],
             trustRoots: try TrustAnchors(parsing: ["5818235eb231115e79222218da42beb14420c474a3862cc809136801f9fcec63"]))
         guard arguments.count == 3 else {
             printRecords(try RemoteSettingsService(storageDir: storage, validating: config))

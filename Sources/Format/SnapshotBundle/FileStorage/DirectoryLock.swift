@@ -19,5 +19,10 @@ package final class DirectoryLock {
         self.descriptor = descriptor
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        // Closing is not enough: a child process that another thread has just forked holds the same lock until it starts
+        // its program.
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
 }

@@ -6,7 +6,7 @@ import RemoteSettingsModel
 /// Its `dumps.lock.json` states which collections there are, which server they come from, and when they were verified.
 public struct PackagedSource: Hashable, Sendable {
     enum Form: Hashable, Sendable {
-        case embedded(lock: Bytes, bundles: [CollectionID: Bytes])
+        case embedded(lock: Bytes, bundles: [String: Bytes])
         case directory(path: String, isTrusted: Bool)
         case absent(reason: String)
     }
@@ -22,10 +22,10 @@ public struct PackagedSource: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - lock: the content of `dumps.lock.json`.
-    ///   - bundles: the bundles' contents, by collection.
+    ///   - bundles: the bundles' contents, by `bucket/name`.
     ///   - name: the source's name in ``SnapshotStatus``.
     public static func embedded(
-        lock: Bytes, bundles: [CollectionID: Bytes], name: String = "embedded"
+        lock: Bytes, bundles: [String: Bytes], name: String = "embedded"
     ) -> PackagedSource {
         PackagedSource(form: .embedded(lock: lock, bundles: bundles), name: name)
     }

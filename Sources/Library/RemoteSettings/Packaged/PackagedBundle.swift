@@ -44,7 +44,7 @@ final class PackagedBundle: Sendable {
         switch source.form {
         case .embedded(_, let bundles):
             isTrusted = true
-            let bytes = bundles[id]
+            let bytes = bundles["\(id)"]
             open = { () throws(BundleError) in
                 guard let bytes else {
                     throw BundleError(

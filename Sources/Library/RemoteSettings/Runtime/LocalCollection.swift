@@ -238,7 +238,7 @@ final class LocalCollection: Sendable {
 
 extension LocalCollection {
     /// The records that are for this app.
-    private func filtered(_ table: RecordTable) -> [RemoteSettingsRecord] {
+    func filtered(_ table: RecordTable) -> [RemoteSettingsRecord] {
         var records: [RemoteSettingsRecord] = []
         records.reserveCapacity(table.count)
         guard table.mayMentionFilters else {

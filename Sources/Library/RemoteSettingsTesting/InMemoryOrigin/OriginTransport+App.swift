@@ -17,7 +17,7 @@ extension OriginTransport {
     ///
     /// - Throws: if one was deleted.
     public func packaged(_ collections: ServerCollection...) throws -> PackagedSource {
-        var bundles: [CollectionID: Bytes] = [:]
+        var bundles: [String: Bytes] = [:]
         var lock = LockFile()
         for collection in collections {
             let packed = try state.withLock { try $0.collections[collection.collection]?.packed(at: address) }
@@ -25,7 +25,7 @@ extension OriginTransport {
                 throw RemoteSettingsError.Other(
                     reason: "\(collection.id): expected a collection, found that it was deleted")
             }
-            bundles[collection.collection] = packed.bytes
+            bundles[collection.id] = packed.bytes
             lock.collections[collection.collection] = packed.lock
         }
         return .embedded(lock: Bytes(lock.text), bundles: bundles, name: "packaged in this test")

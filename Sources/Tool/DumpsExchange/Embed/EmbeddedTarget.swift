@@ -1,5 +1,6 @@
 import RemoteSettingsModel
 import SnapshotBundle
+import SnapshotTrust
 
 /// The files of a C target that makes a `dumps/` directory part of a program.
 ///
@@ -108,20 +109,45 @@ package struct EmbeddedTarget: Sendable {
 
         extension PackagedSource {
             /// The bundles that are part of the program, in place.
-            \(isPublic ? "public " : "")static func of\(module)() throws -> PackagedSource {
+            \(access)static let \(sourceName): PackagedSource = {
                 let contents = unsafe \(module)_contents().pointee
                 let lock = unsafe RemoteSettingsBytes.ofProgram(contents.lock, count: contents.lock_size)
-                var bundles: [CollectionID: RemoteSettingsBytes] = [:]
+                var bundles: [String: RemoteSettingsBytes] = [:]
                 for number in unsafe 0..<contents.bundle_count {
                     let bundle = unsafe contents.bundles[number]
-                    let id = try CollectionID(unsafe String(cString: bundle.collection))
-                    bundles[id] = unsafe RemoteSettingsBytes.ofProgram(bundle.bytes, count: bundle.size)
+                    let name = unsafe String(cString: bundle.collection)
+                    bundles[name] = unsafe RemoteSettingsBytes.ofProgram(bundle.bytes, count: bundle.size)
                 }
                 return .embedded(lock: lock, bundles: bundles)
-            }
+            }()
         }
 
+        extension EmbeddedCollection {
+        \(names)}
+
         """
+    }
+
+    private var access: String { isPublic ? "public " : "" }
+
+    /// The module's name as that of a variable, such as `embeddedDumps`.
+    private var sourceName: String { module.prefix(1).lowercased() + module.dropFirst() }
+
+    /// A name for each collection, but for a catalogue, which apps do not read.
+    private var names: String {
+        let own = collections.filter { $0 != Catalogue.collection }
+        let plain = Dictionary(grouping: own) { SwiftName.of($0.name) }
+        return own.map { id in
+            let name = SwiftName.of(id.name)
+            // Two collections that would have one name have that of their bucket before it.
+            let isTaken = plain[name]?.count ?? 0 > 1
+            return """
+                    /// `\(id)`
+                    \(access)static let \(isTaken ? SwiftName.of("\(id.bucket)-\(id.name)") : name) =
+                        EmbeddedCollection("\(id)", in: .\(sourceName))
+
+                """
+        }.joined()
     }
 
     /// The comment that marks a generated file.
@@ -135,5 +161,32 @@ package struct EmbeddedTarget: Sendable {
 
     private func array(_ name: String, _ path: String) -> String {
         "static const unsigned char \(name)[] = {\n#embed \"\(path)\"\n};\n"
+    }
+}
+
+/// Names of collections as names of Swift variables.
+private enum SwiftName {
+    /// Words that cannot name a variable without backticks (The Swift Programming Language, "Keywords and
+    /// Punctuation").
+    private static let keywords: Set = [
+        "as", "associatedtype", "break", "case", "catch", "class", "continue", "default", "defer", "deinit", "do",
+        "else",
+        "enum", "extension", "fallthrough", "false", "fileprivate", "for", "func", "guard", "if", "import", "in",
+        "init",
+        "inout", "internal", "is", "let", "nil", "operator", "precedencegroup", "private", "protocol", "public",
+        "repeat",
+        "rethrows", "return", "self", "static", "struct", "subscript", "super", "switch", "throw", "throws", "true",
+        "try",
+        "typealias", "var", "where", "while",
+    ]
+
+    /// `search-config-v2` is `searchConfigV2`.
+    static func of(_ name: String) -> String {
+        let words = name.split { $0 == "-" || $0 == "_" }
+        let joined = words.enumerated().map { index, word in
+            index == 0 ? word.prefix(1).lowercased() + word.dropFirst() : word.prefix(1).uppercased() + word.dropFirst()
+        }.joined()
+        if keywords.contains(joined) { return "`\(joined)`" }
+        return joined.first?.isNumber ?? true ? "_\(joined)" : joined
     }
 }

@@ -1,0 +1,80 @@
+import Foundation
+import RemoteSettings
+import RemoteSettingsTesting
+import Testing
+
+extension ServerTests {
+    /// Collections that are part of the program: records without a question mark.
+    @Suite struct EmbeddedCollectionTests {
+        let place: Workplace
+
+        init() throws { place = try Workplace() }
+
+        private func embedded(_ values: Int...) throws -> (ServerCollection, EmbeddedCollection, PackagedSource) {
+            let collection = try place.server.makeCollection()
+            for value in values { try collection.put("r\(value)", ["value": value]) }
+            let source = try place.server.packaged(collection)
+            return (collection, EmbeddedCollection(collection.id, in: source), source)
+        }
+
+        @Test func recordsAreThereWithoutTheNetworkAndFollowASync() async throws {
+            let (collection, embedded, source) = try embedded(1, 2)
+            let service = place.service { $0.packaged = [source] }
+            let client = service.makeClient(embedded)
+            #expect(client.records.map(\.id) == ["r1", "r2"])
+            #expect(place.server.requests.isEmpty)
+            try collection.put("r3")
+            try await client.client.sync()
+            #expect(client.records.map(\.id) == ["r1", "r2", "r3"])
+        }
+
+        @Test func whateverTheConfigurationSaysTheEmbeddedStateServes() throws {
+            let (_, embedded, source) = try embedded(1)
+            let service = place.service {
+                $0.packaged = [source]
+                $0.server = .custom(url: "https://elsewhere.example")
+                $0.trustRoots = TrustAnchors([])
+                $0.bucketName = "other"
+            }
+            #expect(service.makeClient(embedded).records.map(\.id) == ["r1"])
+        }
+
+        @Test func itsFiltersAreTheAppsOwn() throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("for-beta", ["filter_expression": "env.channel == 'beta'"])
+            try collection.put("for-all")
+            let source = try place.server.packaged(collection)
+            let embedded = EmbeddedCollection(collection.id, in: source)
+            let service = place.service {
+                $0.packaged = [source]
+                $0.server = .custom(url: "https://elsewhere.example")
+            }
+            #expect(service.makeClient(embedded).records.map(\.id) == ["for-all"])
+        }
+
+        #if DEBUG
+        @Test func aDebugBuildStopsIfTheBundleIsAnother() async throws {
+            let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+                let server = try OriginTransport()
+                let collection = try server.makeCollection()
+                try collection.put("a")
+                let service = RemoteSettingsService(storageDir: ":memory:", config: RemoteSettingsConfig())
+                _ = service.makeClient(EmbeddedCollection(collection.id, in: try server.packaged(collection)))
+            }
+            let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+            #expect(text.contains("RemoteSettingsConfig.packaged lacks the source"), "\(text)")
+        }
+        #endif
+
+        @Test func requireNamesWhatIsMissing() async throws {
+            let (collection, _, source) = try embedded(1)
+            let service = place.service { $0.packaged = [source] }
+            try service.require([collection.id])
+            let error = #expect(throws: RemoteSettingsError.self) {
+                try service.require([collection.id, "regoins", "a b"])
+            }
+            #expect("\(error as Any)".contains("regoins"), "\(error as Any)")
+            #expect("\(error as Any)".contains("a b"))
+        }
+    }
+}
