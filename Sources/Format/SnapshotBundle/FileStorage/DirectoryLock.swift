@@ -20,8 +20,8 @@ package final class DirectoryLock {
     }
 
     deinit {
-        // Closing is not enough: a child process that another thread has just forked holds the same lock until it starts
-        // its program.
+        // Closing is not enough: a child process that another thread has just forked holds the same lock until it
+        // starts its program.
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }

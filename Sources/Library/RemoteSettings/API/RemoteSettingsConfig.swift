@@ -58,6 +58,8 @@ public struct RemoteSettingsConfig: Sendable {
     ///
     /// By default, it keeps a connection to a ``RemoteSettingsServer/custom(url:)`` while somebody listens to changes.
     public var updates: UpdatePolicy
+    /// Which collections may use the network; all of them by default.
+    public var network: NetworkAccess = .allowed
     /// The clock, the way to wait, and the source of randomness. Tests replace them.
     public var environment: HTTPEnvironment
     /// The connection to the network; `nil` for the platform's own: URLSession on Apple systems, libcurl elsewhere.
@@ -109,7 +111,8 @@ extension RemoteSettingsConfig: Equatable {
             && left.appContext == right.appContext && left.packaged == right.packaged
             && left.trustRoots == right.trustRoots && left.signer == right.signer
             && left.acceptsUnsigned == right.acceptsUnsigned && left.allowsPlainHTTP == right.allowsPlainHTTP
-            && left.userAgent == right.userAgent && left.limits == right.limits && left.overrides == right.overrides
+            && left.userAgent == right.userAgent && left.limits == right.limits && left.network == right.network
+            && left.overrides == right.overrides
     }
 }
 

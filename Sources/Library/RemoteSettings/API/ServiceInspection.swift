@@ -123,6 +123,7 @@ extension RemoteSettingsService {
                 try session.withFreeStorageLock {
                     for id in try session.storage.collections() { try session.storage.remove(id) }
                     try FileStore.removeTree(session.storage.chainsPath, below: session.storage.path)
+                    try FileStore.remove(session.storage.schedulePath, below: session.storage.path)
                 }
             }
         } catch {

@@ -21,6 +21,7 @@ extension LocalCollection {
             if localAttachment(wanted) != nil { summary.present += 1 } else { missing.append(wanted) }
         }
         guard !missing.isEmpty else { return summary }
+        try session.checkNetwork(id)
         let client = try session.startingRun()
         if missing.count > Self.zipThreshold, hasZip {
             let count = missing.count

@@ -22,6 +22,7 @@ extension LocalCollection {
             // Another download may have ended since the caller looked.
             if isCached(wanted) { return .success(()) }
             do throws(RemoteSettingsError) {
+                try session.checkNetwork(id)
                 let client = if let client { client } else { try session.startingRun() }
                 return .success(try await fetch(wanted, by: client, progress: progress))
             } catch {

@@ -23,6 +23,7 @@ typealias CacheIdentity = FileIdentity
 /// - `.chains/<sha256 of its URL>.pem` is a certificate chain;
 /// - `.backoff.json` says which servers asked for no requests, and until when;
 /// - `.syncs.json` is a ``SyncJournal``;
+/// - `.schedule.json` says when the last scheduled sync was made;
 /// - `.updates.json` holds what the next start must know about failed connections to the update channel.
 ///
 /// Ids contain no dot, so no two of these names can collide. The names are the same in every version of the package.
@@ -40,6 +41,7 @@ struct StorageDirectory: Sendable {
     var backoffPath: String { "\(path)/.backoff.json" }
     var chainsPath: String { "\(path)/.chains" }
     var journalPath: String { "\(path)/.syncs.json" }
+    var schedulePath: String { "\(path)/.schedule.json" }
     var updatesPath: String { "\(path)/.updates.json" }
 
     func snapshotPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).snapshot" }

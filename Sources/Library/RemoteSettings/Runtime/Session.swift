@@ -145,6 +145,7 @@ final class Session: Sendable {
     ///
     /// The first call reads from the storage directory until when servers asked for no requests.
     func startingRun() throws(RemoteSettingsError) -> ServerClient {
+        if config.network == .never { try checkNetwork() }
         if let known = state.withLock({ $0.client }) { return known.startingRun() }
         let server = try server.get()
         let client = ServerClient(
@@ -264,6 +265,7 @@ extension Session {
     /// Where announcements come from, and the name under which failed connections are remembered; `nil` if no
     /// connection is made.
     var updateChannel: (name: String, source: any UpdateSource)? {
+        guard config.network != .never else { return nil }
         switch config.updates.channel {
         case .off: return nil
         case .source(let source):

@@ -24,7 +24,7 @@ extension RemoteSettingsService {
         if session.releaseOrigin != nil { return try await syncCollections(trigger: .startup) }
         var wanted = collections == nil ? clientCollections : []
         for name in collections ?? [] { wanted.append(try collection(name)) }
-        wanted.removeAll { $0.overriding != nil }
+        wanted.removeAll { $0.overriding != nil || (try? self.session.checkNetwork($0.id)) == nil }
         let (session, ids) = (session, Set(wanted.map(\.id)))
         let startup = try await WorkThreads.run { () async throws(RemoteSettingsError) in
             try await StartupBundle(session, wanted: ids)

@@ -11,7 +11,7 @@ extension LocalCollection {
     func sync(
         expected: Timestamp? = nil, trigger: UptakeEvent.Trigger, owner: any WorkOwner
     ) async -> Result<SyncOutcome, RemoteSettingsError> {
-        if let outcome = overriddenOutcome { return outcome }
+        if let outcome = outcomeWithoutNetwork { return outcome }
         if session.config.origin != nil, !session.config.isPreview {
             return await session.syncRelease(with: self, expected: expected, trigger: trigger, owner: owner)
         }
@@ -24,10 +24,12 @@ extension LocalCollection {
         }
     }
 
-    /// The outcome of each sync while a file replaces the collection; `nil` if none does.
+    /// The outcome of each sync while a file replaces the collection, or while the network is not allowed for it; `nil`
+    /// if neither is so.
     ///
     /// Nothing is requested, and nothing is stored.
-    fileprivate var overriddenOutcome: Result<SyncOutcome, RemoteSettingsError>? {
+    fileprivate var outcomeWithoutNetwork: Result<SyncOutcome, RemoteSettingsError>? {
+        do throws(RemoteSettingsError) { try session.checkNetwork(id) } catch { return .failure(error) }
         guard let overriding else { return nil }
         let current = self.current()
         session.logger.warning("\(id): OVERRIDDEN, so that it is not synced: \(overriding.path) has its place")
@@ -97,7 +99,7 @@ extension Session {
             } else {
                 results = await collections.concurrentMap(width: Self.width) { collection in
                     let result =
-                        if let outcome = collection.overriddenOutcome { outcome } else {
+                        if let outcome = collection.outcomeWithoutNetwork { outcome } else {
                             await self.syncs.run(collection.id, expected: expected) { _ in await run.sync(collection) }
                         }
                     return CollectionSyncResult(collection: "\(collection.id)", result: result)
@@ -193,9 +195,10 @@ struct SyncRun: Sendable {
         of origin: OriginName, _ collections: [LocalCollection], expected: Timestamp?
     ) async throws(SyncRunFailure) -> [CollectionSyncResult] {
         let overridden = collections.compactMap { collection in
-            collection.overriddenOutcome.map { CollectionSyncResult(collection: "\(collection.id)", result: $0) }
+            collection.outcomeWithoutNetwork.map { CollectionSyncResult(collection: "\(collection.id)", result: $0) }
         }
-        let others = collections.filter { $0.overriding == nil && $0.id != Catalogue.collection }
+        let left = Set(overridden.map(\.collection))
+        let others = collections.filter { !left.contains("\($0.id)") && $0.id != Catalogue.collection }
         do {
             var results = try await ReleaseSync(run: self, origin: origin).results(of: others, isLast: false)
             if results == nil {

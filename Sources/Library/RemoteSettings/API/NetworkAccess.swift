@@ -1,0 +1,33 @@
+import RemoteSettingsModel
+
+/// Which collections may use the network.
+///
+/// Where the network is not allowed, reads are answered from what is packaged and stored, and every call that would
+/// send a request fails at once and says so. If no collection may use it, no connection is ever made.
+public enum NetworkAccess: Hashable, Sendable {
+    /// All collections.
+    case allowed
+    /// All but these, each by its name in the configured bucket, or as `bucket/name`.
+    case allowedExcept(Set<String>)
+    /// None.
+    case never
+}
+
+extension Session {
+    /// - Parameter id: a collection; `nil` for what concerns all.
+    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if the configuration does not allow the network.
+    func checkNetwork(_ id: CollectionID? = nil) throws(RemoteSettingsError) {
+        switch config.network {
+        case .allowed: return
+        case .never:
+            throw .Other(
+                reason:
+                    "\(id.map { "\($0)" } ?? "the service"): nothing is asked, because RemoteSettingsConfig.network is "
+                    + "never")
+        case .allowedExcept(let names):
+            guard let id, names.contains(where: { (try? collectionID($0)) == id }) else { return }
+            throw .Other(
+                reason: "\(id): nothing is asked, because RemoteSettingsConfig.network excepts this collection")
+        }
+    }
+}

@@ -1,0 +1,241 @@
+import Foundation
+import RemoteSettings
+import RemoteSettingsModel
+import RemoteSettingsTesting
+import Synchronization
+import Testing
+
+/// A clock that stands still, unless somebody sleeps or sets it.
+private final class Clock: Sendable {
+    private let time: Mutex<RemoteSettingsTimestamp>
+
+    init() { time = Mutex(RemoteSettingsEnvironment.system.now()) }
+
+    var now: RemoteSettingsTimestamp { time.withLock { $0 } }
+    func move(_ duration: Duration) { time.withLock { $0 = $0.advanced(by: duration) } }
+
+    func environment(chance: Double) -> RemoteSettingsEnvironment {
+        RemoteSettingsEnvironment(
+            now: { self.now },
+            sleep: { duration in
+                try Task.checkCancellation()
+                self.move(duration)
+            }, random: { chance })
+    }
+}
+
+extension ServerTests {
+    /// A sync from time to time, over restarts and processes.
+    @Suite struct SyncScheduleTests {
+        static let day = Duration.seconds(86_400)
+        let place: Workplace
+        private let clock = Clock()
+        private let collection: ServerCollection
+
+        init() throws {
+            place = try Workplace()
+            collection = try place.server.makeCollection()
+            try collection.put("a")
+        }
+
+        /// A process that has just started, with a client.
+        private func start(chance: Double = 0) -> (RemoteSettingsService, RemoteSettingsClient) {
+            let service = place.service { $0.environment = clock.environment(chance: chance) }
+            return (service, service.makeClient(collectionName: collection.name))
+        }
+
+        /// How often the server was asked for its list of collections.
+        private var asked: Int { place.server.requests.count { $0.path.contains("/monitor/") } }
+
+        @Test func twoHundredStartsADayAskOnceADay() async throws {
+            for _ in 0..<600 {
+                let (service, client) = start()
+                _ = try await service.syncIfDue(every: Self.day)
+                _ = client
+                clock.move(Self.day / 200)
+            }
+            #expect(asked == 3)
+        }
+
+        @Test func aLoopAsksOnceAnInterval() async throws {
+            let (service, client) = start(chance: 0.5)
+            let began = clock.now
+            var count = 0
+            for await result in service.syncs(every: Self.day) {
+                #expect(try result.get().map(\.collection) == [client.collectionName()].map { "main/\($0)" })
+                count += 1
+                if count == 5 { break }
+            }
+            // Half of a tenth was added each time.
+            #expect(clock.now.elapsed(since: began).components.seconds == 362_880)
+            #expect(asked == 5)
+        }
+
+        @Test func failuresWaitLongerEachTimeAndOnlyASuccessCounts() async throws {
+            place.server.setOffline(true)
+            let (service, client) = start()
+            var pauses: [Duration] = []
+            var last = clock.now
+            for await result in service.syncs(every: .seconds(3600)) {
+                pauses.append(clock.now.elapsed(since: last))
+                last = clock.now
+                if pauses.count == 9 { place.server.setOffline(false) }
+                if case .success = result { break }
+            }
+            #expect(pauses.map(\.components.seconds) == [0, 60, 120, 240, 480, 960, 1920, 3600, 3600, 3600])
+            #expect(client.getRecords()?.count == 1)
+            clock.move(.seconds(3599))
+            #expect(try await service.syncIfDue(every: .seconds(3600)) == nil)
+            clock.move(.seconds(1))
+            #expect(try await service.syncIfDue(every: .seconds(3600)) != nil)
+        }
+
+        @Test func failuresOutliveRestarts() async throws {
+            place.server.setOffline(true)
+            var tries = 0
+            for _ in 0..<200 {
+                let (service, client) = start()
+                do {
+                    if try await service.syncIfDue(every: Self.day) != nil { tries += 1 }
+                } catch {
+                    tries += 1
+                }
+                _ = client
+                clock.move(Self.day / 200)
+            }
+            // The pauses are 1, 2, 4 … minutes: eleven tries fill a day.
+            #expect(tries == 11)
+        }
+
+        @Test func oneFailedCollectionIsAFailure() async throws {
+            let other = try place.server.makeCollection()
+            try other.put("x")
+            let (service, client) = start()
+            let second = service.makeClient(collectionName: other.name)
+            place.server.inject([Fault("/\(other.name)/", effect: .status(500))])
+            let results = try #require(try await service.syncIfDue(every: Self.day))
+            #expect(results.count { $0.isSynced } == 1)
+            clock.move(.seconds(61))
+            place.server.inject([])
+            #expect(try await service.syncIfDue(every: Self.day)?.count == 2)
+            #expect(try await service.syncIfDue(every: Self.day) == nil)
+            _ = (client, second)
+        }
+
+        @Test func twoProcessesAskOnce() async throws {
+            let (one, first) = start()
+            let (other, second) = start()
+            async let a = one.syncIfDue(every: Self.day)
+            async let b = other.syncIfDue(every: Self.day)
+            let results = try await [a, b]
+            #expect(results.count { $0 != nil } == 1)
+            #expect(asked == 1)
+            _ = (first, second)
+        }
+
+        @Test func aClockThatIsSetBackDelaysNothing() async throws {
+            let (service, client) = start()
+            #expect(try await service.syncIfDue(every: Self.day) != nil)
+            clock.move(.seconds(-40 * 86_400))
+            #expect(try await service.syncIfDue(every: Self.day) != nil)
+            #expect(try await service.syncIfDue(every: Self.day) == nil)
+            _ = client
+        }
+
+        @Test(arguments: ["", "{", #"{"server":"https://other","synced":99999999999999}"#, #"{"chance":-1}"#])
+        func aFileThatIsNotOursCountsAsAbsent(_ text: String) async throws {
+            try FileManager.default.createDirectory(atPath: place.storage, withIntermediateDirectories: true)
+            try text.write(toFile: "\(place.storage)/.schedule.json", atomically: true, encoding: .utf8)
+            let (service, client) = start()
+            #expect(try await service.syncIfDue(every: Self.day) != nil)
+            #expect(try await service.syncIfDue(every: Self.day) == nil)
+            _ = client
+        }
+
+        @Test func aStorageThatCannotBeWrittenDoesNotSpin() async throws {
+            try "a file".write(toFile: place.storage, atomically: true, encoding: .utf8)
+            let (service, client) = start()
+            let began = clock.now
+            var count = 0
+            for await result in service.syncs(every: Self.day) {
+                #expect(throws: RemoteSettingsError.self) { try result.get() }
+                count += 1
+                if count == 3 { break }
+            }
+            #expect(clock.now.elapsed(since: began) == .seconds(120))
+            _ = client
+        }
+
+        @Test func itEndsWithTheTaskAndTheService() async throws {
+            let (service, client) = start()
+            let task = Task { await service.run(every: Self.day) }
+            while asked == 0 { try await Task.sleep(for: .milliseconds(1)) }
+            task.cancel()
+            await task.value
+            service.shutdown()
+            await service.run(every: Self.day)
+            _ = client
+        }
+    }
+
+    /// Privacy, tests and enterprises: reads only.
+    @Suite struct NetworkAccessTests {
+        let place: Workplace
+
+        init() throws { place = try Workplace() }
+
+        @Test func neverMeansThatNothingIsSent() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.attach(Data("x".utf8), to: "a")
+            let source = try place.server.packaged(collection)
+            let service = place.service {
+                $0.packaged = [source]
+                $0.network = .never
+            }
+            let client = service.makeClient(collectionName: collection.name)
+            #expect(client.getRecords()?.count == 1)
+            for call in [
+                { try await client.sync() }, { _ = try await service.sync() },
+                { _ = try await service.inspectWithServer() }, { _ = try await service.importStartupBundle() },
+                { _ = try await service.syncIfDue(every: .seconds(60)) },
+            ] as [@Sendable () async throws -> Void] {
+                let error = await #expect(throws: RemoteSettingsError.self) { try await call() }
+                #expect("\(error as Any)".contains("RemoteSettingsConfig.network is never"), "\(error as Any)")
+            }
+            #expect(await service.makeClient(collectionName: "other").getRecords(syncIfEmpty: true) == nil)
+            let stream = client.changes
+            #expect(place.server.requests.isEmpty)
+            _ = stream
+        }
+
+        @Test func oneCollectionStays() async throws {
+            let (own, other) = (try place.server.makeCollection(), try place.server.makeCollection())
+            try own.put("a")
+            try other.put("b")
+            let service = place.service { $0.network = .allowedExcept([own.name]) }
+            let clients = [own, other].map { service.makeClient(collectionName: $0.name) }
+            let results = try await service.syncCollections()
+            #expect(results.filter(\.isSynced).map(\.collection) == [other.id])
+            #expect(!place.server.requests.contains { $0.path.contains(own.name) })
+            await #expect(throws: RemoteSettingsError.self) { try await clients[0].sync() }
+            #expect(clients[1].getRecords()?.count == 1)
+        }
+
+        @Test func aSyncEndsInTime() async throws {
+            let place = try Workplace()
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let service = place.service {
+                $0.environment.sleep = {
+                    try await Task.sleep(for: $0 > .seconds(60) ? .seconds(60) : .milliseconds(20))
+                }
+            }
+            let client = service.makeClient(collectionName: collection.name)
+            try await client.sync(timeout: .seconds(600))
+            #expect(client.getRecords()?.count == 1)
+            place.server.inject([Fault(delay: .seconds(3600))])
+            let error = await #expect(throws: RemoteSettingsError.self) { try await service.sync(timeout: .seconds(1)) }
+            #expect("\(error as Any)".contains("within 1.0 seconds"), "\(error as Any)")
+        }
+    }
+}
