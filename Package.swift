@@ -8,12 +8,18 @@ let package = Package(
     name: "swift-remote-settings",
     platforms: [.macOS(.v14), .iOS(.v16), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
     products: [
-        "RemoteSettings", "RemoteSettingsBlocking", "RemoteConfiguration", "RemoteSettingsTesting", "FirefoxDumps",
+        "RemoteSettings", "RemoteSettingsBlocking", "RemoteConfiguration", "RemoteSettingsConfiguration",
+        "RemoteSettingsTesting", "FirefoxDumps",
     ].map { .library(name: $0, targets: [$0]) } + [.executable(name: "rsdump", targets: ["rsdump"])],
     traits: [
         .default(enabledTraits: []),
         .trait(name: "Server", description: "The command rsdump serve, which needs NIO and Hummingbird."),
-        .trait(name: "Lab", description: "Fuzzers, benchmarks, the soak, and the processes that tests start."),
+        .trait(
+            name: "RemoteSettingsConfiguration",
+            description: "The product of this name, a provider for swift-configuration."),
+        .trait(
+            name: "Lab", description: "Fuzzers, benchmarks, the soak, and the processes that tests start.",
+            enabledTraits: ["RemoteSettingsConfiguration"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
@@ -22,6 +28,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
         .package(url: "https://github.com/swiftlang/swift-subprocess.git", from: "1.0.2", traits: []),
+        // Resolved with its trait only.
+        .package(url: "https://github.com/apple/swift-configuration.git", from: "1.4.0", traits: []),
         // Those of the server are resolved with its trait only.
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1", traits: []),
@@ -71,6 +79,12 @@ package.targets = [
         uses: "SnapshotBundle TargetFilter RemoteSettingsHTTP RemoteSettings ConfigParameters",
         tests: "SnapshotTrust Dumps RemoteSettingsTesting DumpsRefresh Publish FaultyServer",
         testsAlso: [module("config-process", trait: "Lab")]),
+    room(
+        "Library/RemoteSettingsConfiguration", uses: "TargetFilter RemoteSettings ConfigParameters",
+        also: [module("Configuration", trait: nil)],
+        // As swift-configuration has it, whose protocol the provider conforms to.
+        settings: [.enableUpcomingFeature("NonisolatedNonsendingByDefault")], tests: "RemoteSettingsTesting",
+        testsAlso: [module("ConfigurationTesting", trait: nil)]),
     room(
         "Library/RemoteSettingsTesting",
         uses: """
@@ -228,6 +242,10 @@ func module(_ name: String, trait: String?) -> Target.Dependency {
     ]
     if let package = packagesOfServer[name] {
         return .product(name: name, package: package, condition: .when(traits: ["Server"]))
+    }
+    if name.hasPrefix("Configuration") {
+        return .product(
+            name: name, package: "swift-configuration", condition: .when(traits: ["RemoteSettingsConfiguration"]))
     }
     let condition = trait.flatMap { TargetDependencyCondition.when(traits: [$0]) }
     guard let package = packages[name] else { return .target(name: name, condition: condition) }

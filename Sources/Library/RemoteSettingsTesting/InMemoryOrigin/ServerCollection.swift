@@ -88,11 +88,13 @@ public struct ServerCollection: Sendable {
 
     /// Writes one parameter of remote config.
     ///
-    /// Without a filter, it writes the default, whose record has the key as its id. With a filter, it writes a value
+    /// Without a filter, it writes the default, whose record has the key as its id, or an id that is
+    /// made of the key if no record can have that. With a filter, it writes a value
     /// for the apps for which the filter is true.
     public func put(parameter key: String, _ value: Any, filter: String? = nil, priority: Int = 0) throws {
-        guard let filter else { return try put(key, ["key": key, "value": value]) }
-        let name = "\(key)-\(SHA256Digest(hashing: Bytes(utf8: filter)).hex.prefix(8))"
+        let id = RecordIdentifier.derived(from: key)
+        guard let filter else { return try put(id, ["key": key, "value": value]) }
+        let name = "\(id)-\(SHA256Digest(hashing: Bytes(utf8: filter)).hex.prefix(8))"
         try put(name, ["key": key, "value": value, "filter_expression": filter, "priority": priority])
     }
 

@@ -1,0 +1,14 @@
+/// Makes record ids from texts.
+package enum RecordIdentifier {
+    /// Returns a valid id for a text. If the text is a valid id, it is returned. Otherwise the id is made of the text's
+    /// valid characters and a part of its SHA-256, so that different texts have different ids.
+    package static func derived(from text: String) -> String {
+        if Identifier.isValid(text.utf8), text.utf8.count <= 200 { return text }
+        let shown = text.unicodeScalars.map { scalar in
+            scalar.isASCII && Identifier.isValid(String(scalar).utf8) ? Character(scalar) : "-"
+        }
+        let trimmed = String(shown.drop { $0 == "-" }.prefix(150))
+        let piece = SHA256Digest(hashing: Bytes(utf8: text)).hex.prefix(12)
+        return trimmed.isEmpty ? String(piece) : "\(trimmed)-\(piece)"
+    }
+}
