@@ -24,10 +24,15 @@ extension LocalCollection {
         }
     }
 
-    /// The outcome of each sync while a file replaces the collection; `nil` if none does.
+    /// The outcome of each sync while a file replaces the collection, or while only what is packaged is used; `nil` if
+    /// neither is so.
     ///
     /// Nothing is requested, and nothing is stored.
     fileprivate var overriddenOutcome: Result<SyncOutcome, RemoteSettingsError>? {
+        if session.config.isPackagedOnly, overriding == nil {
+            if let timestamp = current().timestamp { return .success(.upToDate(timestamp)) }
+            return .failure(.Other(reason: "\(id): expected a packaged snapshot, found none; package it"))
+        }
         guard let overriding else { return nil }
         let current = self.current()
         session.logger.warning("\(id): OVERRIDDEN, so that it is not synced: \(overriding.path) has its place")
