@@ -314,7 +314,7 @@ import Testing
                 "success", "up_to_date", "network_error", "backoff_error", "signature_error", "server_error",
                 "unknown_error",
             ])
-        #expect(UptakeEvent.Status.allCases.count == 27)
+        #expect(UptakeEvent.Status.allCases.count == 28)
         event.duration = .seconds(Int64.max)
         event.age = .seconds(Int64.min)
         #expect(event.extras.duration == "\(Int64.max)" && event.extras.age == "\(Int64.min)")

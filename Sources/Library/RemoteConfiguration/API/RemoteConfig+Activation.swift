@@ -4,8 +4,23 @@ import RemoteSettingsModel
 import TargetFilter
 
 extension RemoteConfig {
-    /// The newest state that is active at a start.
+    /// The state that is active at a start, which is counted if the configuration asks for it.
     func startingLayer() -> (layer: ParameterLayer?, problems: [String]) {
+        var chosen = newestLayer()
+        guard let access = try? client.access, access.trials.isSafeStart, access.overridingPath == nil
+        else { return chosen }
+        // Each round sets a state aside.
+        while let layer = chosen.layer,
+            !access.trials.countStart(
+                of: trialSubject(access), serving: .init(layer.snapshot), isPackaged: layer.source == .packaged)
+        {
+            chosen = newestLayer()
+        }
+        return chosen
+    }
+
+    /// The newest state that may be active.
+    private func newestLayer() -> (layer: ParameterLayer?, problems: [String]) {
         let access: CollectionAccess
         do throws(RemoteSettingsError) {
             access = try client.access
@@ -16,8 +31,9 @@ extension RemoteConfig {
         var problems = start.problem.map { ["\($0)"] } ?? []
         var unused: [SnapshotStatus.Unused] = []
         var candidates: [CollectionAccess.Found] = []
-        if let kept = start.newest(access, unused: &unused) { candidates.append(kept) }
-        if activation == .onNextStart, let current = access.current(),
+        let subject = trial(access) == nil ? nil : trialSubject(access)
+        if let kept = start.newest(access, subject, unused: &unused) { candidates.append(kept) }
+        if activation == .onNextStart, let current = access.current(), mayStart(with: current, access),
             current.isOfRelease || candidates.first.map({ current.snapshot.timestamp >= $0.snapshot.timestamp }) ?? true
         {
             candidates.insert(current, at: 0)
@@ -40,7 +56,7 @@ extension RemoteConfig {
         if let layer = firstLayer(of: candidates) { return (layer, problems) }
         // A new version of the app may package records that are no parameters. The active values are then kept.
         let tried = candidates.map(\.snapshot.timestamp)
-        guard let active = start.newest(access, usesPackaged: false, unused: &unused),
+        guard let active = start.newest(access, subject, usesPackaged: false, unused: &unused),
             !tried.contains(active.snapshot.timestamp)
         else { return (nil, problems) }
         return (firstLayer(of: [active]), problems)
@@ -58,10 +74,7 @@ extension RemoteConfig {
         do {
             let access = try client.access
             let old = layers()
-            changed = try await store.writing(access) { file in
-                try Task.checkCancellation()
-                return try activate(access, &file, before: old)
-            }
+            changed = try await activate(access, before: old)
         } catch {
             throw RemoteConfigError(error)
         }
@@ -69,12 +82,35 @@ extension RemoteConfig {
         return !changed.isEmpty
     }
 
+    /// What the app's check has not seen yet.
+    private struct Unchecked: Error {
+        let layer: ParameterLayer
+    }
+
+    /// Activates what the app's check accepts. The check runs without the storage lock.
+    private func activate(_ access: CollectionAccess, before: ConfigLayers) async throws -> Set<String> {
+        var checked: ParameterLayer?
+        while true {
+            do {
+                return try await store.writing(access) { file in
+                    try Task.checkCancellation()
+                    return try activate(access, &file, before: before, checked: checked)
+                }
+            } catch let unchecked as Unchecked {
+                try await check(unchecked.layer, access)
+                checked = unchecked.layer
+            }
+        }
+    }
+
     /// Activates under the storage lock.
     ///
+    /// - Parameter checked: what the app's check has accepted.
     /// - Returns: the keys whose values have changed.
     private func activate(
-        _ access: CollectionAccess, _ file: inout ConfigStore.Writing, before: ConfigLayers
+        _ access: CollectionAccess, _ file: inout ConfigStore.Writing, before: ConfigLayers, checked: ParameterLayer?
     ) throws -> Set<String> {
+        let trial = trial(access)
         let present = state.withLock { $0.layers } ?? before
         var target = present.parameters.flatMap { $0.server == access.server ? $0 : nil }
         let context = context(access, file.state)
@@ -90,12 +126,12 @@ extension RemoteConfig {
         // there, does not count.
         var kept = target.flatMap { file.holds($0.snapshot) ? $0.timestamp : nil }
         if kept == nil, let found = file.active() {
-            kept = found.snapshot.timestamp
-            if found.isNewer(than: target) {
+            kept = trial?.reason(against: found.snapshot) == nil ? found.snapshot.timestamp : nil
+            if kept != nil, found.isNewer(than: target) {
                 if let newer = try? layer(found) { target = newer } else { kept = nil }
             }
         }
-        if let found = access.current(), found.isNewer(than: target) {
+        if let found = access.current(), found.isNewer(than: target), trial?.reason(against: found.snapshot) == nil {
             target = try layer(found)
             // The active state may have a later timestamp and be listed by no release.
             if found.isOfRelease { kept = nil }
@@ -103,18 +139,38 @@ extension RemoteConfig {
         if let active = target, active.context != context {
             target = ParameterLayer(active, source: active.source, context: context, limits: limits)
         }
+        if trial != nil, validate != nil, let target, target !== present.parameters, target.source == .remote,
+            checked?.snapshot.payload != target.snapshot.payload
+        {
+            throw Unchecked(layer: target)
+        }
         if let target, target.source == .remote, kept.map({ $0 < target.timestamp }) ?? true {
             let now = access.environment.now()
+            try file.keepPrevious(trialSubject(access))
             try file.keep(activated: target.snapshot) { $0.activated = now }
         }
         let changed = ParameterLayer.differences(from: present.parameters, to: target)
         replaceLayers { state in
             let reads = target === present.parameters ? present.reads : ReadLog(hub)
             state.layers = ConfigLayers(
-                parameters: target, defaults: state.defaults, fixed: state.overrides, reads: reads)
+                parameters: target, defaults: state.defaults, fixed: state.overrides, reads: reads,
+                packaged: packagedLayer())
             state.problems = []
         }
         return changed
+    }
+
+    /// What is packaged, whatever is active. Nothing is read until somebody asks for it.
+    func packagedLayer() -> PackagedLayer {
+        PackagedLayer { [client, store, givenInstallation] in
+            var unused: [SnapshotStatus.Unused] = []
+            guard let access = try? client.access, let found = access.newest(kept: nil, unused: &unused),
+                found.configSource == .packaged
+            else { return nil }
+            let context = store.present(access).filterContext(access, installation: givenInstallation)
+            return try? ParameterLayer(
+                found, server: access.server, context: context, limits: access.limits.filter)
+        }
     }
 
     /// What filters see: the service's context, the id of the installation, the present time, and the app's signals.
@@ -129,7 +185,9 @@ extension RemoteConfig {
         let active = layers().parameters
         let context = context(access, store.known ?? store.present(access))
         let fetched: ParameterLayer?
-        if let found = access.current(), found.isNewer(than: active) {
+        if let found = access.current(), found.isNewer(than: active),
+            trial(access)?.reason(against: found.snapshot) == nil
+        {
             fetched = try ParameterLayer(found, server: access.server, context: context, limits: access.limits.filter)
         } else {
             fetched = active.map {

@@ -194,7 +194,8 @@ extension RemoteConfig {
             state.defaults = defaults
             if let layers = state.layers {
                 state.layers = ConfigLayers(
-                    parameters: layers.parameters, defaults: defaults, fixed: state.overrides, reads: layers.reads)
+                    parameters: layers.parameters, defaults: defaults, fixed: state.overrides, reads: layers.reads,
+                    packaged: layers.packaged)
             }
         }
     }

@@ -222,8 +222,11 @@ extension RemoteConfig {
             await store.update(access) { $0.hold = hold }
             return await throttled(hold, access)
         }
-        let reported = error as? RemoteConfigError ?? .fetchFailed(reason: "\(error)")
         let uptake = error is RemoteSettingsError ? access.lastUptake : nil
+        let isRejected = uptake?.status == .rejectedError
+        let reported =
+            error as? RemoteConfigError
+            ?? (isRejected ? .rejected(reason: "\(error)") : .fetchFailed(reason: "\(error)"))
         let chance = access.environment.random()
         let hold = await store.update(access) { kept -> ConfigState.Hold? in
             kept.lastStatus = .failure

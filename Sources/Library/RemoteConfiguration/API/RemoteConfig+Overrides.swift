@@ -17,7 +17,8 @@ extension RemoteConfig {
             state.overrides = overrides
             if let layers = state.layers {
                 state.layers = ConfigLayers(
-                    parameters: layers.parameters, defaults: layers.defaults, fixed: overrides, reads: ReadLog(hub))
+                    parameters: layers.parameters, defaults: layers.defaults, fixed: overrides, reads: ReadLog(hub),
+                    packaged: layers.packaged)
             }
         }
         if let access = try? client.access { for warning in overrideWarnings { access.warn(warning) } }

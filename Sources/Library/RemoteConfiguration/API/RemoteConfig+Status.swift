@@ -31,6 +31,7 @@ extension RemoteConfig {
         } catch {
             status.problems.append("what was fetched is not used: \(error)")
         }
+        status.problems += trial(access)?.problems(after: active?.timestamp) ?? []
         status.lastFetch = kept.lastFetch
         status.lastFetchStatus = kept.lastStatus
         status.lastFetchError = kept.lastError

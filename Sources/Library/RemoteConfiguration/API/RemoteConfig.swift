@@ -40,6 +40,7 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
         /// The newest fetched state that listeners were told about.
         var announced: Timestamp?
         var announcer: Task<Void, Never>?
+        var validate: (@Sendable (RemoteConfigSnapshot, RemoteConfigSnapshot) throws -> Void)?
     }
 
     private static let shared = Mutex<RemoteConfig?>(nil)
@@ -153,7 +154,8 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
         return state.withLock { state in
             if let layers = state.layers { return layers }
             let layers = ConfigLayers(
-                parameters: layer, defaults: state.defaults, fixed: state.overrides, reads: ReadLog(hub))
+                parameters: layer, defaults: state.defaults, fixed: state.overrides, reads: ReadLog(hub),
+                packaged: packagedLayer())
             state.layers = layers
             state.problems = problems
             return layers

@@ -25,6 +25,9 @@ public enum RemoteConfigError: Error, Hashable, Sendable {
     case fetchFailed(reason: String)
     /// The collection holds something other than parameters; the reason names the record.
     case notParameters(reason: String)
+    /// The values are verified, and were not taken: the app's check has refused them, the app has said that they are
+    /// bad, or starts with them did not get well.
+    case rejected(reason: String)
     /// The state could not be written into the storage directory.
     case storage(reason: String)
     /// Defaults could not be read.
@@ -51,7 +54,7 @@ extension RemoteConfigError {
     public var code: Code {
         switch self {
         case .throttled: .throttled
-        case .timeout, .fetchFailed, .storage, .notParameters, .invalidDefaults: .internalError
+        case .timeout, .fetchFailed, .storage, .notParameters, .rejected, .invalidDefaults: .internalError
         case .cancelled: .unknown
         }
     }
@@ -90,7 +93,8 @@ extension RemoteConfigError: CustomStringConvertible {
             "no request is made before \(Timestamp(until).rfc3339): \(reason); fetch again then"
         case .timeout(let seconds):
             "the fetch did not end within \(RemoteConfigNumber(seconds)) s (RemoteConfigSettings.fetchTimeout)"
-        case .fetchFailed(let reason), .notParameters(let reason), .storage(let reason), .invalidDefaults(let reason):
+        case .fetchFailed(let reason), .notParameters(let reason), .rejected(let reason), .storage(let reason),
+            .invalidDefaults(let reason):
             reason
         case .cancelled: "the task was cancelled"
         }

@@ -72,10 +72,13 @@ extension ConfigStore {
         let problem: FileError?
 
         /// The newest of the activated and the packaged snapshots, verified like a cache file.
+        ///
+        /// - Parameter subject: whose set aside states are passed over; `nil` to pass over none.
         func newest(
-            _ access: CollectionAccess, usesPackaged: Bool = true, unused: inout [SnapshotStatus.Unused]
+            _ access: CollectionAccess, _ subject: StateTrials.Subject?, usesPackaged: Bool = true,
+            unused: inout [SnapshotStatus.Unused]
         ) -> CollectionAccess.Found? {
-            access.newest(kept: file?.snapshot, usesPackaged: usesPackaged, unused: &unused)
+            access.newest(kept: file?.snapshot, subject, usesPackaged: usesPackaged, unused: &unused)
         }
     }
 
@@ -142,6 +145,11 @@ extension ConfigStore {
             guard let content = file.snapshot else { return nil }
             var unused: [SnapshotStatus.Unused] = []
             return access.newest(kept: content, usesPackaged: false, unused: &unused)
+        }
+
+        /// Keeps the active snapshot, which is about to be replaced, if the app may want to go back to it.
+        func keepPrevious(_ subject: StateTrials.Subject) throws(FileError) {
+            if let content = file.snapshot { try access.keepPrevious(content, subject) }
         }
 
         /// Replaces the file if anything has changed.

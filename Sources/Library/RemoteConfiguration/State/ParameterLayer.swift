@@ -90,6 +90,22 @@ extension ParameterRecord {
     }
 }
 
+/// The packaged state. It is read when it is first asked for.
+final class PackagedLayer: Sendable {
+    private let load: @Sendable () -> ParameterLayer?
+    private let known = Mutex<ParameterLayer??>(nil)
+
+    init(_ load: @escaping @Sendable () -> ParameterLayer?) { self.load = load }
+
+    /// `nil` if nothing is packaged that can be used. The first call does I/O.
+    var layer: ParameterLayer? {
+        if let known = known.withLock({ $0 }) { return known }
+        let layer = load()
+        known.withLock { $0 = .some(layer) }
+        return layer
+    }
+}
+
 /// Everything that values are read from at one moment. It never changes, apart from what it remembers.
 final class ConfigLayers: Sendable {
     /// The newer of the activated and the packaged state; `nil` if there is neither.
@@ -99,11 +115,14 @@ final class ConfigLayers: Sendable {
     let fixed: [String: RemoteConfigValue]
     /// `nil` for values that belong to no remote config.
     let reads: ReadLog?
+    /// What is packaged, whether or not `parameters` is.
+    let packaged: PackagedLayer?
 
     init(
         parameters: ParameterLayer?, defaults: [String: RemoteConfigValue], fixed: [String: RemoteConfigValue],
-        reads: ReadLog?
+        reads: ReadLog?, packaged: PackagedLayer? = nil
     ) {
+        self.packaged = packaged
         self.parameters = parameters
         self.defaults = defaults
         self.fixed = fixed
@@ -124,7 +143,14 @@ final class ConfigLayers: Sendable {
     /// The value of a key in one of the sources that come before the app's defaults; `nil` if that source has none.
     func value(_ key: String, from source: RemoteConfigSource) -> RemoteConfigValue? {
         if let value = fixed[key], value.source == source { return value }
-        return parameters?.source == source ? parameters?.value(key) : nil
+        return layer(of: source)?.value(key)
+    }
+
+    /// The parameters of one source; `nil` if it has none. Does I/O if packaged ones are first asked for while others
+    /// are active.
+    private func layer(of source: RemoteConfigSource) -> ParameterLayer? {
+        if parameters?.source == source { return parameters }
+        return source == .packaged ? packaged?.layer : nil
     }
 
     /// The keys that have a value in one of the sources that come before the app's defaults, in no order.
@@ -132,7 +158,7 @@ final class ConfigLayers: Sendable {
     /// If `source` is `nil`, it is the keys of all these sources.
     func keys(from source: RemoteConfigSource? = nil) -> Set<String> {
         var keys = Set(fixed.filter { source == nil || $0.value.source == source }.keys)
-        if let parameters, source == nil || parameters.source == source { keys.formUnion(parameters.keys) }
+        if let layer = source.map(layer(of:)) ?? parameters { keys.formUnion(layer.keys) }
         return keys
     }
 }

@@ -69,6 +69,32 @@ public struct RemoteSettingsConfig: Sendable {
     ///
     /// Nothing verifies what is in them, so set them in debug builds only.
     public var overrides: [CollectionOverride] = []
+    /// Whether the app can get back from a state that it starts badly with.
+    ///
+    /// Each start is then counted until ``RemoteSettingsService/markStartSuccessful()``, and the state before the
+    /// cached one stays stored. It counts when a service is made. See <doc:Guide#When-a-state-is-bad>.
+    public var safeStart = false
+    /// Whether nothing is used but what is packaged. Nothing is synced then, and what was stored stays as it is.
+    public var isPackagedOnly = false
+    /// The app's own check of a state that a sync has verified, before it is stored. It throws if the app cannot use
+    /// the state.
+    ///
+    /// What was held then stays, the sync fails, telemetry gets ``UptakeEvent/Status/rejectedError``, and
+    /// ``SnapshotStatus/unused`` lists the state. It is not asked for again until the server has a newer one, or the
+    /// app another version (``userAgent``, ``RemoteSettingsContext/appVersion``). The check runs on a thread of this package, and may block it.
+    ///
+    /// - Parameters:
+    ///   - collection: `bucket/collection`.
+    ///   - old: the records that are held; `nil` if none are.
+    ///   - new: the records that ``RemoteSettingsClient/getRecords()`` would return.
+    public var validate:
+        (
+            @Sendable (
+                _ collection: String, _ old: [RemoteSettingsRecord]?, _ new: [RemoteSettingsRecord]
+            ) throws -> Void
+        )?
+    /// How long ``validate`` may take. If it takes longer, the state is refused.
+    public var validationTimeout = Duration.seconds(30)
 
     /// Makes a configuration. Each parameter is the property of the same name, with its default.
     ///
@@ -103,7 +129,7 @@ public struct RemoteSettingsConfig: Sendable {
 }
 
 /// Configurations are equal if their values are. Code that an app hands over is not compared: log, telemetry, updates,
-/// environment and transport.
+/// environment, transport and ``RemoteSettingsConfig/validate``.
 extension RemoteSettingsConfig: Equatable {
     public static func == (left: RemoteSettingsConfig, right: RemoteSettingsConfig) -> Bool {
         left.server == right.server && left.bucketName == right.bucketName && left.isPreview == right.isPreview
@@ -112,7 +138,8 @@ extension RemoteSettingsConfig: Equatable {
             && left.trustRoots == right.trustRoots && left.signer == right.signer
             && left.acceptsUnsigned == right.acceptsUnsigned && left.allowsPlainHTTP == right.allowsPlainHTTP
             && left.userAgent == right.userAgent && left.limits == right.limits && left.network == right.network
-            && left.overrides == right.overrides
+            && left.overrides == right.overrides && left.safeStart == right.safeStart
+            && left.isPackagedOnly == right.isPackagedOnly && left.validationTimeout == right.validationTimeout
     }
 }
 

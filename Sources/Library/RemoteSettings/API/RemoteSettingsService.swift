@@ -39,7 +39,8 @@ public final class RemoteSettingsService: Sendable {
     ///     processes may share one.
     ///   - config: the server, what is packaged, and whom to trust.
     public init(storageDir: String, config: RemoteSettingsConfig) {
-        let session = Session(config, storage: StorageDirectory(path: storageDir), changes: changes)
+        let storage = StorageDirectory(path: storageDir)
+        let session = Session(config, storage: storage, changes: changes, trials: StateTrials(storage, config))
         state = Mutex(State(session: session))
         updates = UpdateChannel { [changes] in changes.hasListeners }
         updates.use(session, of: self)
@@ -167,7 +168,8 @@ public final class RemoteSettingsService: Sendable {
     ///   present configuration then stays in force.
     public func updateConfig(config: RemoteSettingsConfig) throws(RemoteSettingsError) {
         let old = session
-        let session = Session(config, storage: old.storage, changes: changes, telemetry: old.telemetry)
+        let session = Session(
+            config, storage: old.storage, changes: changes, trials: old.allTrials, telemetry: old.telemetry)
         session.service = self
         _ = try session.server.get()
         _ = try session.collectionID("x")

@@ -77,6 +77,9 @@ public struct UptakeEvent: Hashable, Sendable {
         ///
         /// It is reported for the catalogue if ``RemoteSettingsConfig/origin`` names an origin.
         case unconfirmed
+        /// The server's state is verified, and is not taken: the app's check has refused it, the app has said that it is
+        /// bad, or starts with it did not get well.
+        case rejectedError = "rejected_error"
         /// For an app's own use.
         case custom1Error = "custom_1_error"
         /// Not reported here: an expected timestamp that is older than what is held is ``upToDate``.

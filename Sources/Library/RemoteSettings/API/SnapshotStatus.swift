@@ -39,6 +39,9 @@ public struct SnapshotStatus: Hashable, Sendable {
             case missing(found: Timestamp)
             /// It cannot be read.
             case damaged(String)
+            /// The app's check has refused it, the app has said that it is bad, or starts with it did not get well. A
+            /// newer one is used. The text says which.
+            case setAside(String)
             /// The source as a whole cannot be read.
             case unreadableSource(String)
         }
@@ -107,6 +110,7 @@ extension SnapshotStatus.Unused.Reason: CustomStringConvertible {
         case .missing(let found):
             "the lock names it, and the bundle is of \(found.rfc3339): only a part of the directory was checked out or "
                 + "copied; restore both files from one state, or run `rsdump refresh`"
+        case .setAside(let why): "it is set aside: \(why)"
         case .notTrusted(let why), .damaged(let why), .unreadableSource(let why): why
         }
     }

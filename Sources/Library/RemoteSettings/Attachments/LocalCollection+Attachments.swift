@@ -157,7 +157,7 @@ extension LocalCollection {
         }
         let loader = session.loader
         let current = self.current()
-        let previous = loader.previousRecords(id, isKnownSigned: current.isKnownSigned)
+        let previous = loader.previousSnapshot(id, isKnownSigned: current.isKnownSigned)?.records
         if let earlier = earlier(in: previous), let bytes = cached(earlier.digest, size: nil) {
             return AttachmentContent(bytes: bytes, source: .staleCached, earlierRecord: earlier.record)
         }

@@ -13,7 +13,9 @@ typealias CacheIdentity = FileIdentity
 /// The storage directory, which holds what syncs and downloads have stored:
 ///
 /// - `<bucket>/<collection>.snapshot` is a ``CacheFile``;
-/// - `<bucket>/<collection>.previous` is the one before it, if some of its attachments may still be of use;
+/// - `<bucket>/<collection>.previous` is the one before it, if some of its attachments may still be of use, or if the
+///   app can go back to it; `.config.previous` is the one that remote config can go back to;
+/// - `<bucket>/<collection>.trial` is a ``StateTrial``, and `.config.trial` one of what remote config has activated;
 /// - `<bucket>/<collection>.staged` is the ``CacheFile`` of a release that is being stored, or that a process stored
 ///   but did not live to rename;
 /// - `<bucket>/<collection>.snapshot.damaged` is the last ``CacheFile`` that a read has refused;
@@ -48,6 +50,7 @@ struct StorageDirectory: Sendable {
     func stagedPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).staged" }
     func damagedPath(_ id: CollectionID) -> String { snapshotPath(id) + ".damaged" }
     func previousPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).previous" }
+    func trialPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).trial" }
     func keptPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).config" }
     func keptOverridePath(_ id: CollectionID) -> String { keptPath(id) + ".override" }
     func attachmentsPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).attachments" }
@@ -104,8 +107,10 @@ struct StorageDirectory: Sendable {
     /// The first line of a collection's cache file; `nil` if there is no such file. Does I/O, and verifies nothing.
     ///
     /// - Throws: if ``cacheFile(_:at:limits:)`` would refuse the file.
-    func head(of id: CollectionID, limits: Limits) throws -> CacheFile? {
-        let (path, limit) = (snapshotPath(id), Self.mostCacheBytes(limits))
+    ///
+    /// - Parameter path: where the file is; `nil` for the cache file itself.
+    func head(of id: CollectionID, at path: String? = nil, limits: Limits) throws -> CacheFile? {
+        let (path, limit) = (path ?? snapshotPath(id), Self.mostCacheBytes(limits))
         guard let (beginning, size) = try FileStore.readBeginning(path, most: limits.cacheHeadBytes) else { return nil }
         guard size <= limit else {
             throw CacheFileError(path: path, problem: "expected at most \(limit) bytes, found \(size)")
@@ -114,6 +119,21 @@ struct StorageDirectory: Sendable {
     }
 
     private static func mostCacheBytes(_ limits: Limits) -> Int { limits.changesetBytes + limits.metadataBytes * 2 }
+
+    /// Makes the directory, and runs `body` while no other process or session writes to it. Blocks the thread meanwhile.
+    ///
+    /// - Parameter tries: how often the lock is asked for, with pauses of 2 ms.
+    func withLockBlocking<Value>(tries: Int, _ body: () throws -> Value) throws -> Value {
+        try prepare()
+        for _ in 0..<max(1, tries) {
+            if let lock = try DirectoryLock(path) {
+                defer { withExtendedLifetime(lock) {} }
+                return try body()
+            }
+            FileStore.pause(microseconds: 2000)
+        }
+        throw RemoteSettingsError.storageIsBusy(path, seconds: tries / 500)
+    }
 
     /// The seconds after which temporary files are removed. Interrupted downloads and killed writers leave them.
     private static let leftoverSeconds: Int64 = 86_400
@@ -137,9 +157,10 @@ struct StorageDirectory: Sendable {
 
     /// Removes everything that was stored of a collection.
     func remove(_ id: CollectionID) throws(FileError) {
-        for file in [
-            snapshotPath(id), stagedPath(id), previousPath(id), damagedPath(id), keptPath(id), keptOverridePath(id),
-        ] {
+        let kept = [keptPath(id), keptOverridePath(id)].flatMap {
+            [$0, configTrial(of: $0).path, configTrial(of: $0).previousPath]
+        }
+        for file in [snapshotPath(id), stagedPath(id), previousPath(id), damagedPath(id), trialPath(id)] + kept {
             try FileStore.remove(file, below: path)
         }
         try FileStore.removeTree(attachmentsPath(id), below: path)
@@ -185,7 +206,7 @@ struct StorageDirectory: Sendable {
 
     /// The endings of the names of a collection's files and directories.
     private static let endings: Set<String> = [
-        "snapshot", "snapshot.damaged", "staged", "previous", "attachments", "config",
+        "snapshot", "snapshot.damaged", "staged", "previous", "attachments", "config", "trial",
     ]
 
     /// The version of the cache file that is there; `nil` if there is none.

@@ -10,8 +10,14 @@ extension LocalCollection {
         guard overriding == nil, try FileStore.isDirectory(session.storage.attachmentsPath(id)) else { return 0 }
         return try session.withFreeStorageLock {
             guard let records = current().snapshot?.records else { return 0 }
-            try FileStore.remove(session.storage.previousPath(id), below: session.storage.path)
-            return try session.storage.removeOrphanedAttachments(id, keeping: records, [], now: session.now)
+            let storage = session.storage
+            var kept: Set<SHA256Digest> = []
+            if session.allTrials.isSafeStart {
+                kept = storage.previousAttachments(id)
+            } else {
+                try FileStore.remove(storage.previousPath(id), below: storage.path)
+            }
+            return try storage.removeOrphanedAttachments(id, keeping: records, kept, now: session.now)
         }
     }
 }
@@ -23,28 +29,53 @@ extension StorageDirectory {
     /// - Parameters:
     ///   - old: the records of the file that is replaced; `nil` if they are not known.
     ///   - new: the records of the new state; `nil` if they are not known, in which case all attachments stay.
+    ///   - keepsOld: whether the old state becomes the one that the app can go back to. If it does not, the one that is
+    ///     kept for that stays. `nil` if none is kept.
     ///   - put: writes the new state's file, or renames it.
     /// - Returns: why attachments could not be removed. They stay until the next sync.
-    /// - Throws: what `put` throws. The old state is then still there.
+    /// - Throws: what `put` throws, or `FileError` if the old state cannot be kept. The old state is then still there.
     func replaceState(
-        of id: CollectionID, _ old: RecordTable?, by new: RecordTable?, now: Timestamp,
+        of id: CollectionID, _ old: RecordTable?, by new: RecordTable?, now: Timestamp, keepsOld: Bool? = nil,
         put: () throws(FileError) -> Void
     ) throws(FileError) -> FileError? {
         let stale = Result { () throws(FileError) in
             guard let old, let new else { return Set<SHA256Digest>() }
             return try staleAttachments(id, from: old, to: new)
         }
-        // If one of these two fails, only the fallback to earlier attachments is lost.
-        try? FileStore.remove(previousPath(id), below: path)
-        if (try? stale.get())?.isEmpty == false { try? FileStore.link(snapshotPath(id), as: previousPath(id)) }
+        if let keepsOld {
+            if keepsOld { try keepPrevious(id) }
+        } else {
+            // If one of these two fails, only the fallback to earlier attachments is lost.
+            try? FileStore.remove(previousPath(id), below: path)
+            if (try? stale.get())?.isEmpty == false { try? FileStore.link(snapshotPath(id), as: previousPath(id)) }
+        }
         try put()
         guard let new else { return nil }
         do throws(FileError) {
-            try removeOrphanedAttachments(id, keeping: new, stale.get(), now: now)
+            let previous = keepsOld == nil ? [] : previousAttachments(id)
+            try removeOrphanedAttachments(id, keeping: new, stale.get().union(previous), now: now)
             return nil
         } catch {
             return error
         }
+    }
+
+    /// Makes the cached state the one to go back to, in one step.
+    func keepPrevious(_ id: CollectionID) throws(FileError) {
+        let (previous, link) = (previousPath(id), previousPath(id) + ".tmp")
+        try FileStore.remove(link, below: path)
+        try FileStore.link(snapshotPath(id), as: link)
+        try FileStore.rename(link, to: previous, below: path)
+        // If both are the same file already, a rename does nothing.
+        try FileStore.remove(link, below: path)
+    }
+
+    /// The attachments of the state to go back to. It is not verified, so it decides only what is not removed.
+    fileprivate func previousAttachments(_ id: CollectionID) -> Set<SHA256Digest> {
+        guard let file = try? cacheFile(id, at: previousPath(id), limits: Limits()),
+            let payload = try? Payload(parsing: file.payload, limits: Limits())
+        else { return [] }
+        return Set(payload.records.compactMap { try? $0.attachment()?.hash })
     }
 
     /// The stored attachments of `old` records whose `new` versions have other attachments that are not stored yet.

@@ -68,6 +68,10 @@ struct ReleaseStore {
         }
         var identity = present.identity
         if present.view?.source != .cached || present.view?.snapshot.payload != view.snapshot.payload {
+            let old = present.view.flatMap { $0.source == .cached ? $0.snapshot : nil }
+            if session.keepsPrevious(Catalogue.collection, old) == true {
+                try storage.keepPrevious(Catalogue.collection)
+            }
             let file = CacheFile(view.snapshot, server: server)
             try FileStore.replace(storage.snapshotPath(Catalogue.collection), below: storage.path, with: file.bytes)
             identity = try? storage.identity(Catalogue.collection)
@@ -100,7 +104,8 @@ struct ReleaseStore {
         do throws(FileError) {
             let old = state.flatMap { $0.before.isCached ? $0.before.snapshot : nil }
             let failure = try storage.replaceState(
-                of: id, old?.records, by: state?.current.snapshot?.records, now: session.now
+                of: id, old?.records, by: state?.current.snapshot?.records, now: session.now,
+                keepsOld: session.allTrials.isSafeStart ? isOfPreviousRelease(id) : nil
             ) { () throws(FileError) in
                 try FileStore.rename(storage.stagedPath(id), to: storage.snapshotPath(id), below: storage.path)
             }
@@ -110,6 +115,19 @@ struct ReleaseStore {
             session.logger.warning("\(id): \(error)")
             session.report("\(id)", .cleanupError, trigger, since: session.now, error: error)
         }
+    }
+
+    /// Whether the catalogue to go back to lists a collection's stored state. It is not verified, so it decides only
+    /// what is kept.
+    private func isOfPreviousRelease(_ id: CollectionID) -> Bool {
+        func file(_ id: CollectionID, _ path: String) -> CacheFile? {
+            try? storage.cacheFile(id, at: path, limits: session.limits)
+        }
+        guard let kept = file(Catalogue.collection, storage.previousPath(Catalogue.collection)),
+            let payload = try? Payload(parsing: kept.payload, limits: session.limits),
+            let entry = try? Catalogue(payload.records).entries[id], let state = file(id, storage.snapshotPath(id))
+        else { return false }
+        return entry.timestamp == state.timestamp && entry.payload == SHA256Digest(hashing: state.payload)
     }
 
     /// Settles what a killed process has committed, and removes the rest. Call it under the storage lock.

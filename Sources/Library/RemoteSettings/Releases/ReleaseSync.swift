@@ -76,10 +76,23 @@ struct ReleaseSync: Sendable {
     /// Finds the release's state of each collection, here or on the server.
     private func prepare(_ asked: [LocalCollection], for release: ReleaseView) async -> [Wanted] {
         let others = companions(of: Set(asked.map(\.id)), in: release)
+        let refused = session.trials == nil ? [] : (asked + others).filter { self.holdsBack($0, release) }.map(\.id)
         return await (asked.map { ($0, true) } + others.map { ($0, false) })
             .concurrentMap(width: Session.width) { collection, isAsked in
-                await self.prepared(collection, isAsked: isAsked, for: release)
+                await self.prepared(collection, isAsked: isAsked, for: release, refused: refused)
             }
+    }
+
+    /// Whether a state that the release lists is set aside. Nothing else of the release is fetched then, because it
+    /// could not be shown.
+    private func holdsBack(_ collection: LocalCollection, _ release: ReleaseView) -> Bool {
+        guard let entry = release.catalogue.entries[collection.id] else { return false }
+        do {
+            try sync(of: collection).checkWanted(entry.timestamp, payload: entry.payload)
+            return false
+        } catch {
+            return collection.current().snapshot?.timestamp != entry.timestamp
+        }
     }
 
     /// Stores and shows the release if all that it needs was found.
@@ -124,6 +137,9 @@ struct ReleaseSync: Sendable {
             throw ReleaseSyncError.noCatalogue(server: "\(run.client.server)", origin: origin)
         }
         if let known, known.snapshot.timestamp == expected { return known }
+        if let refusal = session.trials?.trial(of: session.storage.trial(of: id)).refusal(at: expected) {
+            throw StateRejection(id, expected, refusal.reason)
+        }
         var wanted = CollectionFetcher.Wanted(
             id: id, expected: expected,
             base: known.flatMap { $0.snapshot.timestamp < expected ? $0.snapshot.payload : nil }, floor: nil,
@@ -150,11 +166,16 @@ struct ReleaseSync: Sendable {
     }
 
     /// Finds the state of one collection that the release lists, here or on the server.
-    private func prepared(_ collection: LocalCollection, isAsked: Bool, for view: ReleaseView) async -> Wanted {
+    private func prepared(
+        _ collection: LocalCollection, isAsked: Bool, for view: ReleaseView, refused: [CollectionID]
+    ) async -> Wanted {
         let (began, current) = (session.now, collection.current())
         sync(of: collection).reportDamage(of: current)
         let state: Result<(current: CurrentState, fetched: Snapshot?), any Error>
         do {
+            guard refused.isEmpty || refused.contains(collection.id) else {
+                throw ReleaseSyncError.incomplete(release: view.catalogue.number, missing: refused)
+            }
             state = .success(try await self.state(of: collection, after: current, in: view))
         } catch {
             state = .failure(error)
@@ -181,7 +202,9 @@ struct ReleaseSync: Sendable {
         }
         let local = session.loader.load(id, of: view)
         if local.isOfRelease { return (local, nil) }
+        try sync(of: collection).checkWanted(entry.timestamp, payload: entry.payload)
         let snapshot = try await fetched(collection, onto: current, entry, in: view)
+        try await sync(of: collection).validate(snapshot, over: current)
         var stored = current.replaced(by: snapshot)
         (stored.view, stored.isOfRelease) = (view, true)
         return (stored, snapshot)

@@ -14,6 +14,13 @@ package struct CollectionAccess: Sendable {
         package var source: SnapshotStatus.Source
         /// Whether it is the state that the release lists. Its timestamp does not count then.
         package var isOfRelease = false
+
+        init(snapshot: Snapshot, source: SnapshotStatus.Source, isOfRelease: Bool) {
+            (self.snapshot, self.source, self.isOfRelease) = (snapshot, source, isOfRelease)
+        }
+
+        /// What a sync is about to store.
+        package init(fetched snapshot: Snapshot) { self.init(snapshot: snapshot, source: .cached, isOfRelease: false) }
     }
 
     /// How a sync ended.
@@ -53,16 +60,50 @@ package struct CollectionAccess: Sendable {
     ///
     /// - Parameters:
     ///   - content: the result of ``content(of:)``; `nil` if nothing was kept.
+    ///   - subject: whose set aside states are passed over; `nil` to pass over none.
     ///   - usesPackaged: whether a packaged snapshot may be the newest.
     ///   - unused: why snapshots are not used.
     package func newest(
-        kept content: Bytes?, usesPackaged: Bool = true, unused: inout [SnapshotStatus.Unused]
+        kept content: Bytes?, _ subject: StateTrials.Subject? = nil, usesPackaged: Bool = true,
+        unused: inout [SnapshotStatus.Unused]
     ) -> Found? {
         let current =
             collection.overriding == nil
-            ? session.loader.load(id, kept: content, usesPackaged: usesPackaged) : collection.current()
+            ? session.loader.load(
+                id, kept: content, usesPackaged: usesPackaged, subject.map { (trials, $0) }) : collection.current()
         unused += current.unused
         return Self.found(current)
+    }
+
+    /// How the states that were kept have fared.
+    package var trials: StateTrials { session.allTrials }
+    /// The trial of what is kept beside the cache.
+    package var keptTrial: StateTrials.Subject { session.storage.configTrial(of: keptPath) }
+    /// The trial of the cached states.
+    package var cachedTrial: StateTrials.Subject { session.storage.trial(of: id) }
+    package var validationTimeout: Duration { session.config.validationTimeout }
+
+    /// The kept state to go back to, verified; `nil` if there is none. Does I/O.
+    package func previous(_ subject: StateTrials.Subject) -> Snapshot? {
+        session.loader.previousSnapshot(
+            id, at: subject.previousPath, isKnownSigned: collection.current().isKnownSigned)
+    }
+
+    /// Makes a kept state, which is about to be replaced, the one to go back to if it is worth it. Call it under the
+    /// storage lock. It does nothing if starts are not counted.
+    package func keepPrevious(_ content: Bytes, _ subject: StateTrials.Subject) throws(FileError) {
+        guard trials.isSafeStart,
+            let old = try? CacheFile(parsing: content, of: id, path: keptPath, limits: limits)
+        else { return }
+        let kept = (try? session.storage.head(of: id, at: subject.previousPath, limits: limits)) ?? nil
+        let state = StateTrial.State(timestamp: old.timestamp, payload: SHA256Digest(hashing: old.payload))
+        guard trials.keeps(state, of: subject, before: kept?.timestamp) else { return }
+        try FileStore.replace(subject.previousPath, below: session.storage.path, with: content)
+    }
+
+    /// Tells telemetry that a state was refused.
+    package func report(_ rejection: StateRejection) {
+        session.report("\(id)", .rejectedError, .manual, since: session.now, error: rejection)
     }
 
     private static func found(_ current: CurrentState) -> Found? {
@@ -112,17 +153,10 @@ package struct CollectionAccess: Sendable {
     /// - Parameter tries: how often the lock is asked for, with pauses of 2 ms; `nil` for
     ///   ``Limits/storageLockSeconds``.
     package func withStorageLockBlocking<Value>(tries: Int? = nil, _ body: () throws -> Value) throws -> Value {
-        let storage = session.storage
-        try storage.prepare()
-        for _ in 0..<max(1, tries ?? limits.storageLockSeconds * 500) {
-            if let lock = try DirectoryLock(storage.path) {
-                defer { withExtendedLifetime(lock) {} }
-                try FileStore.makeDirectories(FileStore.parent(of: keptPath), below: session.storage.path)
-                return try body()
-            }
-            FileStore.pause(microseconds: 2000)
+        try session.storage.withLockBlocking(tries: tries ?? limits.storageLockSeconds * 500) {
+            try FileStore.makeDirectories(FileStore.parent(of: keptPath), below: session.storage.path)
+            return try body()
         }
-        throw RemoteSettingsError.storageIsBusy(storage.path, seconds: limits.storageLockSeconds)
     }
 }
 
@@ -145,6 +179,8 @@ extension RemoteSettingsClient {
             await body(began)
         }
     }
+
+    package func markStartSuccessful() throws(RemoteSettingsError) { try service.markStartSuccessful() }
 
     /// - Throws: ``RemoteSettingsError`` if no collection can have the name.
     package var access: CollectionAccess {

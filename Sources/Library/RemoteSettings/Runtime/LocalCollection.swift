@@ -19,6 +19,7 @@ import TargetFilter
 /// does not list, and for states that are not here. With an override it is the overriding file's.
 ///
 /// Within a process, a collection never goes back: if what another process has stored is older, the known state stays.
+/// With a trial, it is not a state that is set aside: ``StateTrial`` says what has its place.
 /// No lock is held while a file is looked at, read or verified.
 final class LocalCollection: Sendable {
     private struct State {
@@ -167,9 +168,53 @@ final class LocalCollection: Sendable {
     /// The records that are for this app, all of one snapshot; `nil` if nothing is held.
     func records() -> [RemoteSettingsRecord]? { recordsAndState().records }
 
+    /// The state to serve, after this start was counted if the configuration asks for it.
+    private func counted(_ current: CurrentState) -> CurrentState {
+        guard let trials = session.trials, trials.isSafeStart, overriding == nil, let snapshot = current.snapshot
+        else { return current }
+        let subject = session.storage.trial(of: current.view == nil ? id : Catalogue.collection)
+        if trials.isCounted(subject) { return current }
+        let state = StateTrial.State(current.view?.snapshot ?? snapshot)
+        let isPackaged = (current.view?.source ?? current.source) != .cached
+        if trials.countStart(of: subject, serving: state, isPackaged: isPackaged) { return current }
+        forgetWithRelease()
+        let other = counted(self.current())
+        if other.snapshot != nil { return other }
+        trials.readmit(state, of: subject)
+        forgetWithRelease()
+        return self.current()
+    }
+
+    /// Sets the state in use aside, and serves another one from now on. Does I/O.
+    ///
+    /// - Parameter toPrevious: whether it has to be the one before.
+    func leaveState(because reason: String, toPrevious: Bool) throws(RemoteSettingsError) {
+        let current = self.current()
+        let unit = current.view == nil ? id : Catalogue.collection
+        let subject = session.storage.trial(of: unit)
+        guard let trials = session.trials, trials.isSafeStart else { throw .safeStartIsOff }
+        guard overriding == nil, let snapshot = current.view?.snapshot ?? current.snapshot else {
+            throw .Other(reason: "\(id): expected a state in use that syncs or the package have brought, found none")
+        }
+        let previous = session.loader.previousSnapshot(unit, isKnownSigned: current.isKnownSigned)
+            .map { StateTrial.State($0) }
+        let state = StateTrial.State(snapshot)
+        guard !toPrevious || previous != nil && previous != state else { throw .nothingToGoBackTo("\(unit)") }
+        let result = Result {
+            try trials.setAside(state, of: subject, because: reason, andTrust: toPrevious ? previous : nil)
+        }
+        forgetWithRelease()
+        sendChanges(from: current, to: self.current())
+        if case .failure(let error) = result { throw RemoteSettingsError(error) }
+    }
+
+    private func forgetWithRelease() {
+        if session.releaseOrigin == nil { forget() } else { session.service?.forgetCollections() }
+    }
+
     /// Like ``records()``, with the state that they belong to.
     func recordsAndState() -> (records: [RemoteSettingsRecord]?, current: CurrentState) {
-        let noticed = current()
+        let noticed = counted(current())
         if overriding != nil { return (noticed.snapshot.map { filtered($0.records) }, noticed) }
         let (answer, current, generation) = state.withLock { ($0.answer, $0.current, $0.generation) }
         let present = current ?? noticed
@@ -185,7 +230,7 @@ final class LocalCollection: Sendable {
     /// - Parameter usesPackaged: whether packaged records may be returned. If not, and a packaged state is in use, the
     ///   cached state is read and verified at each call.
     func records(usesPackaged: Bool) -> [RemoteSettingsRecord]? {
-        let current = self.current()
+        let current = counted(self.current())
         if usesPackaged || current.source == .cached || overriding != nil { return records() }
         let known = state.withLock { $0.cachedBehindPackaged }
         guard current.cacheIdentity != nil || known != nil else { return nil }
@@ -201,6 +246,16 @@ final class LocalCollection: Sendable {
         var unused = current.unused
         if current.snapshot == nil, case .failure(let error) = session.server {
             unused.append(.init(source: .none, timestamp: nil, reason: .unreadableSource("\(error)")))
+        }
+        for trial in session.trials.map({ trials in
+            [id, Catalogue.collection].map { trials.trial(of: session.storage.trial(of: $0)) }
+        }) ?? [] {
+            // Those that are newer than what is served, and not stored.
+            for aside in trial.setAside where current.timestamp.map({ $0 < aside.state.timestamp }) ?? true {
+                guard !unused.contains(where: { $0.timestamp == aside.state.timestamp }) else { continue }
+                unused.append(
+                    .init(source: .none, timestamp: aside.state.timestamp, reason: .setAside(aside.reason)))
+            }
         }
         return SnapshotStatus(
             collection: "\(id)", source: current.source, timestamp: current.timestamp,

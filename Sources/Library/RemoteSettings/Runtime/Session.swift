@@ -41,6 +41,8 @@ final class Session: Sendable {
     /// The release in use.
     let release = Mutex(KnownRelease())
     let changes: ChangeHub
+    /// What the service knows of its states.
+    let allTrials: StateTrials
     let filterContext: FilterContext
     let logger: ServiceLog
     /// The base URL of the server's attachments. The server is asked for it once.
@@ -57,13 +59,17 @@ final class Session: Sendable {
     private let state: Mutex<State>
 
     var limits: Limits { config.limits }
+    /// What the service knows of its states; `nil` if nothing checks states or counts starts.
+    var trials: StateTrials? { allTrials.isAsked ? allTrials : nil }
     var isClosed: Bool { state.withLock { $0.isClosed } }
     var now: Timestamp { config.environment.now() }
 
     init(
-        _ config: RemoteSettingsConfig, storage: StorageDirectory, changes: ChangeHub,
+        _ config: RemoteSettingsConfig, storage: StorageDirectory, changes: ChangeHub, trials: StateTrials,
         telemetry: (any RemoteSettingsTelemetry)? = nil
     ) {
+        allTrials = trials
+        if config.validate != nil { trials.ask() }
         self.config = config
         self.storage = storage
         self.changes = changes
@@ -90,12 +96,22 @@ final class Session: Sendable {
             server: (try? server.get()).map { ServerIdentity($0) } ?? ServerIdentity("no valid server"),
             verifier: KeptSnapshotVerifier(trust, limits: limits), storage: storage,
             packaged: PackagedLocks(config.packaged, limits: limits), readsReleases: releaseOrigin != nil,
-            limits: limits, logger: logger, now: config.environment.now)
+            allTrials: allTrials, isPackagedOnly: config.isPackagedOnly, limits: limits, logger: logger,
+            now: config.environment.now)
         return state.withLock { state in
             if let first = state.loader { return first }
             state.loader = loader
             return loader
         }
+    }
+
+    /// Whether the state that a newer one replaces becomes the one to go back to; `nil` if none is kept. Does I/O.
+    func keepsPrevious(_ id: CollectionID, _ old: Snapshot?) -> Bool? {
+        guard let trials, trials.isSafeStart else { return nil }
+        guard let old, (try? storage.head(of: id, limits: limits))??.timestamp == old.timestamp else { return false }
+        let subject = storage.trial(of: id)
+        let kept = (try? storage.head(of: id, at: subject.previousPath, limits: limits)) ?? nil
+        return trials.keeps(.init(old), of: subject, before: kept?.timestamp)
     }
 
     /// Whether both sessions believe the same snapshots of the same server.

@@ -13,24 +13,32 @@ struct SnapshotLoader: Sendable {
     /// Whether signed catalogues are believed whichever server they came from, because the configuration names their
     /// publisher. If they were bound to a server, a mirror under another URL could go back to an older one.
     let readsReleases: Bool
+    let allTrials: StateTrials
+    /// Whether nothing that was stored is used.
+    let isPackagedOnly: Bool
     let limits: Limits
     let logger: ServiceLog
     let now: @Sendable () -> Timestamp
 
+    /// How states have fared; `nil` if nothing checks states or counts starts.
+    private var trials: StateTrials? { allTrials.isAsked ? allTrials : nil }
+
     private enum Candidate {
         case cached(CacheFile)
         case packaged(PackagedBundle)
+        /// What was in use before the cached state.
+        case previous(CacheFile)
 
         var timestamp: Timestamp {
             switch self {
-            case .cached(let file): file.timestamp
+            case .cached(let file), .previous(let file): file.timestamp
             case .packaged(let bundle): bundle.lock.timestamp
             }
         }
 
         var source: SnapshotStatus.Source {
             switch self {
-            case .cached: .cached
+            case .cached, .previous: .cached
             case .packaged(let bundle): .packaged(bundle.sourceName)
             }
         }
@@ -52,12 +60,29 @@ struct SnapshotLoader: Sendable {
     func load(_ id: CollectionID, usesPackaged: Bool = true) -> CurrentState {
         var current = CurrentState()
         let file = cacheFile(id, &current)
-        choose(id, file, usesPackaged: usesPackaged, &current)
+        let isPassedOver = trials != nil && readsReleases && id != Catalogue.collection && passesOverCatalogue()
+        choose(
+            id, file, usesPackaged: usesPackaged, trials.map { ($0, storage.trial(of: id)) },
+            usesCached: !isPackagedOnly && !isPassedOver, &current)
         return current
     }
 
+    /// Whether a stored catalogue is set aside. The states that were stored with it are not used then.
+    private func passesOverCatalogue() -> Bool {
+        guard let trial = trials?.trial(of: storage.trial(of: Catalogue.collection)) else { return false }
+        if trial.usesPackagedOnly { return true }
+        guard !trial.setAside.isEmpty, let head = try? storage.head(of: Catalogue.collection, limits: limits)
+        else { return false }
+        return trial.refusal(at: head.timestamp) != nil
+    }
+
     /// Like ``load(_:usesPackaged:)``, with the content of a cache file that was kept elsewhere in place of the cache.
-    func load(_ id: CollectionID, kept content: Bytes?, usesPackaged: Bool = true) -> CurrentState {
+    ///
+    /// - Parameter trial: how states that were kept there have fared; `nil` to use them however they have.
+    func load(
+        _ id: CollectionID, kept content: Bytes?, usesPackaged: Bool = true,
+        _ trial: (StateTrials, StateTrials.Subject)? = nil
+    ) -> CurrentState {
         var current = CurrentState()
         var file: CacheFile?
         if let content {
@@ -72,7 +97,9 @@ struct SnapshotLoader: Sendable {
                 refuse(.init(source: .cached, timestamp: nil, reason: SnapshotRefusal(error).reason), of: id, &current)
             }
         }
-        choose(id, file, usesPackaged: usesPackaged, packagedCanStandIn: false, &current)
+        choose(
+            id, file, usesPackaged: usesPackaged, packagedCanStandIn: false, trial, packagedStays: false,
+            usesCached: !isPackagedOnly, &current)
         return current
     }
 
@@ -102,7 +129,9 @@ struct SnapshotLoader: Sendable {
             current.serve(snapshot, from: .packaged(bundle.sourceName), isVerifiedHere: false)
             return current
         }
-        for path in [storage.snapshotPath(id), storage.stagedPath(id), storage.snapshotPath(id)] {
+        var paths = [storage.snapshotPath(id), storage.stagedPath(id), storage.snapshotPath(id)]
+        if isPackagedOnly { paths = [] } else if trials != nil { paths.append(storage.previousPath(id)) }
+        for path in paths {
             guard let identity = try? FileStore.identity(path),
                 let file = try? storage.cacheFile(id, at: path, limits: limits),
                 let snapshot = try? view.snapshot(of: file)
@@ -110,7 +139,7 @@ struct SnapshotLoader: Sendable {
             current.storedIdentity = identity
             protect(&current, by: file.mark)
             current.serve(snapshot, from: .cached, isVerifiedHere: true)
-            current.isCached = true
+            current.isCached = path != storage.previousPath(id)
             return current
         }
         for bundle in listed {
@@ -124,12 +153,19 @@ struct SnapshotLoader: Sendable {
 
     /// Uses the newest trusted state of a cache file and the packaged snapshots.
     ///
-    /// - Parameter packagedCanStandIn: whether a packaged snapshot of the same state is used in place of a cache file
+    /// - Parameters:
+    ///   - packagedCanStandIn: whether a packaged snapshot of the same state is used in place of a cache file
     ///   if it need not be verified.
+    ///   - trialOf: how the states have fared; `nil` if nobody asks.
+    ///   - packagedStays: whether a packaged snapshot is used even if it is set aside, before nothing is.
+    ///   - usesCached: whether anything is used that was stored.
     private func choose(
         _ id: CollectionID, _ file: CacheFile?, usesPackaged: Bool = true, packagedCanStandIn: Bool = true,
-        _ current: inout CurrentState
+        _ trialOf: (trials: StateTrials, subject: StateTrials.Subject)?, packagedStays: Bool = true,
+        usesCached: Bool, _ current: inout CurrentState
     ) {
+        let trial = trialOf.map { $0.trials.trial(of: $0.subject) }
+        let usesCached = usesCached && trial?.usesPackagedOnly != true
         var candidates: [Candidate] = []
         var problems: [SnapshotStatus.Unused] = []
         let bundles = packaged.bundles(of: id, problems: &problems)
@@ -145,13 +181,20 @@ struct SnapshotLoader: Sendable {
             }
             candidates.insert(.cached(file), at: place ?? candidates.endIndex)
         }
+        if let trial, let subject = trialOf?.subject, !trial.setAside.isEmpty, usesCached,
+            let previous = try? storage.cacheFile(id, at: subject.previousPath, limits: limits)
+        {
+            let place = candidates.firstIndex { $0.timestamp < previous.timestamp }
+            candidates.insert(.previous(previous), at: place ?? candidates.endIndex)
+        }
         for candidate in candidates {
             do {
                 if case .cached(let file) = candidate, file.timestamp == current.timestamp {
                     current.isCached = true
                     continue
                 }
-                try use(candidate, &current)
+                if case .previous = candidate, current.snapshot != nil { continue }
+                try use(candidate, trial, usesCached: usesCached, &current)
             } catch {
                 let refusal = SnapshotRefusal(error)
                 // A later sync would believe its first line. What is kept elsewhere has no cache file.
@@ -163,19 +206,40 @@ struct SnapshotLoader: Sendable {
                     &current)
             }
         }
+        if current.snapshot == nil, packagedStays, trial?.setAside.isEmpty == false, usesPackaged {
+            current.bundles = []
+            for bundle in bundles { try? use(.packaged(bundle), nil, usesCached: false, &current) }
+        }
         if current.snapshot == nil { explainAbsence(id, problems, &current) }
     }
 
     /// Puts a candidate into use. A packaged candidate's bundle is kept in any case if it may be used.
     ///
     /// - Throws: if it cannot be used, or if a newer one is in use already.
-    private func use(_ candidate: Candidate, _ current: inout CurrentState) throws {
+    private func use(
+        _ candidate: Candidate, _ trial: StateTrial?, usesCached: Bool, _ current: inout CurrentState
+    ) throws {
+        func admitted(_ snapshot: Snapshot) throws(SnapshotRefusal) -> Snapshot {
+            if let reason = trial?.reason(against: snapshot) { throw SnapshotRefusal(.setAside(reason)) }
+            return snapshot
+        }
         switch candidate {
         case .cached(let file):
             guard current.snapshot == nil else { throw SnapshotRefusal(.older) }
+            guard usesCached else { throw SnapshotRefusal(.setAside("only what is packaged is used")) }
             current.serve(
-                try snapshot(file, isKnownSigned: current.isKnownSigned), from: .cached, isVerifiedHere: true)
+                try admitted(snapshot(file, isKnownSigned: current.isKnownSigned)), from: .cached,
+                isVerifiedHere: true)
             current.isCached = true
+        case .previous(let file):
+            guard isServed(by: file.server, file.collection, isSigned: file.chain != nil) else {
+                throw SnapshotRefusal(.otherServer(found: file.server, expected: server.description))
+            }
+            let previous = try admitted(snapshot(file, isKnownSigned: current.isKnownSigned))
+            guard trial?.isGood(.init(previous)) == true else {
+                throw SnapshotRefusal(.setAside("the app has never started well with it"))
+            }
+            current.serve(previous, from: .cached, isVerifiedHere: true)
         case .packaged(let bundle):
             try check(bundle)
             // Anyone who can write to the directory could have put it there.
@@ -185,7 +249,7 @@ struct SnapshotLoader: Sendable {
             current.bundles.append(bundle)
             guard current.snapshot == nil else { throw SnapshotRefusal(.older) }
             current.serve(
-                try bundle.snapshot(verifier, now: now()), from: candidate.source,
+                try admitted(bundle.snapshot(verifier, now: now())), from: candidate.source,
                 isVerifiedHere: !bundle.isTrusted)
         }
     }
@@ -196,6 +260,7 @@ struct SnapshotLoader: Sendable {
         guard let head = (try? storage.head(of: id, limits: limits)) ?? nil, head.timestamp == timestamp,
             ServerIdentity(head.server) == server, head.chain != nil, head.verifiedAt != nil
         else { return false }
+        guard trials?.trial(of: storage.trial(of: id)).refusal(at: timestamp) == nil else { return false }
         return (try? packaged.listed(id))?.allSatisfy { $0.lock.timestamp <= timestamp } ?? false
     }
 
@@ -285,12 +350,15 @@ struct SnapshotLoader: Sendable {
 }
 
 extension SnapshotLoader {
-    /// The verified records of the state before the cached one; `nil` if there is none that can be trusted. Does I/O.
-    func previousRecords(_ id: CollectionID, isKnownSigned: Bool) -> RecordTable? {
-        let path = storage.previousPath(id)
-        guard let file = try? storage.cacheFile(id, at: path, limits: limits), ServerIdentity(file.server) == server
+    /// The state before the cached one, verified; `nil` if there is none that can be trusted. Does I/O.
+    ///
+    /// - Parameter path: where it is; `nil` for the one before the cache file.
+    func previousSnapshot(_ id: CollectionID, at path: String? = nil, isKnownSigned: Bool) -> Snapshot? {
+        let path = path ?? storage.previousPath(id)
+        guard let file = try? storage.cacheFile(id, at: path, limits: limits),
+            isServed(by: file.server, id, isSigned: file.chain != nil)
         else { return nil }
-        return try? snapshot(file, isKnownSigned: isKnownSigned).records
+        return try? snapshot(file, isKnownSigned: isKnownSigned)
     }
 
     /// Checks by the locks and the bundles' first bytes that everything packaged can be used. Does I/O.

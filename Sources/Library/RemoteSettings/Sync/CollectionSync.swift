@@ -15,6 +15,8 @@ import SnapshotTrust
 /// | a state | a newer one, and it answers with the same records | nothing: up to date |
 /// | a state | a newer one, and it answers with an older state | fails with a rollback |
 /// | a state | a newer one, and nothing that it sends verifies | fails |
+/// | any | one whose state is set aside | fails without a request |
+/// | a state | a newer one, and the app's check refuses it | fails, and sets that state aside |
 /// | a newer state, which another process stored meanwhile | any | uses that one |
 ///
 /// A sync that fails or is killed leaves what was there. A sync that is killed after it has stored the state leaves a
@@ -35,7 +37,7 @@ struct CollectionSync {
     let collection: LocalCollection
     /// The reason that telemetry reports.
     let trigger: UptakeEvent.Trigger
-    private var id: CollectionID { collection.id }
+    var id: CollectionID { collection.id }
 
     /// - Parameters:
     ///   - expected: the server's timestamp; `nil` if its list does not have the collection.
@@ -48,6 +50,7 @@ struct CollectionSync {
         if let expected, let timestamp = current.timestamp, !current.isReplaced(by: expected) {
             return .upToDate(timestamp)
         }
+        if let expected { try checkWanted(expected) }
         let floor = current.floor(of: id, session)
         let wanted = CollectionFetcher.Wanted(
             id: id, expected: expected, base: current.snapshot?.payload, floor: floor, wasSigned: current.wasSigned)
@@ -56,6 +59,7 @@ struct CollectionSync {
         }
         reportRetry(fetched.retried)
         if current.isSame(as: fetched.snapshot) { return .upToDate(fetched.snapshot.timestamp) }
+        try await validate(fetched.snapshot, over: current)
         let stored = try await collection.storing { try await store(fetched.snapshot, over: current) }
         collection.sendChanges(from: current, to: stored)
         return .updated(stored.timestamp ?? fetched.snapshot.timestamp)
@@ -87,8 +91,10 @@ struct CollectionSync {
                 return kept.replaced(by: snapshot)
             }
             let file = CacheFile(snapshot, server: "\(try session.server.get())")
+            let old = current.isCached ? current.snapshot : nil
             let failure = try storage.replaceState(
-                of: id, current.isCached ? current.snapshot?.records : nil, by: snapshot.records, now: session.now
+                of: id, old?.records, by: snapshot.records, now: session.now,
+                keepsOld: session.keepsPrevious(id, old)
             ) { () throws(FileError) in
                 try FileStore.replace(storage.snapshotPath(id), below: storage.path, with: file.bytes)
             }

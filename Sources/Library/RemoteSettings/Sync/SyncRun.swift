@@ -24,12 +24,16 @@ extension LocalCollection {
         }
     }
 
-    /// The outcome of each sync while a file replaces the collection, or while the network is not allowed for it; `nil`
-    /// if neither is so.
+    /// The outcome of each sync while a file replaces the collection, while only what is packaged is used, or while the
+    /// network is not allowed for it; `nil` if none is so.
     ///
     /// Nothing is requested, and nothing is stored.
     fileprivate var outcomeWithoutNetwork: Result<SyncOutcome, RemoteSettingsError>? {
         do throws(RemoteSettingsError) { try session.checkNetwork(id) } catch { return .failure(error) }
+        if session.config.isPackagedOnly, overriding == nil {
+            if let timestamp = current().timestamp { return .success(.upToDate(timestamp)) }
+            return .failure(.Other(reason: "\(id): expected a packaged snapshot, found none; package it"))
+        }
         guard let overriding else { return nil }
         let current = self.current()
         session.logger.warning("\(id): OVERRIDDEN, so that it is not synced: \(overriding.path) has its place")

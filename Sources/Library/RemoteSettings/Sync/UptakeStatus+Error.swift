@@ -18,6 +18,7 @@ extension UptakeEvent.Status {
             case .Other: self = error == .closed ? .shutdownError : .unknownError
             }
         case is ReleaseSyncError, is CatalogueError: self = .syncError
+        case is StateRejection: self = .rejectedError
         case is FileError: self = .applyError
         case is CancellationError: self = .shutdownError
         default: self = .unknownError

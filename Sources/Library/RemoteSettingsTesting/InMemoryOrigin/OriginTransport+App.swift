@@ -9,7 +9,7 @@ extension OriginTransport {
     /// Pauses between two tries of a request take at most two milliseconds.
     public var config: RemoteSettingsConfig {
         var config = RemoteSettingsConfig(server: .custom(url: url), trustRoots: root, transport: self, updates: .off)
-        config.environment.sleep = { try await Task.sleep(for: min($0, .milliseconds(2))) }
+        config.environment.sleep = { try await Task.sleep(for: $0 >= .seconds(30) ? $0 : min($0, .milliseconds(2))) }
         return config
     }
 

@@ -1,0 +1,51 @@
+import RemoteSettingsModel
+
+extension RemoteSettingsService {
+    /// Says that this start of the app got well with all states that it has read: those of clients, and those of remote
+    /// configs. Does I/O. It does nothing unless ``RemoteSettingsConfig/safeStart`` is set.
+    ///
+    /// Call it once the app has done what a bad state would keep it from, such as to show its first screen. A state
+    /// that was read in three starts in a row without such a call is set aside. A start in the background is one as
+    /// well, if it reads records.
+    ///
+    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if it cannot be stored. It still holds for this process.
+    public func markStartSuccessful() throws(RemoteSettingsError) {
+        guard session.allTrials.isSafeStart else { return }
+        do {
+            try session.allTrials.markStartSuccessful()
+        } catch {
+            throw RemoteSettingsError(error)
+        }
+    }
+}
+
+extension RemoteSettingsClient {
+    /// Says that the state in use is bad, as the next failed starts would. Does I/O.
+    ///
+    /// It is set aside: from now on the last state that the app has started well with is used, else the packaged one.
+    /// It is not fetched again; a newer one is. With releases, this is so for all collections together.
+    ///
+    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if nothing is in use, if ``RemoteSettingsConfig/safeStart`` is
+    ///   not set, or if it cannot be stored. In the last case it still holds for this process.
+    public func rejectState() throws(RemoteSettingsError) {
+        try collection().leaveState(because: "the app said that it is bad", toPrevious: false)
+    }
+
+    /// Goes back to the state before the one in use, which is then set aside as by ``rejectState()``. Does I/O.
+    ///
+    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if no earlier state is stored, and as ``rejectState()`` does.
+    public func rollback() throws(RemoteSettingsError) {
+        try collection().leaveState(because: "the app went back to the state before it", toPrevious: true)
+    }
+}
+
+extension RemoteSettingsError {
+    package static let safeStartIsOff = RemoteSettingsError.Other(
+        reason: "expected RemoteSettingsConfig.safeStart, found that it is not set; set it before the service is made")
+
+    package static func nothingToGoBackTo(_ collection: String) -> RemoteSettingsError {
+        .Other(
+            reason: "\(collection): expected a stored state before the one in use, found none; it is kept from the "
+                + "next sync on")
+    }
+}

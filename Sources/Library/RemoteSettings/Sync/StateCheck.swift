@@ -1,0 +1,86 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotTrust
+
+/// A verified state is not taken. What was held stays.
+package struct StateRejection: Error, CustomStringConvertible {
+    let id: CollectionID
+    let timestamp: Timestamp
+    let reason: String
+
+    package init(_ id: CollectionID, _ timestamp: Timestamp, _ reason: String) {
+        (self.id, self.timestamp, self.reason) = (id, timestamp, reason)
+    }
+
+    package var description: String {
+        "\(id): the state of \(timestamp.rfc3339) is not taken: \(reason); what was held stays; publish a newer state"
+    }
+}
+
+/// The app's own check of a state, on a thread of this package and with a limit of time.
+package enum StateCheck {
+    /// - Returns: why the state is refused; `nil` if it is not.
+    /// - Throws: `CancellationError` if the task is cancelled meanwhile.
+    package static func refusal(
+        within limit: Duration, _ environment: HTTPEnvironment, _ check: @escaping @Sendable () throws -> Void
+    ) async throws -> String? {
+        let (reasons, continuation) = AsyncStream<String?>.makeStream(bufferingPolicy: .bufferingOldest(1))
+        // A check that never ends keeps one thread, and other work goes on without it.
+        WorkThreads.start {
+            WorkThreads.shared.whileBlocked {
+                do {
+                    try check()
+                    continuation.yield(nil)
+                } catch {
+                    continuation.yield("the app's check refused it: \(error)")
+                }
+            }
+        }
+        let alarm = WorkThreads.start {
+            guard (try? await environment.sleep(limit)) != nil else { return }
+            continuation.yield("the app's check did not end within \(limit)")
+        }
+        defer { alarm.cancel() }
+        for await reason in reasons { return reason }
+        throw CancellationError()
+    }
+}
+
+extension CollectionSync {
+    /// - Parameter payload: the hash of the state's content; `nil` if it is not known yet.
+    /// - Throws: ``StateRejection`` if the state is set aside.
+    func checkWanted(_ timestamp: Timestamp, payload: SHA256Digest? = nil) throws {
+        guard let trial = session.trials?.trial(of: session.storage.trial(of: id)) else { return }
+        let refusal =
+            if let payload { trial.refusal(of: .init(timestamp: timestamp, payload: payload)) } else {
+                trial.refusal(at: timestamp)
+            }
+        if let refusal { throw StateRejection(id, timestamp, refusal.reason) }
+    }
+
+    /// Has the app check a fetched state, unless its content is set aside already.
+    ///
+    /// - Throws: ``StateRejection`` if the state must not be stored.
+    func validate(_ snapshot: Snapshot, over current: CurrentState) async throws {
+        guard let trials = session.trials else { return }
+        let subject = session.storage.trial(of: id)
+        if let reason = trials.trial(of: subject).reason(against: snapshot) {
+            throw StateRejection(id, snapshot.timestamp, reason)
+        }
+        var refusal = try await trials.check(of: id)?(snapshot)
+        if refusal == nil, let validate = session.config.validate, id != Catalogue.collection {
+            let (name, collection) = ("\(id)", collection)
+            let (old, new) = (current.snapshot?.records, snapshot.records)
+            refusal = try await StateCheck.refusal(
+                within: session.config.validationTimeout, session.config.environment
+            ) { try validate(name, old.map { collection.filtered($0) }, collection.filtered(new)) }
+        }
+        guard let refusal else { return }
+        do {
+            try trials.setAside(.init(snapshot), of: subject, because: refusal, byCheck: true)
+        } catch {
+            session.logger.warning("\(id): it could not be stored that a state was refused: \(error)")
+        }
+        throw StateRejection(id, snapshot.timestamp, refusal)
+    }
+}

@@ -1,0 +1,228 @@
+import Foundation
+import RemoteConfiguration
+import RemoteSettings
+import RemoteSettingsModel
+import RemoteSettingsTesting
+import Testing
+
+/// An app whose values are bad gets back to values that work: by its check before they are active, and by its starts
+/// after they are.
+@Suite struct SafeStartTests {
+    let place: ConfigPlace
+
+    init() throws { place = try ConfigPlace() }
+
+    private func start(
+        activation: RemoteConfigActivation = .onRequest, installationID: String? = nil,
+        _ change: (inout RemoteSettingsConfig) -> Void = { _ in }
+    ) -> RemoteConfig {
+        let config = place.start(activation: activation, installationID: installationID) {
+            $0.safeStart = true
+            change(&$0)
+        }
+        config.setDefaults(["interval": 99])
+        return config
+    }
+
+    /// One start of an app that divides by a parameter at once, and otherwise starts well and takes what is new.
+    @discardableResult
+    private func live(
+        activation: RemoteConfigActivation = .onRequest, installationID: String? = nil,
+        _ change: (inout RemoteSettingsConfig) -> Void = { _ in }
+    ) async throws -> Int {
+        let config = start(activation: activation, installationID: installationID, change)
+        let interval = config["interval"].numberValue.intValue
+        guard interval != 0 else { return 0 }
+        try config.markStartSuccessful()
+        _ = try? await config.fetch()
+        if activation == .onRequest { _ = try? await config.activate() }
+        return interval
+    }
+
+    @Test(arguments: [RemoteConfigActivation.onRequest, .onNextStart])
+    func theZeroThatKillsAnApp(_ activation: RemoteConfigActivation) async throws {
+        try place.put("interval", 24)
+        #expect(try await live(activation: activation) == 99)
+        #expect(try await live(activation: activation) == 24)
+        try place.put("interval", 0)
+        #expect(try await live(activation: activation) == 24)
+        for _ in 0..<3 { #expect(try await live(activation: activation) == 0) }
+        #expect(try await live(activation: activation) == 24)
+        let config = start(activation: activation)
+        #expect(config["interval"].numberValue == 24 && config["interval"].source == .remote)
+        #expect(config.status.description.contains("3 times"))
+        // The same state is neither active nor waiting.
+        #expect(try await !config.activate() && config.status.waiting == [])
+        try place.put("interval", 12)
+        #expect(try await live(activation: activation) == 24)
+        #expect(try await live(activation: activation) == 12)
+    }
+
+    @Test func withoutAGoodStateTheDefaultsServe() async throws {
+        try place.put("interval", 0)
+        try await live()
+        for _ in 0..<3 { #expect(try await live() == 0) }
+        #expect(try await live() == 99)
+        try place.put("interval", 7)
+        try await live()
+        #expect(try await live() == 7)
+    }
+
+    /// Even what is packaged is left for the app's defaults.
+    @Test func aPackagedZero() async throws {
+        try place.put("interval", 0)
+        let packaged = try place.server.packaged(place.collection)
+        for _ in 0..<3 { #expect(try await live { $0.packaged = [packaged] } == 0) }
+        #expect(try await live { $0.packaged = [packaged] } == 99)
+    }
+
+    @Test func byHand() async throws {
+        try place.put("interval", 1)
+        try await live()
+        try await live()
+        try place.put("interval", 2)
+        try await live()
+        let config = start()
+        #expect(config["interval"].numberValue == 2)
+        try config.rollback()
+        #expect(config["interval"].numberValue == 1)
+        #expect(throws: RemoteConfigError.self) { try config.rollback() }
+        #expect(try await live() == 1)
+        try place.put("interval", 3)
+        try await live()
+        #expect(try await live() == 3)
+        let later = start()
+        #expect(later["interval"].numberValue == 3)
+        try later.rejectState()
+        #expect(later["interval"].numberValue == 1)
+        try later.rejectState()
+        #expect(later["interval"].numberValue == 99 && later["interval"].source == .default)
+        #expect(try await live() == 99)
+    }
+
+    /// `configValue(source: .packaged)` answers while a newer state is active; and a mode has only that.
+    @Test func packagedValuesAnswer() async throws {
+        try place.put("interval", 1)
+        let packaged = try place.server.packaged(place.collection)
+        try place.put("interval", 2)
+        let config = place.start { $0.packaged = [packaged] }
+        try await config.fetchAndActivate()
+        #expect(config["interval"].numberValue == 2)
+        #expect(config.configValue(forKey: "interval", source: .packaged).numberValue == 1)
+        #expect(config.configValue(forKey: "interval", source: .remote).numberValue == 2)
+        #expect(config.allKeys(from: .packaged) == ["interval"])
+        let only = place.start {
+            $0.packaged = [packaged]
+            $0.isPackagedOnly = true
+        }
+        #expect(only["interval"].numberValue == 1 && only["interval"].source == .packaged)
+        try await only.fetchAndActivate()
+        #expect(only["interval"].numberValue == 1)
+        #expect(place.start()["interval"].numberValue == 2)
+    }
+
+    // MARK: The check
+
+    private struct Values: Decodable {
+        let interval: Int
+        let name: String
+    }
+
+    @Test(arguments: [RemoteConfigActivation.onRequest, .onNextStart])
+    func aValueThatDoesNotDecodeIsNotActivated(_ activation: RemoteConfigActivation) async throws {
+        func started() -> RemoteConfig {
+            let config = place.start(activation: activation)
+            config.validate = { _, new in _ = try new.decoded(as: Values.self) }
+            return config
+        }
+        func take() async throws {
+            let config = started()
+            if activation == .onRequest { try await config.fetchAndActivate() } else { try await config.fetch() }
+        }
+        try place.put(all: ["interval": 24, "name": "a"])
+        try await take()
+        #expect(started()["interval"].numberValue == 24)
+        try place.put("interval", "often")
+        let error = await #expect(throws: RemoteConfigError.self) { try await take() }
+        guard case .rejected(let reason)? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(reason.contains("the app's check refused it"))
+        let config = started()
+        #expect(config["interval"].numberValue == 24)
+        #expect(try await !config.activate(), "it is not tried again")
+        #expect(config.status.description.contains("is set aside"))
+        try place.put("interval", 12)
+        try await take()
+        #expect(started()["interval"].numberValue == 12)
+    }
+
+    /// Signals that make a value bad do not set the state aside that is active.
+    @Test func signalsThatMakeAValueBad() async throws {
+        try place.put("interval", 24)
+        try place.put("interval", 0, id: "interval-x", filter: "env.x == 1", priority: 1)
+        let config = place.start()
+        config.validate = { _, new in
+            if new["interval"].numberValue == 0 { throw RemoteConfigError.invalidDefaults(reason: "zero") }
+        }
+        try await config.fetchAndActivate()
+        try await config.setCustomSignals(["x": 1])
+        await #expect(throws: RemoteConfigError.self) { try await config.activate() }
+        #expect(config["interval"].numberValue == 24)
+        try await config.setCustomSignals(["x": 2])
+        try await config.activate()
+        #expect(config["interval"].numberValue == 24)
+        try place.put("interval", 12)
+        try await config.fetchAndActivate()
+        #expect(config["interval"].numberValue == 12)
+    }
+
+    // MARK: Many devices
+
+    /// Whole devices with files of their own: a parameter for a twentieth of them, which makes these start badly. They
+    /// get back without any server, and it costs each three starts.
+    @Test func aParameterForFivePercent() async throws {
+        let meant = "[env.id]|bucketSample(0, 5, 100)"
+        try place.put("interval", 24)
+        let stores = (0..<40).map { place.directory.appending(path: "device-\($0)").path }
+        var badStarts = Array(repeating: 0, count: stores.count)
+        func starts(_ count: Int, isOnline: Bool) async throws -> [Int] {
+            var found = Array(repeating: 0, count: stores.count)
+            for number in stores.indices {
+                for _ in 0..<count {
+                    let config = RemoteConfig(
+                        collection: place.collection.name,
+                        service: RemoteSettingsService(
+                            storageDir: stores[number],
+                            config: place.config {
+                                $0.safeStart = true
+                                if !isOnline { $0.transport = NoNetwork() }
+                            }),
+                        settings: RemoteConfigSettings(minimumFetchInterval: 0, fetchesPerHour: .max),
+                        installationID: "device \(number)")
+                    config.setDefaults(["interval": 99])
+                    found[number] = config["interval"].numberValue.intValue
+                    guard found[number] != 0 else {
+                        badStarts[number] += 1
+                        continue
+                    }
+                    try config.markStartSuccessful()
+                    if isOnline { _ = try? await config.fetchAndActivate() }
+                }
+            }
+            return found
+        }
+        _ = try await starts(2, isOnline: true)
+        try place.put("interval", 0, id: "interval-5", filter: meant, priority: 1)
+        _ = try await starts(1, isOnline: true)
+        #expect(try await starts(4, isOnline: false).allSatisfy { $0 == 24 })
+        #expect(Set(badStarts) == [0, 3])
+        #expect((1...8).contains(badStarts.count { $0 == 3 }))
+        place.collection.delete("interval-5")
+        try place.put("interval", 12)
+        _ = try await starts(1, isOnline: true)
+        #expect(try await starts(1, isOnline: false).allSatisfy { $0 == 12 })
+        #expect(Set(badStarts) == [0, 3])
+    }
+}

@@ -1,0 +1,185 @@
+@testable import RemoteSettings
+import RemoteSettingsModel
+import Testing
+
+/// How often devices start badly with a state that is correctly signed and bad. The devices are in memory: of each, the
+/// trial is the real one, and what the storage holds follows the rules of `CollectionSync` and `SnapshotLoader`, which
+/// `SafeStartTests` hold with real files.
+@Suite struct StateTrialTests {
+    private static func state(_ number: UInt64) -> StateTrial.State {
+        StateTrial.State(
+            timestamp: Timestamp(milliseconds: number), payload: SHA256Digest(hashing: Bytes(utf8: "\(number)")))
+    }
+
+    private static let (packaged, first, poisoned, repaired) = (state(1), state(2), state(3), state(4))
+
+    private struct Device {
+        var trial = StateTrial()
+        var cached: StateTrial.State?
+        var previous: StateTrial.State?
+        /// Whether everything goes through the file's form.
+        var usesFile = false
+        /// What each start served, and whether it got well.
+        var starts: [(served: StateTrial.State, isWell: Bool)] = []
+
+        private var newest: StateTrial.State {
+            let packaged = StateTrialTests.packaged
+            guard !trial.usesPackagedOnly else { return packaged }
+            let usable = [cached, packaged, previous.flatMap { trial.isGood($0) ? $0 : nil }].compactMap(\.self)
+                .filter { trial.refusal(of: $0) == nil }
+            return usable.max { $0.timestamp.milliseconds < $1.timestamp.milliseconds } ?? packaged
+        }
+
+        /// - Parameters:
+        ///   - served: what the server has.
+        ///   - isKilled: whether the app dies of the state that it serves.
+        ///   - syncsFirst: whether the app gets to sync before it dies.
+        mutating func start(server: StateTrial.State, syncsFirst: Bool, isKilled: (StateTrial.State) -> Bool) {
+            if usesFile { trial = StateTrial(parsing: trial.bytes, limits: Limits()) }
+            trial.settle()
+            let served = newest
+            trial.countStart(serving: served)
+            let isWell = !isKilled(served)
+            if isWell || syncsFirst { sync(server) }
+            if isWell { trial.recordSuccess(of: served) }
+            starts.append((served, isWell))
+        }
+
+        private mutating func sync(_ server: StateTrial.State) {
+            guard trial.refusal(of: server) == nil, newest.timestamp < server.timestamp else { return }
+            let isKeptGood = previous.map { trial.isGood($0) } ?? false
+            if let cached, trial.isGood(cached) || !isKeptGood && trial.refusal(of: cached) == nil {
+                previous = cached
+            }
+            cached = server
+        }
+
+        func badStarts(with state: StateTrial.State) -> Int { starts.count { !$0.isWell && $0.served == state } }
+    }
+
+    /// A device's life: it starts with a good state, then the poisoned one is published, then the repaired one.
+    private func live(_ number: Int, isKilled: (StateTrial.State) -> Bool) -> Device {
+        var random = UInt64(number) &* 0x9E37_79B9_7F4A_7C15 | 1
+        func chance(_ most: UInt64) -> Int {
+            random ^= random << 13
+            random ^= random >> 7
+            random ^= random << 17
+            return Int(random % most)
+        }
+        var device = Device(usesFile: number % 20 == 7)
+        func starts(_ count: Int, with server: StateTrial.State) {
+            for _ in 0..<count {
+                device.start(server: server, syncsFirst: chance(2) == 0, isKilled: isKilled)
+                // A damaged file: what it said is learned again.
+                if number % 100 == 99, chance(4) == 0 { device.trial = StateTrial() }
+            }
+        }
+        starts(1 + chance(4), with: Self.first)
+        starts(1 + chance(12), with: Self.poisoned)
+        starts(8, with: Self.repaired)
+        return device
+    }
+
+    @Test func tenThousandDevicesWithAPoisonedState() {
+        var (badStarts, poisonedDevices, tooOften, notRepaired, lostGoodData) = (0, 0, 0, 0, 0)
+        for number in 0..<10_000 {
+            let device = live(number) { $0 == Self.poisoned }
+            let bad = device.starts.count { !$0.isWell }
+            // One device in a hundred loses its file now and then.
+            if number % 100 != 99, bad > StateTrial.startsOnTrial { tooOften += 1 }
+            if device.starts.last?.served != Self.repaired { notRepaired += 1 }
+            // None loses good data: after the poisoned state, what was good before is served.
+            for (before, after) in zip(device.starts, device.starts.dropFirst()) where number % 100 != 99 {
+                if before.served == Self.poisoned, after.served != Self.poisoned, after.served != Self.repaired {
+                    let hadFirst = device.starts.contains { $0.served == Self.first && $0.isWell }
+                    if after.served != (hadFirst ? Self.first : Self.packaged) { lostGoodData += 1 }
+                }
+            }
+            badStarts += bad
+            poisonedDevices += bad > 0 ? 1 : 0
+        }
+        #expect((tooOften, notRepaired, lostGoodData) == (0, 0, 0))
+        #expect(poisonedDevices > 5000)
+        #expect(badStarts <= 3 * poisonedDevices + 200)
+    }
+
+    /// The way back costs the devices that the parameter is meant for three starts each, without any server; the others
+    /// none.
+    @Test func aParameterForFivePercentOfTheDevices() {
+        var badStarts: [Int: Int] = [:]
+        var (others, notRepaired) = (0, 0)
+        for number in 0..<10_000 where number % 100 != 99 {
+            let isMeant = number % 20 == 7
+            let device = live(number) { $0 == Self.poisoned && isMeant }
+            let bad = device.badStarts(with: Self.poisoned)
+            badStarts[bad, default: 0] += 1
+            if !isMeant, bad > 0 || device.starts.last?.served != Self.repaired { others += 1 }
+            if isMeant, device.starts.last?.served != Self.repaired { notRepaired += 1 }
+        }
+        #expect(others == 0 && notRepaired == 0)
+        #expect(Set(badStarts.keys).isSubset(of: [0, 1, 2, 3]))
+        #expect(badStarts.filter { $0.key > 0 }.values.reduce(0, +) <= 500)
+    }
+
+    @Test func afterSixStartsOnlyWhatIsPackagedIsServed() {
+        var device = Device()
+        device.start(server: Self.first, syncsFirst: true) { _ in false }
+        device.start(server: Self.poisoned, syncsFirst: true) { _ in false }
+        // From now on the app dies whatever it serves, such as after a bad update of the app.
+        for _ in 0..<10 { device.start(server: Self.poisoned, syncsFirst: false) { _ in true } }
+        let served = device.starts.dropFirst(2).map(\.served)
+        #expect(
+            served == Array(repeating: Self.poisoned, count: 3) + Array(repeating: Self.first, count: 3)
+                + Array(repeating: Self.packaged, count: 4))
+        device.start(server: Self.repaired, syncsFirst: false) { _ in false }
+        #expect(device.starts.last?.served == Self.packaged, "until one start got well")
+        device.start(server: Self.repaired, syncsFirst: false) { _ in false }
+        #expect(device.starts.last?.served == Self.repaired)
+    }
+
+    /// A state with which the app has once started well is given six starts.
+    @Test func aGoodStateIsNotGivenUpAtOnce() {
+        var trial = StateTrial()
+        trial.countStart(serving: Self.first)
+        trial.recordSuccess(of: Self.first)
+        for _ in 0..<5 {
+            trial.settle()
+            trial.countStart(serving: Self.first)
+        }
+        trial.settle()
+        #expect(trial.refusal(of: Self.first) == nil && !trial.usesPackagedOnly)
+        trial.countStart(serving: Self.first)
+        trial.settle()
+        #expect(trial.refusal(of: Self.first) != nil && trial.usesPackagedOnly)
+    }
+
+    /// Whoever can write to the storage directory can write the file. It can be wrong, and never more than that.
+    @Test(arguments: [
+        "", "{", "[]", "null", "\u{0}", #"{"failedStarts":-1}"#, #"{"failedStarts":1e300}"#,
+        #"{"failedStarts":18446744073709551615,"servedStarts":18446744073709551615}"#,
+        #"{"served":{"timestamp":"x","payload":"y"},"good":7,"setAside":[1,{"timestamp":1}]}"#,
+        #"{"setAside":[{"timestamp":1,"payload":"00","reason":"short"}]}"#,
+    ])
+    func aFileOfAnyContent(_ text: String) {
+        var trial = StateTrial(parsing: Bytes(utf8: text), limits: Limits())
+        trial.settle()
+        trial.countStart(serving: Self.first)
+        #expect(trial.refusal(of: Self.first) == nil)
+        trial.recordSuccess(of: Self.first)
+        #expect(!trial.usesPackagedOnly && trial.isGood(Self.first))
+        #expect(StateTrial(parsing: trial.bytes, limits: Limits()) == trial)
+    }
+
+    /// The file does not grow with what is set aside.
+    @Test func theFileIsBounded() {
+        var trial = StateTrial()
+        for number in 1...1000 {
+            trial.setAside(
+                Self.state(UInt64(number)), because: String(repeating: "\u{1b}é", count: 1000), app: "app 1.0")
+            trial.recordGood(Self.state(UInt64(number + 5000)))
+        }
+        #expect(trial.bytes.count < StateTrial.mostBytes)
+        #expect(StateTrial(parsing: trial.bytes, limits: Limits()) == trial)
+        #expect(trial.refusal(of: Self.state(1000)) != nil && trial.refusal(of: Self.state(1)) == nil)
+    }
+}
