@@ -1,4 +1,5 @@
 import RemoteSettingsModel
+import SnapshotBundle
 import SnapshotTrust
 
 /// The contents of `dumps.yaml`: the collections, their server and what is trusted.
@@ -61,6 +62,7 @@ package struct DumpsConfiguration: Hashable, Sendable {
         /// The state at which the collection stays; `nil` if it follows the server.
         package var pin: Pin?
         package var budget = Budget()
+        package var compression = BundleWriter.Compression.deflate
 
         package init(id: CollectionID, attachments: AttachmentRule) {
             self.id = id
@@ -79,6 +81,8 @@ package struct DumpsConfiguration: Hashable, Sendable {
     package var attachments = AttachmentRule()
     /// The budget for collections that have none of their own.
     package var budget = Budget()
+    /// Whether the bundles of collections that do not say otherwise are compressed.
+    package var compression = BundleWriter.Compression.deflate
     /// The most bytes that all bundles together may have; `nil` for no limit.
     package var totalBudget: UInt64?
     /// The collections that the file names, sorted by id.
@@ -102,6 +106,7 @@ package struct DumpsConfiguration: Hashable, Sendable {
         if let own = collections.first(where: { $0.id == id }) { return own }
         var settings = Collection(id: id, attachments: attachments)
         settings.budget = budget
+        settings.compression = compression
         return settings
     }
 }
