@@ -65,12 +65,12 @@ struct Fixture {
         return sources
     }
 
-    func writer(_ storage: BundleWriter.RecordsStorage = .deflated) throws -> BundleWriter {
-        BundleWriter(try snapshot(), attachments: sources, records: storage)
+    func writer(_ storage: BundleWriter.Compression = .deflate) throws -> BundleWriter {
+        BundleWriter(try snapshot(), attachments: sources, compression: storage)
     }
 
     /// The bundle's bytes.
-    func bundle(_ storage: BundleWriter.RecordsStorage = .deflated) throws -> [UInt8] {
+    func bundle(_ storage: BundleWriter.Compression = .deflate) throws -> [UInt8] {
         try TemporaryDirectory.with { directory in
             let path = directory + "/b.zip"
             _ = try writer(storage).write(toNewFile: path)

@@ -160,7 +160,7 @@ import Testing
             let bytes = (0..<64 << 10).map { _ in UInt8.random(in: 0...255, using: &random) }
             fixture.records.append(("r\(index)", (bytes, "main-workspace/fixture/\(index).bin")))
         }
-        var bundle = try fixture.bundle(.stored)
+        var bundle = try fixture.bundle(.storedRecords)
         #expect(refusal(bundle) == nil)
         let sorted = fixture.records.compactMap(\.attachment?.bytes).sorted { digest($0) < digest($1) }
         func damage(_ contents: some Sequence<UInt8>) throws {
@@ -245,8 +245,8 @@ import Testing
     }
 
     /// Flips bits at every byte of a small bundle: nothing crashes, and if it is still accepted, it says the same.
-    @Test(arguments: [BundleWriter.RecordsStorage.deflated, .stored])
-    func flippedBytesAreCaughtOrHarmless(storage: BundleWriter.RecordsStorage) throws {
+    @Test(arguments: [BundleWriter.Compression.deflate, .storedRecords, .stored])
+    func flippedBytesAreCaughtOrHarmless(storage: BundleWriter.Compression) throws {
         let fixture = Fixture.records(4)
         let bytes = try fixture.bundle(storage)
         let manifest = try BundleReader(bytes: Bytes(bytes), name: "b").verifyContents()

@@ -56,7 +56,8 @@ import Testing
             fixture.records.append(("zz", ([], "main-workspace/fixture/zz")))
         }
         try TemporaryDirectory.with { directory in
-            _ = try fixture.writer().write(toNewFile: directory + "/b.zip")
+            // Many records would be deflated in blocks.
+            _ = try fixture.writer(count > 40 ? .storedRecords : .deflate).write(toNewFile: directory + "/b.zip")
             let reader = try BundleReader(path: directory + "/b.zip")
             var entries: [LibarchiveZIP.Entry] = [
                 .init(name: "manifest.json", content: try reader.manifestText().array, isStored: true),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SnapshotBundle
 
-/// Payloads above 4 MiB, which are deflated in blocks.
+/// Payloads, which are deflated in blocks.
 struct PayloadBlocksTests {
     /// Records of about a kilobyte each, whose values are hexadecimal digits.
     private static func records(_ count: Int) -> [(id: String, value: String)] {
@@ -25,6 +25,8 @@ struct PayloadBlocksTests {
             metadata: try CollectionMetadata(parsing: Bytes(utf8: "{}"), limits: Limits()))
         return Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
     }
+
+    private static func blocks(_ payload: Payload) throws -> PayloadBlocks { try PayloadBlocks(payload, file: "b.zip") }
 
     private static func bundle(_ snapshot: Snapshot, keeping old: BundleReader? = nil) throws -> [UInt8] {
         try BundleWriter(snapshot, attachments: [:], keeping: old).bytes(name: "b.zip").bytes.array
@@ -54,14 +56,20 @@ struct PayloadBlocksTests {
     }
 
     @Test func `A block begins at a record, and nothing but ids and sizes decides where`() throws {
-        let blocks = PayloadBlocks(try Self.snapshot(Self.records(6_000)).payload)
+        let blocks = try Self.blocks(Self.snapshot(Self.records(600)).payload)
         // What is written today must be what was written yesterday.
-        #expect(blocks.ranges.map(\.lowerBound) == [0, 917_829, 1_447_366, 2_881_563, 3_976_816, 4_955_759])
+        #expect(
+            blocks.ranges.map(\.lowerBound) == [
+                0, 38_136, 72_240, 178_563, 241_747, 281_880, 320_975, 360_082, 402_210, 441_331, 495_488, 534_634,
+                597_801, 601_816,
+            ])
+        #expect(blocks.least == 32 << 10)
         #expect(blocks.ranges.last?.upperBound == blocks.payload.bytes.count)
-        for (range, next) in zip(blocks.ranges, blocks.ranges.dropFirst()) {
+        #expect(blocks.payload.bytes[blocks.ranges[blocks.ranges.count - 1]].text == #"],"last_modified":"2"}"#)
+        for (range, next) in zip(blocks.ranges, blocks.ranges.dropFirst()).dropLast() {
             #expect(range.upperBound == next.lowerBound)
-            #expect(range.count >= PayloadBlocks.least)
-            #expect(range.count < PayloadBlocks.most + 2_000)
+            #expect(range.count >= blocks.least)
+            #expect(range.count < 4 * blocks.least + 2_000)
             #expect(blocks.payload.bytes[next].starts(with: Array(#"{"id":""#.utf8)))
         }
     }
@@ -78,20 +86,37 @@ struct PayloadBlocksTests {
         try Self.reader(fresh).verifyContents()
 
         // The blocks of two records changed, and the last one has the timestamp.
-        let blocks = PayloadBlocks(after.payload)
+        let blocks = try Self.blocks(after.payload)
         let kept = try KeptBlocks(of: before, for: blocks)
         let copied = blocks.ranges.indices.filter { kept.bytes($0) != nil }
-        #expect(copied.count >= blocks.ranges.count - 4)
-        #expect(copied.count > 0)
+        #expect(copied.count >= blocks.ranges.count - 5)
+        #expect(copied.count > 90)
+    }
+
+    @Test func `The better a payload deflates, the larger are its blocks`() throws {
+        for (repeats, least) in [(1, 32), (2, 128), (4, 256), (8, 512)] {
+            let records = Self.records(900).map { record in
+                (record.id, String(repeating: String(record.value.prefix(900 / repeats)), count: repeats))
+            }
+            #expect(try Self.blocks(Self.snapshot(records).payload).least == least << 10)
+        }
+        let small = try Self.blocks(Self.snapshot(Self.records(10)).payload)
+        #expect(small.ranges.count == 1)
+    }
+
+    @Test func `A payload of one block has the bytes of one stream at the highest level`() throws {
+        let payload = try Self.snapshot(Self.records(20)).payload
+        let deflater = try #require(Deflater(level: 9))
+        #expect(try PackedRecords(payload)?.bytes.array == deflater.smaller(payload.bytes))
     }
 
     @Test func `What another compressor made is not copied`() throws {
         let snapshot = try Self.snapshot(Self.records(6_000))
         let fresh = try Self.bundle(snapshot)
-        let blocks = PayloadBlocks(snapshot.payload)
+        let blocks = try Self.blocks(snapshot.payload)
         let last = blocks.ranges.count - 1
         let other = try #require(Deflater(level: 1))
-        let own = try #require(Deflater(level: PayloadBlocks.level))
+        let own = try #require(Deflater(level: 7))
         let levels = blocks.ranges.enumerated().flatMap { index, range in
             other.block(snapshot.payload.bytes[range], isLast: index == last)
         }
@@ -142,6 +167,11 @@ struct PayloadBlocksTests {
                 entry = archive.getinfo("records.json")
                 text = archive.read(entry)
                 begin = entry.header_offset + 30 + 12 + 20
+                trial, least = zlib.compressobj(1, zlib.DEFLATED, -15, 8), 16384
+                deflated = len(trial.compress(text[:131072]) + trial.flush())
+                ratio = min(len(text), 131072) / deflated
+                while least < 524288 and ratio ** 2 > 2.5 * least / 16384:
+                    least *= 2
                 starts, place, most = [0], 9, 2 ** 64
                 for record in json.loads(text)["data"]:
                     size = len(json.dumps(record, separators=(",", ":"), sort_keys=True))
@@ -149,11 +179,12 @@ struct PayloadBlocksTests {
                     for byte in record["id"].encode():
                         hashed = (hashed ^ byte) * 0x100000001B3 % most
                     hashed = (hashed ^ hashed >> 33) * 0xFF51AFD7ED558CCD % most
-                    hashed = (hashed ^ hashed >> 33) % 524288
+                    hashed = (hashed ^ hashed >> 33) % least
                     so_far = place - starts[-1]
-                    if so_far >= 2097152 or so_far >= 524288 and hashed < size:
+                    if so_far >= 4 * least or so_far >= least and hashed < size:
                         starts.append(place)
                     place += size + 1
+                starts.append(place - 1)
                 stream = b""
                 for start, end in zip(starts, starts[1:] + [len(text)]):
                     deflater = zlib.compressobj(7, zlib.DEFLATED, -15, 8)

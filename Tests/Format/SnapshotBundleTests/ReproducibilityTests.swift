@@ -59,7 +59,7 @@ import Testing
 
     @Test func contentDoesNotDependOnCompression() throws {
         let fixture = Fixture.records(5)
-        let deflated = try BundleReader(bytes: Bytes(fixture.bundle(.deflated)), name: "b")
+        let deflated = try BundleReader(bytes: Bytes(fixture.bundle(.deflate)), name: "b")
         let stored = try BundleReader(bytes: Bytes(fixture.bundle(.stored)), name: "b")
         #expect(try deflated.manifestText() == stored.manifestText())
     }

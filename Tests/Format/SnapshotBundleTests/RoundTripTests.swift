@@ -4,8 +4,8 @@ import Testing
 @testable import SnapshotBundle
 
 @Suite struct RoundTripTests {
-    @Test(arguments: [0, 1, 1908], [BundleWriter.RecordsStorage.deflated, .stored])
-    func whatIsWrittenIsRead(count: Int, storage: BundleWriter.RecordsStorage) throws {
+    @Test(arguments: [0, 1, 1908], [BundleWriter.Compression.deflate, .storedRecords, .stored])
+    func whatIsWrittenIsRead(count: Int, storage: BundleWriter.Compression) throws {
         let fixture = Fixture.records(count)
         try TemporaryDirectory.with { directory in
             let path = directory + "/b.zip"

@@ -162,6 +162,7 @@ import Testing
                 let entry = try #require(try reader.packedAttachment(digest(bytes)))
                 #expect(entry.isDeflated == (record.id != "small" && record.id != "noise"))
                 if !entry.isDeflated { #expect(entry.bytes == Bytes(bytes)) }
+                guard bytes.count <= EntryWriter.wholeTrial else { continue }
                 #expect(try Deflater.forBundles("x").pack(Bytes(bytes)).1 == entry.bytes)
             }
         }

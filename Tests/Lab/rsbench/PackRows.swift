@@ -18,7 +18,7 @@ struct PackRows {
         let files = contents.reduce(0) { $0 + $1.attachments.count }
         let runs = max(1, runs / 4)
         var table = Table("Pack \(contents.count) bundles, \(files) attachments, \(bytes) bytes in all")
-        for (name, storage) in [("deflated", BundleWriter.RecordsStorage.deflated), ("stored", .stored)] {
+        for (name, storage) in [("deflated", BundleWriter.Compression.deflate), ("stored", .storedRecords)] {
             table.add(
                 "bundles, records \(name)",
                 try Measurement(runs: runs) {
@@ -55,8 +55,8 @@ struct PackRows {
             bytes = attachments.values.reduce(collection.snapshot.payload.bytes.count) { $0 + $1.count }
         }
 
-        func writer(_ storage: BundleWriter.RecordsStorage) -> BundleWriter {
-            BundleWriter(collection.snapshot, attachments: sources, records: storage)
+        func writer(_ storage: BundleWriter.Compression) -> BundleWriter {
+            BundleWriter(collection.snapshot, attachments: sources, compression: storage)
         }
     }
 

@@ -12,8 +12,8 @@ struct ReadRows {
         let largest = try input.largest()
         let bundle = largest.bundle
         let payload = largest.snapshot.payload.bytes
-        let deflated = try bytes(of: largest, .deflated)
-        let stored = try bytes(of: largest, .stored)
+        let deflated = try bytes(of: largest, .deflate)
+        let stored = try bytes(of: largest, .storedRecords)
         guard let last = bundle.attachments.last else { throw BenchmarkError("\(largest.id) has no attachments") }
         let count = bundle.attachments.count
         var table = Table("Read \(largest.id): \(largest.entry.records) records, \(count) attachments, from memory")
@@ -40,11 +40,11 @@ struct ReadRows {
         return table
     }
 
-    private func bytes(of collection: Input.Collection, _ storage: BundleWriter.RecordsStorage) throws -> Bytes {
+    private func bytes(of collection: Input.Collection, _ storage: BundleWriter.Compression) throws -> Bytes {
         let path = FileManager.default.temporaryDirectory.appending(path: "rsbench-\(UUID().uuidString).zip")
         defer { try? FileManager.default.removeItem(at: path) }
         let attachments = try Input.attachments(of: collection.bundle)
-        _ = try BundleWriter(collection.snapshot, attachments: attachments, records: storage)
+        _ = try BundleWriter(collection.snapshot, attachments: attachments, compression: storage)
             .write(toNewFile: path.path)
         return Bytes([UInt8](try Data(contentsOf: path)))
     }

@@ -16,7 +16,7 @@ enum StoredBundle {
         try FileManager.default.copyItem(
             at: URL(filePath: dumps).appending(path: "dumps.lock.json"),
             to: URL(filePath: output).appending(path: "dumps.lock.json"))
-        _ = try BundleWriter(snapshot, attachments: Input.attachments(of: bundle), records: .stored)
+        _ = try BundleWriter(snapshot, attachments: Input.attachments(of: bundle), compression: .storedRecords)
             .write(toNewFile: target.path)
     }
 }

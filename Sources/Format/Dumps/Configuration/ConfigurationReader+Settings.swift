@@ -1,4 +1,5 @@
 import RemoteSettingsModel
+import SnapshotBundle
 import SnapshotTrust
 
 extension ConfigurationReader {
@@ -95,6 +96,16 @@ extension Duration {
             count >= 0
         else { return nil }
         self = .seconds(count * factor)
+    }
+}
+
+extension ConfigurationReader {
+    func compression(_ node: YAMLNode) throws(ConfigurationError) -> BundleWriter.Compression {
+        switch node.string {
+        case "deflate": return .deflate
+        case "stored": return .stored
+        default: throw error(node, "compression is \(shown(node))", remedy: "write deflate or stored")
+        }
     }
 }
 

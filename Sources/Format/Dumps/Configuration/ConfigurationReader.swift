@@ -24,8 +24,8 @@ package struct ConfigurationReader {
         let root = try compose(text)
         var configuration = DumpsConfiguration()
         let known = [
-            "version", "requires", "server", "allow-plain-http", "trust", "release", "attachments", "budget", "guards",
-            "collections",
+            "version", "requires", "server", "allow-plain-http", "trust", "release", "attachments", "compression",
+            "budget", "guards", "collections",
         ]
         // It comes first: a file for a later rsdump may have settings that this one does not know.
         if let requirement = root["requires"] { try checkRequirement(requirement) }
@@ -44,6 +44,7 @@ package struct ConfigurationReader {
             case "trust": configuration.trust = try trust(value)
             case "release": configuration.release = try release(value)
             case "attachments": configuration.attachments = try rule(value)
+            case "compression": configuration.compression = try compression(value)
             case "budget": (configuration.budget, configuration.totalBudget) = try budget(value, isOfAll: true)
             case "guards": try guards(value, into: &configuration.guards)
             case "notify":
@@ -102,13 +103,15 @@ package struct ConfigurationReader {
                 for (setting, content) in try mapping(value, "\(id)") {
                     switch setting.string {
                     case "attachments": collection.attachments = try rule(content)
+                    case "compression": collection.compression = try compression(content)
                     case "pin": collection.pin = try pin(content)
                     case "budget":
                         let own = try budget(content, isOfAll: false).budget
                         collection.budget.bundle = own.bundle ?? configuration.budget.bundle
                         collection.budget.attachment = own.attachment ?? configuration.budget.attachment
                     case "guards": try guards(content, into: &collection.guards)
-                    default: throw unknown(setting, ["attachments", "pin", "budget", "guards"])
+                    default:
+                        throw unknown(setting, ["attachments", "compression", "pin", "budget", "guards"])
                     }
                 }
             }

@@ -1,4 +1,5 @@
 import RemoteSettingsModel
+import SnapshotBundle
 import SnapshotTrust
 
 /// The contents of `dumps.yaml`: the collections, their server and what is trusted.
@@ -62,6 +63,7 @@ package struct DumpsConfiguration: Hashable, Sendable {
         package var pin: Pin?
         package var budget = Budget()
         package var guards = Guards()
+        package var compression = BundleWriter.Compression.deflate
 
         package init(id: CollectionID, attachments: AttachmentRule) {
             self.id = id
@@ -82,6 +84,8 @@ package struct DumpsConfiguration: Hashable, Sendable {
     package var budget = Budget()
     /// The guards for collections, which may change them.
     package var guards = Guards()
+    /// Whether the bundles of collections that do not say otherwise are compressed.
+    package var compression = BundleWriter.Compression.deflate
     /// The most bytes that all bundles together may have; `nil` for no limit.
     package var totalBudget: UInt64?
     /// The collections that the file names, sorted by id.
@@ -106,6 +110,7 @@ package struct DumpsConfiguration: Hashable, Sendable {
         var settings = Collection(id: id, attachments: attachments)
         settings.budget = budget
         settings.guards = guards
+        settings.compression = compression
         return settings
     }
 }

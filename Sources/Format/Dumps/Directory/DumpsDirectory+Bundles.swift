@@ -46,7 +46,8 @@ extension DumpsDirectory {
         try FileStore.remove(path)
         do {
             let writer = BundleWriter(
-                snapshot, attachments: attachments, packedRecords: records, keeping: old, limits: limits)
+                snapshot, attachments: attachments, compression: settings.compression, packedRecords: records,
+                keeping: old, limits: limits)
             let written = try writer.write(toNewFile: path, flushing: flushing)
             try settings.budget.check(size: written.size, of: written.manifest)
             try BundleReader(path: path, limits: limits)
@@ -80,10 +81,10 @@ package struct BundleAtHand: Sendable {
         reader = try BundleReader(file, limits: limits)
     }
 
-    /// Whether its bytes are those that `entry` describes, and `held`, its lock entry, agrees. Reads the file if so.
+    /// Whether it has the content of `entry`, in whatever compressed form, as `held`, its lock entry, says, and its
+    /// bytes are those that are locked. Reads the file if so.
     package func isFile(of entry: LockFile.Collection, lockedAs held: LockFile.Collection) -> Bool {
-        held.bundle == entry.bundle && held.content == entry.content && file.bytes.count == entry.bundle.size
-            && file.digest() == entry.bundle.sha256
+        held.content == entry.content && file.bytes.count == held.bundle.size && file.digest() == held.bundle.sha256
     }
 }
 

@@ -3,7 +3,7 @@ import SnapshotBundle
 
 extension DumpsDirectory {
     private static let gitAttributes = [
-        "dumps.lock.json merge=rsdump",
+        "dumps.lock.json -text merge=rsdump",
         "*.zip -text merge=rsdump diff=rsdump",
     ]
 

@@ -181,7 +181,7 @@ package final class SnapshotIntake {
         return sources
     }
 
-    /// - Returns: `nil` if the present bundle has the same bytes.
+    /// - Returns: `nil` if the present bundle has the same content.
     private func pack(
         _ offer: Offer, sources: [SHA256Digest: AttachmentInput], present: BundleAtHand?,
         settings: DumpsConfiguration.Collection, held: LockFile.Collection?

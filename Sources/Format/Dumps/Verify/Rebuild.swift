@@ -63,8 +63,9 @@ package struct Rebuild: Sendable {
         let path = "\(output)/\(LockFile.Bundle.path(of: id))"
         try FileStore.makeDirectories(FileStore.parent(of: path), below: output)
         try FileStore.remove(path, below: output)
-        let written = try BundleWriter(snapshot, attachments: bundle.attachmentInputs(), limits: limits)
-            .write(toNewFile: path)
+        let writer = BundleWriter(
+            snapshot, attachments: try bundle.attachmentInputs(), compression: bundle.compression, limits: limits)
+        let written = try writer.write(toNewFile: path)
         guard written.content == entry.content else { return .different(content: written.content) }
         return written.sha256 == entry.bundle.sha256
             ? .identical : .sameContent(size: written.size, sha256: written.sha256)

@@ -135,6 +135,12 @@ extension BundleReader {
         return try entry(index)
     }
 
+    /// How the bundle was written, as far as its bytes show.
+    package var compression: BundleWriter.Compression {
+        if (0..<directory.count).allSatisfy({ !directory.isDeflated(at: $0) }) { return .stored }
+        return directory.isDeflated(at: 1) ? .deflate : .storedRecords
+    }
+
     func entry(_ index: Int) throws(BundleError) -> PackedEntry {
         let (entry, place, _) = try directory.open(index)
         return PackedEntry(

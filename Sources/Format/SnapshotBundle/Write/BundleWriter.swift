@@ -6,17 +6,20 @@ import RemoteSettingsModel
 /// directory, thread and the order of the attachments. Another version of zlib may compress differently; the manifest,
 /// and with it ``WrittenBundle/content``, stays the same.
 package struct BundleWriter: Sendable {
-    /// How `records.json` is written.
-    package enum RecordsStorage: Sendable {
-        /// Compressed, for the smallest file.
-        case deflated
-        /// Uncompressed, so that readers use it in place.
+    /// What is compressed, where that makes it smaller. Nothing else depends on it, and ``WrittenBundle/content`` does
+    /// not.
+    package enum Compression: Sendable {
+        /// All entries but the manifest, for the smallest file.
+        case deflate
+        /// All but the records, so that readers use these in place.
+        case storedRecords
+        /// None, for a store that finds by itself what two versions have in common, such as git's.
         case stored
     }
 
     private let snapshot: Snapshot
     private let sources: [SHA256Digest: AttachmentInput]
-    private let storage: RecordsStorage
+    private let compression: Compression
     private let packedRecords: PackedRecords?
     private let old: BundleReader?
     private let limits: Limits
@@ -24,13 +27,13 @@ package struct BundleWriter: Sendable {
     /// - Parameters:
     ///   - attachments: the bytes of each attachment that the snapshot's records name, or the reason to leave it out,
     ///     by hash. Size, hash, location and record ids come from the records.
-    ///   - packedRecords: the snapshot's payload, compressed beforehand; used only for deflated `records.json`. It is
+    ///   - packedRecords: the snapshot's payload, compressed beforehand; used only if records are compressed. It is
     ///     not compared with the snapshot: ``BundleReader/verifyContents()`` over the finished bundle does that.
     ///   - old: the bundle of an earlier state. Parts of its compressed payload are copied instead of being compressed
     ///     once more; the bytes that are written do not depend on it.
     package init(
         _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput],
-        records storage: RecordsStorage = .deflated, packedRecords: PackedRecords? = nil,
+        compression: Compression = .deflate, packedRecords: PackedRecords? = nil,
         keeping old: BundleReader? = nil,
         limits: Limits = Limits()
     ) {
@@ -38,7 +41,7 @@ package struct BundleWriter: Sendable {
         self.old = old
         self.packedRecords = packedRecords
         sources = attachments
-        self.storage = storage
+        self.compression = compression
         self.limits = limits
     }
 
@@ -76,22 +79,22 @@ package struct BundleWriter: Sendable {
         let manifest = try manifest(name)
         let text = Bytes(manifest.text)
         try check(text.count, limit: limits.manifestBytes, entry: BundleFormat.manifest, file: name)
-        let deflater = try Deflater.forBundles(name)
+        let deflater = compression == .stored ? nil : try Deflater.forBundles(name)
         let archive = ZIPArchive(output)
         let content = SHA256Digest(hashing: text)
         let writer = EntryWriter(archive: archive, deflater: deflater)
         try writer.write(BundleFormat.manifest, text, isStored: true)
-        if storage == .deflated, let packedRecords {
+        if compression != .deflate {
+            try writer.write(BundleFormat.records, snapshot.payload.bytes, isStored: true)
+        } else if let packedRecords {
             guard packedRecords.content.size == snapshot.payload.bytes.count else {
                 throw BundleError(
                     .wrongSource, file: name, entry: BundleFormat.records,
                     expected: "\(snapshot.payload.bytes.count) bytes", found: "\(packedRecords.content.size)")
             }
             try writer.write(BundleFormat.records, content: packedRecords.content, bytes: packedRecords.bytes)
-        } else if storage == .deflated, snapshot.payload.bytes.count > EntryWriter.wholeTrial {
-            try writer.write(snapshot.payload, keeping: old, file: name)
         } else {
-            try writer.write(BundleFormat.records, snapshot.payload.bytes, isStored: storage == .stored)
+            try writer.write(snapshot.payload, keeping: old, file: name)
         }
         try writer.write(BundleFormat.metadata, snapshot.metadata.json)
         if let chain = snapshot.chain, manifest.entries.count > 2 { try writer.write(BundleFormat.chain, chain) }
@@ -227,10 +230,19 @@ package struct PackedRecords: Sendable {
     let content: PackedContent
     let bytes: Bytes
 
-    /// - Returns: `nil` for a payload so large that the bundle's writer deflates it in blocks.
+    /// - Parameter old: see ``BundleWriter``.
+    /// - Returns: `nil` for a payload so large that it is written block by block.
     /// - Throws: ``BundleError`` if there is too little memory.
-    package init?(_ payload: Payload) throws(BundleError) {
+    package init?(_ payload: Payload, keeping old: BundleReader? = nil) throws(BundleError) {
         guard payload.bytes.count <= EntryWriter.wholeTrial else { return nil }
-        (content, bytes) = try Deflater.forBundles(BundleFormat.records).pack(payload.bytes)
+        let file = BundleFormat.records
+        var deflated: [UInt8] = []
+        let crc = try PayloadBlocks(payload, file: file).write(keeping: old, file: file) {
+            (block) throws(BundleError) in
+            deflated.append(contentsOf: block)
+        }
+        let isStored = deflated.count >= payload.bytes.count
+        content = PackedContent(isStored: isStored, size: payload.bytes.count, crc: crc)
+        bytes = isStored ? payload.bytes : Bytes(deflated)
     }
 }

@@ -1,44 +1,65 @@
 import Dispatch
 import RemoteSettingsModel
 
-/// A large payload, deflated in blocks on all cores: parts of one deflate stream that do not refer to each other.
+/// A payload, deflated in blocks on all cores: parts of one deflate stream that do not refer to each other.
 ///
 /// Where a block begins follows from the ids and sizes of the records near it. So a change of one record changes one
-/// block or two, and the others are copied from the bundle that has them. The bytes are the same whatever is copied
-/// and however many cores there are: what another version of zlib made is not copied.
+/// block or two. The others are copied from the bundle that has them, and git stores them once. The bytes are the same
+/// whatever is copied and however many cores there are: what another version of zlib made is not copied.
 struct PayloadBlocks {
-    /// The highest level that is within 1 % of the smallest size takes half of level 9's time.
-    static let level: Int32 = 7
-    /// No block but the last is smaller.
-    static let least = 512 << 10
-    /// No record is added to a block of so many bytes.
-    static let most = 2 << 20
-    /// A record begins a block with a probability of its size divided by this.
-    private static let spread: UInt64 = 512 << 10
-
     let payload: Payload
     let ranges: [Range<Int>]
+    /// No block but the last two is smaller, and no record is added to one of four times as many bytes. A record begins
+    /// a block with a probability of its size divided by this.
+    let least: Int
 
-    init(_ payload: Payload) {
-        self.payload = payload
+    /// - Parameter file: the bundle, for error messages.
+    /// - Throws: ``BundleError`` if there is too little memory.
+    init(_ payload: Payload, file: String) throws(BundleError) {
+        let least = try Self.least(payload.bytes, file: file)
         var ranges: [Range<Int>] = []
-        var start = 0
+        var (start, end) = (0, 0)
         payload.forEachPlace { place, id in
             let size = place.lowerBound - start
-            guard size >= Self.least, size >= Self.most || Self.isStart(id, size: place.count) else { return }
-            ranges.append(start..<place.lowerBound)
-            start = place.lowerBound
+            if size >= least, size >= 4 * least || Self.isStart(id, size: place.count, spread: least) {
+                ranges.append(start..<place.lowerBound)
+                start = place.lowerBound
+            }
+            end = place.upperBound
+        }
+        // Behind the records is the timestamp, which changes every time.
+        if start > 0 {
+            ranges.append(start..<end)
+            start = end
         }
         ranges.append(start..<payload.bytes.count)
+        self.payload = payload
         self.ranges = ranges
+        self.least = least
     }
 
+    /// The smallest size of a block. To begin anew costs bytes, the more the better a payload deflates, because its
+    /// records are like those before them. So the size follows the square of the ratio, which the payload's beginning
+    /// shows at the fastest level.
+    private static func least(_ payload: Bytes, file: String) throws(BundleError) -> Int {
+        var least = 16 << 10
+        guard payload.count > least else { return least }
+        let trial = payload[0..<min(payload.count, 128 << 10)]
+        let deflated = try Deflater.forBundles(file, level: 1).block(trial, isLast: true).count
+        while least < 512 << 10, 2 * trial.count * trial.count > 5 * (least >> 14) * deflated * deflated { least *= 2 }
+        return least
+    }
+
+    /// The highest level for one block. For several, the highest level that is within 1 % of the smallest size takes
+    /// half of the time.
+    private var level: Int32 { ranges.count == 1 ? 9 : 7 }
+
     /// FNV-1a of 64 bits, whose low bits are mixed with the high ones.
-    private static func isStart(_ id: Span<UInt8>, size: Int) -> Bool {
+    private static func isStart(_ id: Span<UInt8>, size: Int, spread: Int) -> Bool {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for index in id.indices { hash = (hash ^ UInt64(id[index])) &* 0x100_0000_01B3 }
         hash = (hash ^ hash >> 33) &* 0xFF51_AFD7_ED55_8CCD
-        return (hash ^ hash >> 33) % spread < UInt64(clamping: size)
+        return (hash ^ hash >> 33) % UInt64(spread) < UInt64(clamping: size)
     }
 
     /// Passes the deflated blocks to `consume`, in their order.
@@ -48,7 +69,8 @@ struct PayloadBlocks {
     func write(
         keeping old: BundleReader?, file: String, _ consume: (Span<UInt8>) throws(BundleError) -> Void
     ) throws(BundleError) -> UInt32 {
-        let kept = try old.map { (old) throws(BundleError) in try KeptBlocks(of: old, for: self) }
+        // An old bundle that is damaged has nothing to copy.
+        let kept = old.flatMap { try? KeptBlocks(of: $0, for: self) }
         var crc: UInt32 = 0
         var start = 0
         // Some at a time, so that not all of them are in memory.
@@ -91,7 +113,7 @@ struct PayloadBlocks {
 
     /// A block that is deflated now; `nil` if there is too little memory.
     func deflated(_ index: Int) -> Bytes? {
-        Deflater(level: Self.level).map { deflater in
+        Deflater(level: level).map { deflater in
             Bytes(deflater.block(payload.bytes[ranges[index]], isLast: index == ranges.count - 1))
         }
     }

@@ -62,6 +62,8 @@ struct ZIPDirectory: Sendable {
         }
     }
 
+    func isDeflated(at index: Int) -> Bool { (try? record(index).method) == ZIPLayout.deflated }
+
     /// The hash that names the attachment at `index` of the directory.
     func attachment(at index: Int) -> SHA256Digest? {
         guard index >= fixedCount, index < count else { return nil }

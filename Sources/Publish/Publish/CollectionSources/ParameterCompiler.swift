@@ -1,6 +1,7 @@
 import ConfigParameters
 import Dumps
 import RemoteSettingsModel
+import SnapshotBundle
 import TargetFilter
 
 /// Compiles the short form of remote config to parameter records. The short form has named conditions, and parameters

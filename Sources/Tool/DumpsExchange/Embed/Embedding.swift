@@ -5,7 +5,8 @@ import SnapshotBundle
 /// Embeds bundles in a program, by writing a C target whose source includes their bytes.
 ///
 /// If all bundles of a directory are embedded unchanged, the target refers to them and to their lock. If only some are
-/// embedded, the target has its own lock. If their records are stored uncompressed, it also has its own bundles.
+/// embedded, the target has its own lock. It also has its own bundles if their records are stored uncompressed, or if
+/// the directory's bundles are not compressed, as a program is not packed again like a file in git.
 package struct Embedding: Sendable {
     package struct Options: Sendable {
         /// The collections; an empty list means all collections of the lock.
@@ -92,16 +93,17 @@ package struct Embedding: Sendable {
         var lock = whole
         lock.collections = whole.collections.filter { id, _ in bundles.contains { $0.head.collection == id } }
         var files: [(path: String, content: Bytes)] = []
-        if options.isStored {
+        let hasOwnBundles = try options.isStored || bundles.contains { try isSmallerCompressed($0, lock) }
+        if hasOwnBundles {
             for bundle in bundles {
                 let id = bundle.head.collection
                 guard let entry = lock.collections[id] else { continue }
-                let (content, stored) = try stored(bundle, entry)
-                lock.collections[id] = stored
+                let content: Bytes
+                (content, lock.collections[id]) = try packed(bundle, entry)
                 files.append(("\(output)/\(Self.bundlesName)/\(LockFile.Bundle.path(of: id))", content))
             }
         }
-        let dumps = options.isStored ? Self.bundlesName : try RelativePath.way(from: output, to: directory.path)
+        let dumps = hasOwnBundles ? Self.bundlesName : try RelativePath.way(from: output, to: directory.path)
         // In C the name of a file cannot contain these characters.
         guard
             !dumps.unicodeScalars.contains(where: {
@@ -164,20 +166,26 @@ package struct Embedding: Sendable {
         return name
     }
 
-    /// The same snapshot as a bundle with uncompressed records: the content is the same, but the bytes differ.
-    private func stored(
+    /// Whether nothing in the bundle is compressed that could be.
+    private func isSmallerCompressed(_ bundle: BundleReader, _ lock: LockFile) throws -> Bool {
+        guard bundle.compression == .stored, let entry = lock.collections[bundle.head.collection] else { return false }
+        return try packed(bundle, entry).entry.bundle.size < entry.bundle.size
+    }
+
+    /// The same snapshot as a bundle for a program: the content is the same, but the bytes may differ.
+    private func packed(
         _ bundle: BundleReader, _ entry: LockFile.Collection
-    ) throws -> (Bytes, LockFile.Collection) {
+    ) throws -> (content: Bytes, entry: LockFile.Collection) {
         let writer = BundleWriter(
-            try verifier.snapshot(of: bundle, as: entry), attachments: try bundle.attachmentInputs(), records: .stored,
-            limits: limits)
+            try verifier.snapshot(of: bundle, as: entry), attachments: try bundle.attachmentInputs(),
+            compression: options.isStored ? .storedRecords : .deflate, limits: limits)
         let temporary = FileStore.uniquePath("\(FileStore.temporaryDirectory)/rsdump-embed")
         let written = try writer.write(toNewFile: temporary)
         defer { try? FileStore.remove(temporary) }
         // The mapping stays valid after the file is removed.
         let content = try MappedFile(path: temporary).bytes
-        var stored = entry
-        stored.bundle = .init(collection: bundle.head.collection, size: written.size, sha256: written.sha256)
-        return (content, stored)
+        var packed = entry
+        packed.bundle = .init(collection: bundle.head.collection, size: written.size, sha256: written.sha256)
+        return (content, packed)
     }
 }

@@ -63,7 +63,9 @@ struct CollectionRefresher: Sendable {
             let (wanted, omitted) = try select(snapshot, by: planned.settings.attachments, notes: &outcome.notes)
             try planned.settings.budget.check(wanted)
             // The payload is compressed while attachments are downloaded.
-            async let records = PackedRecords(snapshot.payload)
+            async let records =
+                planned.settings.compression == .stored
+                ? nil : PackedRecords(snapshot.payload, keeping: atHand?.reader)
             var attachments = try await gatherer.gather(
                 wanted, of: planned.id, from: atHand?.reader, isDoubtful: planned.action.isRefetch,
                 hasZip: snapshot.metadata.hasAttachmentsZip, into: &outcome)
@@ -76,7 +78,7 @@ struct CollectionRefresher: Sendable {
                 settings: planned.settings, server: server, limits: limits, flushing: false)
             entry.accepted = isSameState ? planned.held?.accepted ?? [] : outcome.accepted.map(\.sentence)
             if let held = planned.held, atHand?.isFile(of: entry, lockedAs: held) == true {
-                // The bytes are the same: the file and its `verifiedAt` stay unchanged.
+                // The content is the same: the file and its `verifiedAt` stay unchanged.
                 let rule = entry.attachmentRule
                 entry = held
                 entry.attachmentRule = rule

@@ -10,7 +10,7 @@ struct Add: AsyncParsableCommand {
         commandName: "add",
         abstract: "Add collections to dumps.yaml, keeping its comments.",
         discussion: """
-            Creates dumps.yaml if there is none. --server and --trust-root apply to the whole file: collections of \
+            Creates dumps.yaml if there is none, and in a git repository .gitattributes beside it. --server and --trust-root apply to the whole file: collections of \
             another server go into a directory of their own. Nothing is downloaded: rsdump refresh does that.
 
             Examples:
@@ -36,6 +36,7 @@ struct Add: AsyncParsableCommand {
     func run() async throws {
         let directory = dumps.directory
         let roots = try TrustAnchors(parsing: server.trust.roots).roots
+        let isNew = try directory.configurationText() == nil
         let (new, configuration) = try directory.exclusively {
             try refuseOtherServer(than: directory.configurationOrDefault())
             return try directory.addCollections(
@@ -44,6 +45,9 @@ struct Add: AsyncParsableCommand {
         }
         for id in collections {
             Console.print(new.contains(id) ? "\(id): added" : "\(id): is already there; its settings are kept")
+        }
+        if isNew, (try? await GitRepository(containing: directory.path)) != nil, try directory.writeGitAttributes() {
+            Console.print("\(directory.path)/.gitattributes: written; git converts no line ends of bundles")
         }
         let count = Counted.text(configuration.collections.count, "collection")
         Console.print("\(directory.configurationPath): \(count) of \(configuration.server)")

@@ -81,7 +81,7 @@ struct PageFixture {
             vouchingFor: try changeset.snapshot(of: id, onto: nil), chain: nil, provenance: .unsigned)
         let url = FileManager.default.temporaryDirectory.appending(path: "page-\(UUID().uuidString).zip")
         defer { try? FileManager.default.removeItem(at: url) }
-        _ = try BundleWriter(snapshot, attachments: sources, records: .stored).write(toNewFile: url.path)
+        _ = try BundleWriter(snapshot, attachments: sources, compression: .storedRecords).write(toNewFile: url.path)
         return Array(try Data(contentsOf: url))
     }
 }

@@ -28,6 +28,7 @@ extension DumpsConfiguration {
         if trust.acceptsUnsigned { set("trust.accept-unsigned", "true") }
         set("release.origin", release?.origin)
         set("release.max-age", release?.maxAge)
+        if compression == .stored { set("compression", "stored") }
         set("budget.bundle", budget.bundle)
         set("budget.attachment", budget.attachment)
         set("budget.total", totalBudget)
@@ -36,6 +37,9 @@ extension DumpsConfiguration {
             let name = "collections.\(collection.id)"
             set(name, "named")
             if collection.attachments != attachments { set("\(name).attachments", collection.attachments.text) }
+            if collection.compression != compression {
+                set("\(name).compression", collection.compression == .stored ? "stored" : "deflate")
+            }
             if collection.budget.bundle != budget.bundle { set("\(name).budget.bundle", collection.budget.bundle) }
             if collection.budget.attachment != budget.attachment {
                 set("\(name).budget.attachment", collection.budget.attachment)

@@ -1,3 +1,5 @@
+import RemoteSettingsModel
+
 /// Makes record ids from texts.
 package enum RecordIdentifier {
     /// Returns a valid id for a text. If the text is a valid id, it is returned. Otherwise the id is made of the text's
