@@ -36,7 +36,7 @@ public final class SampleStore: Sendable {
     public init(service: RemoteSettingsService) {
         self.service = service
         regions = service.makeClient(collectionName: "regions")
-        config = RemoteConfig.configure(collection: "app-config", service: service)
+        config = RemoteConfig(collection: "app-config", service: service)
         config.setDefaults(["title": "Regions", "accent": "#2f6fd0", "shows_flags": true])
     }
 

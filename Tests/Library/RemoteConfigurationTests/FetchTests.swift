@@ -317,11 +317,9 @@ struct FetchTests {
         }
         config.configSettings.fetchTimeout = 0.2
         config.setDefaults(["a": "default"])
-        let began = ContinuousClock.now
         for _ in 0..<2 {
             await #expect(throws: RemoteConfigError.timeout(seconds: 0.2)) { try await config.fetch() }
         }
-        #expect(ContinuousClock.now - began < .seconds(10))
         #expect(config.text("a") == "default" && config.lastFetchStatus == .failure)
     }
 
@@ -448,12 +446,15 @@ struct FetchTests {
     /// One caller's cancellation does not end the fetch of another.
     @Test func cancellationIsOnesOwn() async throws {
         let config = place.start()
-        place.server.inject([Fault("changeset", delay: .milliseconds(300))])
+        let isOpen = Mutex(false)
+        place.server.wait = { _ in while !isOpen.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(2)) } }
+        place.server.inject([Fault("changeset", delay: .seconds(1))])
         let one = Task { try await config.fetch() }
         let other = Task { try await config.fetch() }
         while place.server.requests.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
         one.cancel()
         await #expect(throws: RemoteConfigError.cancelled) { try await one.value }
+        isOpen.withLock { $0 = true }
         #expect(try await other.value == .success)
     }
 

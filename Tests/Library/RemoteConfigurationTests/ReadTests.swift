@@ -92,18 +92,18 @@ struct ReadTests {
     /// A reader does not wait for an observer, and what waits has a bound.
     @Test func readersDoNotWait() async throws {
         let config = place.start()
-        config.setDefaults(Dictionary(uniqueKeysWithValues: (0..<5000).map { ("k\($0)", $0) }))
+        config.setDefaults(Dictionary(uniqueKeysWithValues: (0..<20_000).map { ("k\($0)", $0) }))
         let (gate, calls) = (DispatchSemaphore(value: 0), Collector<String>())
         let registration = config.addReadObserver(on: queue) { read in
             gate.wait()
             gate.signal()
             calls.add(read.key)
         }
-        for number in 0..<5000 { _ = config["k\(number)"] }
+        for number in 0..<20_000 { _ = config["k\(number)"] }
         #expect(calls.all.isEmpty)
         gate.signal()
-        try await expectSoon("the newest read is told") { calls.all.last == "k4999" }
-        #expect(calls.all.count >= 4096 && calls.all.count < 5000)
+        try await expectSoon("the newest read is told") { calls.all.last == "k19999" }
+        #expect(calls.all.count >= 4096 && calls.all.count < 20_000)
         registration.remove()
     }
 

@@ -122,7 +122,7 @@ import Testing
         let client = Collection.icons.makeClient(try service())
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
-        let records = try await client.records(RecordQuery(where: ["fromLang": .string("de")], sync: .ifEmpty))
+        let records = try await client.fetchRecords(RecordQuery(where: ["fromLang": .string("de")], sync: .ifEmpty))
         let models = try records.map { try $0.decode(as: Model.self, decoder: decoder) }
         #expect(models.map(\.fileType) == ["lex"])
         let file = try await client.attachmentURL(for: records[0]) { progress in #expect(progress.received > 0) }

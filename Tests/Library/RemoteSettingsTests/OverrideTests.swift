@@ -43,7 +43,7 @@ extension ServerTests {
             // Nothing is asked for, and nothing is stored.
             try await client.sync()
             #expect(await client.getRecords(syncIfEmpty: true)?.count == 2)
-            #expect(try await client.records(RecordQuery(sync: .always, usesPackaged: false)).count == 2)
+            #expect(try await client.fetchRecords(RecordQuery(sync: .always, usesPackaged: false)).count == 2)
             #expect(place.server.requests.isEmpty)
             #expect(!FileManager.default.fileExists(atPath: place.storage))
         }

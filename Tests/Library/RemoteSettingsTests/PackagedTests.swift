@@ -119,7 +119,10 @@ extension ServerTests {
                 return client.snapshot.unused.first?.reason
             }
             #expect(
-                reason { $0.server = .stage }
+                reason {
+                    $0.server = .stage
+                    $0.trustRoots = place.server.otherRoot
+                }
                     == .otherServer(
                         found: place.server.url, expected: "https://firefox.settings.services.allizom.org"))
             #expect(reason { $0.bucketName = "other" } == .otherBucket(found: "main"))
@@ -353,7 +356,13 @@ extension ServerTests {
                 }
             }
             #expect(problem() == nil)
-            #expect(problem { $0.server = .prod }?.contains("https://firefox.settings.services.mozilla.com") == true)
+            // A pinned root vouches for it, whatever server is configured.
+            #expect(problem { $0.server = .prod } == nil)
+            let other = problem {
+                $0.server = .prod
+                $0.trustRoots = place.server.otherRoot
+            }
+            #expect(other?.contains("https://firefox.settings.services.mozilla.com") == true)
             #expect(problem { $0.server = .custom(url: "nonsense") }?.contains("nonsense") == true)
             #expect(problem { $0.trustRoots = place.server.otherRoot }?.contains("not pinned") == true)
             #expect(

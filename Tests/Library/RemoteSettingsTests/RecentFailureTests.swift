@@ -40,7 +40,7 @@ extension ServerTests {
             #expect(await client.getRecords(syncIfEmpty: true) == nil)
             #expect(await other.getRecords(syncIfEmpty: true) == nil)
             let error = await #expect(throws: RemoteSettingsError.self) {
-                try await other.records(RecordQuery(sync: .ifEmpty, fallback: .none))
+                try await other.fetchRecords(RecordQuery(sync: .ifEmpty, fallback: .none))
             }
             #expect(asked == tries)
             let failure = try #require(client.snapshot.recentFailure)
@@ -100,7 +100,7 @@ extension ServerTests {
             for sync in [
                 { try await client.sync() }, { try await client.sync(trigger: .timer) },
                 { _ = try await service.sync() },
-                { _ = try await client.records(RecordQuery(sync: .always, fallback: .none)) },
+                { _ = try await client.fetchRecords(RecordQuery(sync: .always, fallback: .none)) },
             ] {
                 let tries = asked
                 await #expect(throws: RemoteSettingsError.self) { try await sync() }

@@ -44,16 +44,16 @@ import Testing
         try collection.put("a", ["n": 1])
         try collection.put("b", ["n": 2])
         let client = place.service().makeClient(collectionName: collection.name)
-        #expect(client.localRecords(RecordQuery(sync: .always)) == nil)
+        #expect(client.records(matching: RecordQuery(sync: .always)) == nil)
         #expect(place.server.requests.isEmpty)
-        await #expect(throws: RemoteSettingsError.self) { try await client.records(RecordQuery()) }
-        #expect(try await client.records(RecordQuery(fallback: .emptyList)) == [])
+        await #expect(throws: RemoteSettingsError.self) { try await client.fetchRecords(RecordQuery()) }
+        #expect(try await client.fetchRecords(RecordQuery(fallback: .emptyList)) == [])
         #expect(place.server.requests.isEmpty)
         let query = RecordQuery(order: .descending("n"), sync: .ifEmpty)
-        #expect(try await client.records(query).map(\.id) == ["b", "a"])
+        #expect(try await client.fetchRecords(query).map(\.id) == ["b", "a"])
         let asked = place.server.requests.count
-        #expect(try await client.records(query).count == 2)
-        #expect(client.localRecords(RecordQuery(where: ["n": Self.number(1)]))?.map(\.id) == ["a"])
+        #expect(try await client.fetchRecords(query).count == 2)
+        #expect(client.records(matching: RecordQuery(where: ["n": Self.number(1)]))?.map(\.id) == ["a"])
         #expect(place.server.requests.count == asked)
     }
 
@@ -68,18 +68,18 @@ import Testing
         try collection.put("b")
         #expect(client.getRecords()?.count == 1)
         _ = received.take()
-        #expect(try await client.records(RecordQuery(sync: .always)).map(\.id) == ["a", "b"])
+        #expect(try await client.fetchRecords(RecordQuery(sync: .always)).map(\.id) == ["a", "b"])
         #expect(received.take().map(\.trigger) == [.forced, .forced])
         // If it fails, what is held answers; or nothing, if the caller says so.
         try collection.put("c")
         place.server.inject([Fault("monitor", effect: .status(500))])
-        #expect(try await client.records(RecordQuery(sync: .always)).count == 2)
+        #expect(try await client.fetchRecords(RecordQuery(sync: .always)).count == 2)
         await #expect(throws: RemoteSettingsError.self) {
-            try await client.records(RecordQuery(sync: .always, fallback: .none))
+            try await client.fetchRecords(RecordQuery(sync: .always, fallback: .none))
         }
         let empty = service.makeClient(collectionName: try place.server.makeCollection().name)
-        await #expect(throws: RemoteSettingsError.self) { try await empty.records(RecordQuery(sync: .ifEmpty)) }
-        #expect(try await empty.records(RecordQuery(sync: .always, fallback: .emptyList)) == [])
+        await #expect(throws: RemoteSettingsError.self) { try await empty.fetchRecords(RecordQuery(sync: .ifEmpty)) }
+        #expect(try await empty.fetchRecords(RecordQuery(sync: .always, fallback: .emptyList)) == [])
     }
 
     @Test func packagedRecordsCanBeLeftOut() async throws {
@@ -91,20 +91,20 @@ import Testing
         let client = place.service { $0.packaged = [.directory(dumps)] }.makeClient(collectionName: collection.name)
         let stored = RecordQuery(usesPackaged: false)
         #expect(client.getRecords()?.count == 2)
-        #expect(client.localRecords(RecordQuery())?.count == 2)
+        #expect(client.records(matching: RecordQuery())?.count == 2)
         // The older one, which a sync has stored.
-        #expect(client.localRecords(stored)?.map(\.id) == ["a"])
-        #expect(try await client.records(stored).map(\.id) == ["a"])
+        #expect(client.records(matching: stored)?.map(\.id) == ["a"])
+        #expect(try await client.fetchRecords(stored).map(\.id) == ["a"])
         // A sync confirms what is packaged as the server's present state.
-        #expect(try await client.records(RecordQuery(sync: .always, usesPackaged: false)).count == 2)
+        #expect(try await client.fetchRecords(RecordQuery(sync: .always, usesPackaged: false)).count == 2)
         #expect(client.snapshot.source == .packaged(dumps))
         // If it does not, what is packaged does not count.
         try client.resetStorage()
-        #expect(client.localRecords(stored) == nil)
+        #expect(client.records(matching: stored) == nil)
         place.server.inject([Fault("monitor", effect: .status(404))])
         let query = RecordQuery(sync: .always, usesPackaged: false)
-        await #expect(throws: RemoteSettingsError.self) { try await client.records(query) }
-        #expect(try await client.records(RecordQuery(sync: .always)).count == 2)
+        await #expect(throws: RemoteSettingsError.self) { try await client.fetchRecords(query) }
+        #expect(try await client.fetchRecords(RecordQuery(sync: .always)).count == 2)
     }
 
     /// A signed package protects from a cache without signature, whether or not its records are wanted.
@@ -120,7 +120,7 @@ import Testing
             $0.acceptsUnsigned = true
             $0.packaged = [.directory(dumps)]
         }.makeClient(collectionName: collection.name)
-        #expect(client.localRecords(RecordQuery(usesPackaged: false)) == nil)
+        #expect(client.records(matching: RecordQuery(usesPackaged: false)) == nil)
         #expect(client.getRecords()?.map(\.id) == ["a"])
     }
 }

@@ -184,11 +184,11 @@ extension ServerTests {
             let client = reader(collection, packaged: [.directory(try await place.package([collection]))])
             let query = RecordQuery(usesPackaged: false)
             #expect(client.getRecords()?.count == 3)
-            #expect(client.localRecords(query)?.map(\.id) == ["a", "b"])
+            #expect(client.records(matching: query)?.map(\.id) == ["a", "b"])
             try old.write(to: file, options: .atomic)
-            #expect(client.localRecords(query)?.map(\.id) == ["a", "b"])
+            #expect(client.records(matching: query)?.map(\.id) == ["a", "b"])
             try client.resetStorage()
-            #expect(client.localRecords(query) == nil)
+            #expect(client.records(matching: query) == nil)
         }
 
         /// While another process may be writing a new file in its place, a damaged one is left where it is.

@@ -3,7 +3,7 @@ import RemoteSettingsModel
 /// Which records a read returns, in which order, and what it does first.
 ///
 ///     let query = RecordQuery(where: ["platform": .string("ios")], order: .descending("priority"), sync: .ifEmpty)
-///     let records = try await client.records(query)
+///     let records = try await client.fetchRecords(query)
 public struct RecordQuery: Hashable, Sendable {
     /// Whether a read syncs first, over the network.
     public enum Sync: Hashable, Sendable {
@@ -80,7 +80,7 @@ extension RemoteSettingsClient {
     /// Uses the network only if the query says so. Does I/O as ``getRecords()`` does.
     ///
     /// - Throws: ``RemoteSettingsError`` if there are no records and the query's fallback does not help.
-    public func records(_ query: RecordQuery) async throws(RemoteSettingsError) -> [RemoteSettingsRecord] {
+    public func fetchRecords(_ query: RecordQuery) async throws(RemoteSettingsError) -> [RemoteSettingsRecord] {
         let collection = try collection()
         if query.sync != .always, let records = collection.records(usesPackaged: query.usesPackaged) {
             return query.selection(of: records)
@@ -110,7 +110,7 @@ extension RemoteSettingsClient {
     /// The records that match a query; `nil` if none are held.
     ///
     /// Never uses the network, whatever the query's `sync` says. Does I/O as ``getRecords()`` does.
-    public func localRecords(_ query: RecordQuery) -> [RemoteSettingsRecord]? {
+    public func records(matching query: RecordQuery) -> [RemoteSettingsRecord]? {
         guard let records = try? collection().records(usesPackaged: query.usesPackaged) else { return nil }
         return query.selection(of: records)
     }

@@ -65,10 +65,33 @@ public final class RemoteSettingsClient: Sendable, WorkOwner {
     ///
     /// Never uses the network. Does I/O as ``getRecords()`` does.
     public var snapshot: SnapshotStatus {
-        guard let collection = try? collection() else {
-            return SnapshotStatus(collection: name, source: .none, unused: [])
+        do throws(RemoteSettingsError) { return try collection().status } catch {
+            return SnapshotStatus(
+                collection: name, source: .none,
+                unused: [.init(source: .none, timestamp: nil, reason: .invalidName("\(error)"))])
         }
-        return collection.status
+    }
+
+    /// The records that are meant for this app, now and after each change of them.
+    ///
+    /// The first element is what is held at the call, empty if that is nothing. Nothing between the two is missed: a
+    /// sync that ends meanwhile is an element of its own, or part of the first one. States that pile up unread are left
+    /// out, but for the newest.
+    ///
+    /// Does I/O as ``getRecords()`` does. Each call makes a new stream, which ends with the client.
+    public func recordUpdates() -> AsyncStream<[RemoteSettingsRecord]> {
+        let changes = changes
+        let first = Mutex<[RemoteSettingsRecord]?>(getRecords() ?? [])
+        return AsyncStream {
+            if let first = first.withLock({ first in
+                defer { first = nil }
+                return first
+            }) {
+                return first
+            }
+            for await change in changes { return change.current }
+            return nil
+        }
     }
 
     /// What syncs change from now on, seen through the app's filters.

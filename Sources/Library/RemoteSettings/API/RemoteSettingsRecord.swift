@@ -144,12 +144,58 @@ extension RemoteSettingsClient {
     /// The records of ``getRecords()`` as a type of the app; `nil` if nothing is held. Never uses the network; does I/O
     /// as ``getRecords()`` does.
     ///
-    /// - Throws: `DecodingError` for the first record that cannot be decoded.
+    /// - Throws: ``RecordDecodingError`` for the first record that cannot be decoded.
     public func records<Value: Decodable>(
         as type: Value.Type = Value.self, decoder: JSONDecoder = JSONDecoder()
-    ) throws -> [Value]? {
-        try getRecords()?.map { try $0.decode(as: type, decoder: decoder) }
+    ) throws(RecordDecodingError) -> [Value]? {
+        guard let records = getRecords() else { return nil }
+        var values: [Value] = []
+        values.reserveCapacity(records.count)
+        for record in records { values.append(try decode(record, decoder)) }
+        return values
     }
+
+    /// Like ``records(as:decoder:)``, without the records that cannot be decoded: one bad record leaves the others
+    /// usable.
+    ///
+    /// - Parameter onError: told of each record that is left out.
+    public func records<Value: Decodable>(
+        as type: Value.Type = Value.self, decoder: JSONDecoder = JSONDecoder(),
+        onError: (RecordDecodingError) -> Void
+    ) -> [Value]? {
+        getRecords()?.compactMap { record in
+            do throws(RecordDecodingError) { return try decode(record, decoder) as Value } catch {
+                onError(error)
+                return nil
+            }
+        }
+    }
+
+    private func decode<Value: Decodable>(
+        _ record: RemoteSettingsRecord, _ decoder: JSONDecoder
+    ) throws(RecordDecodingError) -> Value {
+        do { return try record.decode(decoder: decoder) } catch {
+            throw RecordDecodingError(collection: collectionName(), record: record.id, problem: "\(error)")
+        }
+    }
+}
+
+/// A record does not have the form of the app's type.
+public struct RecordDecodingError: Error, Hashable, Sendable {
+    /// The name that the client was made with.
+    public let collection: String
+    /// The record's id.
+    public let record: String
+    /// The text of the `DecodingError`.
+    public let problem: String
+}
+
+extension RecordDecodingError: CustomStringConvertible {
+    public var description: String { "\(collection): the record \(record) cannot be decoded: \(problem)" }
+}
+
+extension RecordDecodingError: LocalizedError {
+    public var errorDescription: String? { description }
 }
 
 /// The members of a record that have no property of their own.

@@ -54,9 +54,8 @@ public final class RemoteSettingsService: Sendable {
 
     /// Like ``init(storageDir:config:)``, and checks at once that everything packaged can be used. Does I/O.
     ///
-    /// Each packaged bundle must exist. It must be of the configured server and of the state that its lock states.
-    /// According to the lock, it must be signed up to a pinned root. The signatures themselves are verified when
-    /// records are first read, and by `rsdump verify`.
+    /// Each packaged bundle must exist, be whole, and be of the state that its lock states. It must be signed up to a
+    /// pinned root, or be one of the configured server that needs no signature. Every byte is read.
     ///
     /// - Throws: ``RemoteSettingsError/Other(reason:)`` with everything that is wrong.
     public convenience init(storageDir: String, validating config: RemoteSettingsConfig) throws(RemoteSettingsError) {
@@ -86,6 +85,9 @@ public final class RemoteSettingsService: Sendable {
     /// - Parameter collectionName: the collection's name, in the configured bucket; or `bucket/name`.
     public func makeClient(collectionName: String) -> RemoteSettingsClient {
         let client = RemoteSettingsClient(collectionName, self)
+        do throws(RemoteSettingsError) { _ = try session.collectionID(collectionName) } catch {
+            session.logger.warning("a client of no collection was made: \(error)")
+        }
         state.withLock { state in
             state.clients.removeAll { $0.client == nil }
             state.clients.append(WeakClient(client: client))
@@ -113,6 +115,7 @@ public final class RemoteSettingsService: Sendable {
     @discardableResult
     public func sync(trigger: UptakeEvent.Trigger) async throws(RemoteSettingsError) -> [String] {
         let session = session
+        if liveClients.isEmpty { session.logger.notice("nothing is synced, because the service has no client") }
         let names = Dictionary(
             liveClients.map { ((try? session.collectionID($0.collectionName()))?.description, $0.collectionName()) }
         ) { $0.utf8.count < $1.utf8.count ? $0 : $1 }
@@ -174,17 +177,26 @@ public final class RemoteSettingsService: Sendable {
         _ = try session.server.get()
         _ = try session.collectionID("x")
         try session.checkOrigin()
-        let (replaced, isShutDown) = state.withLock { state in
+        let (replaced, goesOn, isShutDown) = state.withLock { state in
             let replaced = state.session
             state.session = session
             let goesOn = session.trusts(likewise: replaced)
             state.collections =
                 goesOn ? state.collections.mapValues { LocalCollection($0.id, session, after: $0) } : [:]
-            return (replaced, state.isShutDown)
+            return (replaced, goesOn, state.isShutDown)
         }
         replaced.close()
+        if goesOn { sendChanges(from: replaced, to: session) }
         if isShutDown { session.close() }
         updates.use(session, of: self)
+    }
+
+    /// Tells the listeners which records another context has made theirs, or not theirs any more.
+    private func sendChanges(from old: Session, to new: Session) {
+        guard old.filterContext != new.filterContext else { return }
+        for collection in state.withLock({ Array($0.collections.values) }) where changes.hasListeners(collection.id) {
+            collection.sendChanges(ofContextAfter: old.filterContext)
+        }
     }
 
     /// The server's base URL; empty if the configured one is not valid.

@@ -24,7 +24,8 @@ public struct ServiceInspection: Hashable, Sendable {
     public var release: ReleaseStatus?
     /// The storage directory.
     public var storage: String
-    /// When the server last sent its list of collections, by this device's clock; `nil` if it never has.
+    /// When the last sync began that has brought a collection to the server's state, by this device's clock; `nil` if
+    /// none has.
     public var lastCheck: Timestamp?
     /// How far this device's clock was ahead of the server's at the last sync; negative if it was behind.
     public var clockSkew: Duration?
@@ -81,6 +82,10 @@ extension RemoteSettingsService {
             throw RemoteSettingsError(error)
         }
     }
+
+    /// When the last sync began that has brought a collection to the server's state, by this device's clock, in this
+    /// process or an earlier one; `nil` if none has. Reads one small file, and verifies nothing.
+    public var lastCheck: RemoteSettingsTimestamp? { session.journal.present.lastCheck }
 
     /// How far this device's clock was ahead of the server's at the last sync of this process or an earlier one;
     /// negative if it was behind.

@@ -37,6 +37,10 @@ public struct SnapshotStatus: Hashable, Sendable {
             ///
             /// The bundle's own state is used if its signature is valid, or if the source is as trusted as the program.
             case missing(found: Timestamp)
+            /// No packaged source lists the collection, and nothing of it is stored.
+            case notFound
+            /// No collection can have the name.
+            case invalidName(String)
             /// It cannot be read.
             case damaged(String)
             /// The app's check has refused it, the app has said that it is bad, or starts with it did not get well. A
@@ -84,6 +88,10 @@ public struct SnapshotStatus: Hashable, Sendable {
 
 extension SnapshotStatus.Unused {
     public var description: String {
+        switch reason {
+        case .notFound, .invalidName: return "\(reason)"
+        default: break
+        }
         let place =
             switch source {
             case .cached: "the cached snapshot"
@@ -111,7 +119,8 @@ extension SnapshotStatus.Unused.Reason: CustomStringConvertible {
             "the lock names it, and the bundle is of \(found.rfc3339): only a part of the directory was checked out or "
                 + "copied; restore both files from one state, or run `rsdump refresh`"
         case .setAside(let why): "it is set aside: \(why)"
-        case .notTrusted(let why), .damaged(let why), .unreadableSource(let why): why
+        case .notFound: "no packaged source lists the collection, and no sync has stored it; check its name"
+        case .notTrusted(let why), .invalidName(let why), .damaged(let why), .unreadableSource(let why): why
         }
     }
 }

@@ -125,7 +125,8 @@ final class PackagedBundle: Sendable {
             // Nothing is verified, so the metadata need not be parsed.
             let claim = UnverifiedSnapshot(
                 collection: id, payload: payload, metadata: CollectionMetadata(unread: try bundle.metadataText()))
-            return Snapshot(vouchingFor: claim, chain: try bundle.chain(), provenance: lock.trust)
+            // Nobody needs the chain of what the program vouches for. It may be damaged.
+            return Snapshot(vouchingFor: claim, chain: (try? bundle.chain()) ?? nil, provenance: lock.trust)
         }
         let claim = UnverifiedSnapshot(collection: id, payload: payload, metadata: try bundle.metadata())
         guard let verdict = lock.trust.verdict else {

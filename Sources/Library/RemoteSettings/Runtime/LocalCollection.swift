@@ -318,6 +318,25 @@ extension LocalCollection {
     }
 }
 
+extension LocalCollection {
+    /// Tells listeners which records are for this app now that were not under an earlier context, and the other way
+    /// round. Does I/O as a read does.
+    func sendChanges(ofContextAfter old: FilterContext) {
+        guard let table = current().snapshot?.records else { return }
+        var before = RecordFilter(context: old, limits: session.limits.filter)
+        var after = RecordFilter(context: session.filterContext, limits: session.limits.filter)
+        var changes = RecordChanges([], current: filtered(table)) { _ in true }
+        for record in table {
+            switch (before.includes(record), after.includes(record)) {
+            case (false, true): changes.created.append(RemoteSettingsRecord(record))
+            case (true, false): changes.deleted.append(RemoteSettingsRecord(record))
+            default: break
+            }
+        }
+        if !changes.isEmpty { session.changes.send(changes, of: id) }
+    }
+}
+
 extension CurrentState {
     /// This state, which was read after another process had replaced the cache file; or `known` if that is newer.
     ///

@@ -333,6 +333,15 @@ struct SnapshotLoader: Sendable {
         readsReleases && isSigned && id == Catalogue.collection || ServerIdentity(name) == server
     }
 
+    /// Whether a packaged state may be used with the configured server.
+    ///
+    /// What the app packages and a pinned root vouches for may: a mirror, a new host name or another spelling of the URL
+    /// changes nothing about it. What is not signed stays bound to its server.
+    private func isServed(by bundle: PackagedBundle) -> Bool {
+        if let root = bundle.lock.trust.verdict?.root, isPinned(root, of: bundle) { return true }
+        return isServed(by: bundle.lock.server, bundle.id, isSigned: bundle.lock.trust.isSigned)
+    }
+
     /// - Parameter isListed: whether the catalogue in use may list the bundle's state. The hash in the catalogue then
     ///   decides, and not the server.
     /// - Throws: `SnapshotRefusal` if the lock alone shows that the bundle's snapshot cannot be used.
@@ -341,7 +350,7 @@ struct SnapshotLoader: Sendable {
         switch bundle.lock.trust {
         case .imported: guard acceptsUnsigned || bundle.acceptsImported else { throw SnapshotRefusal(.unsigned) }
         case .unsigned, .signed:
-            guard isListed || isServed(by: bundle.lock.server, bundle.id, isSigned: bundle.lock.trust.isSigned) else {
+            guard isListed || isServed(by: bundle) else {
                 throw SnapshotRefusal(.otherServer(found: bundle.lock.server, expected: server.description))
             }
             if !bundle.lock.trust.isSigned, !acceptsUnsigned { throw SnapshotRefusal(.unsigned) }
@@ -361,7 +370,7 @@ extension SnapshotLoader {
         return try? snapshot(file, isKnownSigned: isKnownSigned)
     }
 
-    /// Checks by the locks and the bundles' first bytes that everything packaged can be used. Does I/O.
+    /// Checks that everything packaged can be used. Does I/O: it reads every byte of it.
     ///
     /// - Throws: ``RemoteSettingsError/Other(reason:)`` with everything that is wrong.
     func validatePackaged() throws(RemoteSettingsError) {
@@ -377,7 +386,8 @@ extension SnapshotLoader {
                     throw SnapshotRefusal(
                         .notTrusted("its root \(root) is not pinned (RemoteSettingsConfig.trustRoots)"))
                 }
-                _ = try bundle.reader()
+                try bundle.reader().verifyContents()
+                _ = try bundle.snapshot(verifier, now: now())
                 if let missing = bundle.missing { throw SnapshotRefusal(missing.reason) }
             } catch {
                 problems.append("\(bundle.sourceName): \(bundle.id): \(SnapshotRefusal(error).reason)")
@@ -401,6 +411,7 @@ extension SnapshotLoader {
         current.unused.append(unused)
         switch unused.reason {
         case .older, .otherBucket: logger.debug("\(id): \(unused)")
+        case .notFound: logger.notice("\(id): \(unused)")
         default: logger.warning("\(id): \(unused)")
         }
     }
@@ -410,6 +421,11 @@ extension SnapshotLoader {
     private func explainAbsence(_ id: CollectionID, _ problems: [SnapshotStatus.Unused], _ current: inout CurrentState)
     {
         for problem in packaged.problems + problems { refuse(problem, of: id, &current) }
+        defer {
+            if current.unused.isEmpty {
+                refuse(.init(source: .none, timestamp: nil, reason: .notFound), of: id, &current)
+            }
+        }
         // A broken lock elsewhere does not explain why this collection is missing.
         var otherProblems: [SnapshotStatus.Unused] = []
         for bundle in packaged.allBundles(problems: &otherProblems, where: { $0.name == id.name && $0 != id }) {

@@ -157,7 +157,7 @@ extension CurrentState {
     func replaced(by snapshot: Snapshot) -> CurrentState {
         var new = self
         if !isOfLaterFormat {
-            new.unused.removeAll { $0.source == .cached }
+            new.unused.removeAll { $0.source == .cached || $0.reason == .notFound }
             if case .packaged = source {
                 new.unused.append(.init(source: source, timestamp: timestamp, reason: .older))
             }

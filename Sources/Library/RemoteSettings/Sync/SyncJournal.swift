@@ -37,7 +37,7 @@ extension SyncFailures: CustomStringConvertible {
 
 /// What is remembered about a server's syncs from one process to the next. Verification does not depend on it.
 struct SyncJournal: Hashable, Sendable {
-    /// When the server last sent its list of collections, by this device's clock.
+    /// When the last run began that has brought a collection to the server's state, by this device's clock.
     var lastCheck: Timestamp?
     /// How many milliseconds this device's clock was ahead of the server's at that time.
     var clockSkew: Int64?
@@ -146,14 +146,19 @@ final class SyncJournalKeeper: Sendable {
     func recordAnswer(serverTime: Timestamp?, now: Timestamp) {
         // Another process may have written since.
         change(rereading: true) { journal in
-            journal.lastCheck = now
             guard let serverTime else { return }
             let (mine, theirs) = (Int64(clamping: now.milliseconds), Int64(clamping: serverTime.milliseconds))
             journal.clockSkew = mine - theirs
         }
     }
 
-    func recordSuccess(of id: CollectionID) { change { $0.failures[id] = nil } }
+    /// - Parameter began: when the run began that has synced it.
+    func recordSuccess(of id: CollectionID, in began: Timestamp) {
+        change { journal in
+            journal.failures[id] = nil
+            journal.lastCheck = began
+        }
+    }
 
     func record(_ attempt: SyncFailures.Attempt, of id: CollectionID) -> SyncFailures {
         change { $0.record(attempt, of: id) }

@@ -133,6 +133,8 @@ struct SyncRun: Sendable {
     let client: ServerClient
     let fetcher: CollectionFetcher
     let monitor: MonitorChangeset
+    /// When the run began.
+    let began: Timestamp
     /// The monitor's own timestamp.
     var timestamp: Timestamp { monitor.timestamp }
 
@@ -150,7 +152,7 @@ struct SyncRun: Sendable {
             throw SyncRunFailure(error: error, status: .init(error))
         }
         fetcher = session.fetcher(client)
-        let began = session.now
+        began = session.now
         let serverTime: Timestamp?
         do {
             guard case .changes(let document, _) = try await client.monitor(expected: expected) else {
@@ -233,7 +235,7 @@ struct SyncRun: Sendable {
             let status: UptakeEvent.Status = if case .upToDate = outcome { .upToDate } else { .success }
             session.report("\(id)", status, trigger, timestamp: outcome.timestamp, since: began)
             session.failures.recordSuccess(of: id)
-            session.journal.recordSuccess(of: id)
+            session.journal.recordSuccess(of: id, in: self.began)
             await session.changes.recordSync(of: id, began: began)
             return .success(outcome)
         case .failure(let error):

@@ -26,7 +26,7 @@ struct ChangeHooksTests {
         let folder = try FileStore.makeTemporaryDirectory("hooks")
         defer { try? FileStore.removeTree(folder) }
         let (kept, late) = ("\(folder)/on-change.json", "\(folder)/late")
-        let command = "\(trap)(trap '' TERM; sleep 4; touch '\(late)') & while :; do sleep 1; done"
+        let command = "\(trap)(trap '' TERM; sleep 12; touch '\(late)') & while :; do sleep 1; done"
         var hooks = ChangeHooks([command, "cat >'\(folder)/told'"], keeping: kept, seconds: 1)
         try hooks.begin(state(["main/a": 1]))
         #expect(try !FileStore.isOpenToOthers(kept))
@@ -34,7 +34,7 @@ struct ChangeHooksTests {
         #expect(outcomes.map(\.status) == ["pending", "told"])
         #expect(outcomes[0].failure?.contains("longer than 1 second") == true)
         #expect(try FileStore.read("\(folder)/told", limit: 1000)?.text.hasPrefix(#"{"timestamp":2,"#) == true)
-        try await Task.sleep(for: .seconds(4))
+        try await Task.sleep(for: .seconds(12))
         #expect(try !FileStore.exists(late))
 
         var next = ChangeHooks([command], keeping: kept, seconds: 0)
