@@ -190,11 +190,16 @@ package final class StateTrials: Sendable {
 
     /// Whether the state that a newer one replaces becomes the one to go back to: if it is good, or as long as there is
     /// no good one. Does I/O.
-    package func keeps(_ old: StateTrial.State, of subject: Subject, before limit: Timestamp?) -> Bool {
+    ///
+    /// - Parameters:
+    ///   - old: the timestamp of the state that is replaced; `nil` if it cannot be read.
+    ///   - kept: the timestamp of the state that is kept so far; `nil` if there is none.
+    package func keeps(_ old: Timestamp?, of subject: Subject, before kept: Timestamp?) -> Bool {
         let trial = trial(of: subject)
-        if trial.isGood(old) { return true }
-        guard trial.refusal(of: old) == nil else { return false }
-        return limit.map { kept in !trial.good.contains { $0.timestamp == kept } } ?? true
+        func isGood(_ timestamp: Timestamp) -> Bool { trial.good.contains { $0.timestamp == timestamp } }
+        if let old, isGood(old) { return true }
+        if let old, trial.refusal(at: old) != nil { return false }
+        return kept.map { !isGood($0) } ?? true
     }
 }
 
