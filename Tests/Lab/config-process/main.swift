@@ -3,7 +3,8 @@
 //
 //     config-process STORAGE SERVER ROOT COLLECTION ROUNDS
 //
-// Each round prints a line, `<value of "state"> <number of keys>`. With 0 rounds it reads once and does not fetch.
+// Each round prints a line, `<value of "state"> <number of keys>`. With 0 rounds it reads once and does not fetch. With
+// SAFE_START in its environment, starts are counted, and each round that has fetched got well.
 //
 //     config-process STORAGE SERVER ROOT COLLECTION watch
 //
@@ -33,6 +34,7 @@ func start() -> RemoteConfig {
     var config = RemoteSettingsConfig(
         server: .custom(url: CommandLine.arguments[2]), trustRoots: roots)
     config.log = { _ in }
+    config.safeStart = ProcessInfo.processInfo.environment["SAFE_START"] != nil
     return RemoteConfig(
         collection: CommandLine.arguments[4],
         service: RemoteSettingsService(storageDir: CommandLine.arguments[1], config: config),
@@ -52,6 +54,7 @@ func fetch(rounds: Int) async {
         do {
             try await config.setCustomSignals(["round": .integer(round)])
             try await config.fetchAndActivate()
+            try config.markStartSuccessful()
         } catch {
             // The test writes to the server meanwhile, so that an answer may be refused; or the server has gone.
             continue

@@ -3,9 +3,12 @@
 //
 //     storage-process STORAGE SERVER ROOT COLLECTION ROUNDS
 //
-// It prints a line for each round, `<timestamp> <records>`, and ends with 1 if anything failed.
+// It prints a line for each round, `<timestamp> <records>`, and ends with 1 if anything failed. With SAFE_START in its
+// environment, starts are counted; each round then reads and gets well before it syncs. With 0 rounds it reads once,
+// does not get well, and says what it read.
 
 #if Lab
+import Foundation
 import RemoteSettings
 
 #if canImport(Glibc)
@@ -22,6 +25,7 @@ guard arguments.count == 6, let rounds = Int(arguments[5]) else {
 var config = RemoteSettingsConfig(
     server: .custom(url: arguments[2]), trustRoots: try TrustAnchors(parsing: [arguments[3]]))
 config.log = { _ in }
+config.safeStart = ProcessInfo.processInfo.environment["SAFE_START"] != nil
 
 /// The test server writes a record first and signs then: an answer in between has no valid signature, and is refused as
 /// it must be; and under many writes it answers 409 at times. Then it is asked again.
@@ -38,9 +42,13 @@ func sync(_ client: RemoteSettingsClient) async throws(RemoteSettingsError) {
 
 var last: UInt64 = 0
 for _ in 0..<rounds {
-    let client = RemoteSettingsService(storageDir: arguments[1], config: config)
-        .makeClient(collectionName: arguments[4])
+    let service = RemoteSettingsService(storageDir: arguments[1], config: config)
+    let client = service.makeClient(collectionName: arguments[4])
     do {
+        if config.safeStart {
+            _ = client.getRecords()
+            try service.markStartSuccessful()
+        }
         try await sync(client)
     } catch {
         print("sync failed: \(error)")
@@ -56,6 +64,12 @@ for _ in 0..<rounds {
     }
     last = timestamp
     print(timestamp, records.count)
+}
+if rounds == 0 {
+    let client = RemoteSettingsService(storageDir: arguments[1], config: config)
+        .makeClient(collectionName: arguments[4])
+    let count = client.getRecords()?.count ?? 0
+    print(client.getLastModifiedTimestamp() ?? 0, count)
 }
 #else
 print("storage-process was built without its trait; try: swift build --traits Lab --product storage-process")

@@ -23,11 +23,10 @@ import Testing
         var starts: [(served: StateTrial.State, isWell: Bool)] = []
 
         private var newest: StateTrial.State {
-            let packaged = StateTrialTests.packaged
-            guard !trial.usesPackagedOnly else { return packaged }
-            let usable = [cached, packaged, previous.flatMap { trial.isGood($0) ? $0 : nil }].compactMap(\.self)
-                .filter { trial.refusal(of: $0) == nil }
-            return usable.max { $0.timestamp.milliseconds < $1.timestamp.milliseconds } ?? packaged
+            guard !trial.usesPackagedOnly else { return StateTrialTests.packaged }
+            if let cached, trial.refusal(of: cached) == nil { return cached }
+            if let previous, trial.isGood(previous), trial.refusal(of: previous) == nil { return previous }
+            return StateTrialTests.packaged
         }
 
         /// - Parameters:
@@ -74,9 +73,9 @@ import Testing
                 if number % 100 == 99, chance(4) == 0 { device.trial = StateTrial() }
             }
         }
-        starts(1 + chance(4), with: Self.first)
-        starts(1 + chance(12), with: Self.poisoned)
-        starts(8, with: Self.repaired)
+        starts(1 + chance(3), with: Self.first)
+        starts(1 + chance(8), with: Self.poisoned)
+        starts(7, with: Self.repaired)
         return device
     }
 

@@ -8,10 +8,10 @@ extension RemoteConfig {
     ///
     ///     config.validate = { _, new in _ = try new.decoded(as: Settings.self) }
     ///
-    /// The active values then stay, the activation fails with ``RemoteConfigError/rejected(reason:)``, and that state of
-    /// the collection is not activated any more; a newer one is. With ``RemoteConfigActivation/onNextStart``, values
-    /// are checked when they are fetched, before they are stored. The check runs on a thread of its own, for at most
-    /// `RemoteSettingsConfig.validationTimeout`. Set it before the first read.
+    /// The active values then stay, the activation fails with ``RemoteConfigError/rejected(reason:)``, and that state
+    /// of the collection is not activated any more; a newer one is. With ``RemoteConfigActivation/onNextStart``,
+    /// values are checked when they are fetched, before they are stored. The check runs off the main thread, for at
+    /// most `RemoteSettingsConfig.validationTimeout`. Set it before the first read.
     ///
     /// - Parameters:
     ///   - old: the active values.
@@ -41,8 +41,8 @@ extension RemoteConfig {
     /// Their state is set aside: from now on the last values that the app has started well with are active, else the
     /// packaged ones, else the app's defaults. It is not activated again; a newer one is.
     ///
-    /// - Throws: ``RemoteConfigError/storage(reason:)`` if `RemoteSettingsConfig.safeStart` is not set, if only defaults
-    ///   are in use, or if it cannot be stored. In the last case it still holds for this process.
+    /// - Throws: ``RemoteConfigError/storage(reason:)`` if `RemoteSettingsConfig.safeStart` is not set, if only
+    ///   defaults are in use, or if it cannot be stored. In the last case it still holds for this process.
     public func rejectState() throws(RemoteConfigError) {
         try leaveState(because: "the app said that it is bad", toPrevious: false)
     }

@@ -65,8 +65,8 @@ extension RemoteConfigReading {
     /// The value of a key in one layer alone. If that layer has none, the value is empty and its source is
     /// ``RemoteConfigSource/static``.
     ///
-    /// ``RemoteConfigSource/remote`` has values while they are active. ``RemoteConfigSource/packaged`` has those that are
-    /// shipped with the app, whatever is active; the first call for them does I/O. A value of
+    /// ``RemoteConfigSource/remote`` has values while they are active. ``RemoteConfigSource/packaged`` has those that
+    /// are shipped with the app, whatever is active; the first call for them does I/O. A value of
     /// ``RemoteConfigSource/override`` comes before both.
     public func configValue(forKey key: String?, source: RemoteConfigSource) -> RemoteConfigValue {
         guard let key else { return .none }

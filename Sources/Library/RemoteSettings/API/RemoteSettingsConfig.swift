@@ -74,6 +74,9 @@ public struct RemoteSettingsConfig: Sendable {
     /// Each start is then counted until ``RemoteSettingsService/markStartSuccessful()``, and the state before the
     /// cached one stays stored. It counts when a service is made. See <doc:Guide#When-a-state-is-bad>.
     public var safeStart = false
+    /// Whether states that an app has set aside are passed over as the app does it, although nothing is counted: for
+    /// programs that look into an app's storage.
+    package var passesOverSetAside = false
     /// Whether nothing is used but what is packaged. Nothing is synced then, and what was stored stays as it is.
     public var isPackagedOnly = false
     /// The app's own check of a state that a sync has verified, before it is stored. It throws if the app cannot use
@@ -81,7 +84,8 @@ public struct RemoteSettingsConfig: Sendable {
     ///
     /// What was held then stays, the sync fails, telemetry gets ``UptakeEvent/Status/rejectedError``, and
     /// ``SnapshotStatus/unused`` lists the state. It is not asked for again until the server has a newer one, or the
-    /// app another version (``userAgent``, ``RemoteSettingsContext/appVersion``). The check runs on a thread of this package, and may block it.
+    /// app another version (``userAgent``, ``RemoteSettingsContext/appVersion``). The check runs on a thread of this
+    /// package, and may block it.
     ///
     /// - Parameters:
     ///   - collection: `bucket/collection`.

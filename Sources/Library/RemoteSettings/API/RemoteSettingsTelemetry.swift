@@ -77,8 +77,8 @@ public struct UptakeEvent: Hashable, Sendable {
         ///
         /// It is reported for the catalogue if ``RemoteSettingsConfig/origin`` names an origin.
         case unconfirmed
-        /// The server's state is verified, and is not taken: the app's check has refused it, the app has said that it is
-        /// bad, or starts with it did not get well.
+        /// The server's state is verified, and is not taken: the app's check has refused it, the app has said that it
+        /// is bad, or starts with it did not get well.
         case rejectedError = "rejected_error"
         /// For an app's own use.
         case custom1Error = "custom_1_error"

@@ -126,7 +126,10 @@ extension RemoteSettingsService {
         do {
             if try FileStore.isDirectory(session.storage.path) {
                 try session.withFreeStorageLock {
-                    for id in try session.storage.collections() { try session.storage.remove(id) }
+                    for id in try session.storage.collections() {
+                        try session.storage.remove(id)
+                        session.allTrials.forget(id)
+                    }
                     try FileStore.removeTree(session.storage.chainsPath, below: session.storage.path)
                     try FileStore.remove(session.storage.schedulePath, below: session.storage.path)
                 }

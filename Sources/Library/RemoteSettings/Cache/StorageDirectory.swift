@@ -120,7 +120,7 @@ struct StorageDirectory: Sendable {
 
     private static func mostCacheBytes(_ limits: Limits) -> Int { limits.changesetBytes + limits.metadataBytes * 2 }
 
-    /// Makes the directory, and runs `body` while no other process or session writes to it. Blocks the thread meanwhile.
+    /// Makes the directory, and runs `body` while no other process or session writes to it. Blocks the thread.
     ///
     /// - Parameter tries: how often the lock is asked for, with pauses of 2 ms.
     func withLockBlocking<Value>(tries: Int, _ body: () throws -> Value) throws -> Value {

@@ -68,10 +68,7 @@ struct ReleaseStore {
         }
         var identity = present.identity
         if present.view?.source != .cached || present.view?.snapshot.payload != view.snapshot.payload {
-            let old = present.view.flatMap { $0.source == .cached ? $0.snapshot : nil }
-            if session.keepsPrevious(Catalogue.collection, old) == true {
-                try storage.keepPrevious(Catalogue.collection)
-            }
+            if session.keepsPrevious(Catalogue.collection) == true { try storage.keepPrevious(Catalogue.collection) }
             let file = CacheFile(view.snapshot, server: server)
             try FileStore.replace(storage.snapshotPath(Catalogue.collection), below: storage.path, with: file.bytes)
             identity = try? storage.identity(Catalogue.collection)

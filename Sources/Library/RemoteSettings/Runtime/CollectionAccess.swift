@@ -95,9 +95,8 @@ package struct CollectionAccess: Sendable {
         guard trials.isSafeStart,
             let old = try? CacheFile(parsing: content, of: id, path: keptPath, limits: limits)
         else { return }
-        let kept = (try? session.storage.head(of: id, at: subject.previousPath, limits: limits)) ?? nil
-        let state = StateTrial.State(timestamp: old.timestamp, payload: SHA256Digest(hashing: old.payload))
-        guard trials.keeps(state, of: subject, before: kept?.timestamp) else { return }
+        let kept = try? session.storage.head(of: id, at: subject.previousPath, limits: limits)
+        guard trials.keeps(old.timestamp, of: subject, before: kept?.timestamp) else { return }
         try FileStore.replace(subject.previousPath, below: session.storage.path, with: content)
     }
 

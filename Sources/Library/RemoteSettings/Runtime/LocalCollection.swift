@@ -278,6 +278,7 @@ final class LocalCollection: Sendable {
     func reset() throws {
         let storage = session.storage
         if try FileStore.isDirectory(storage.path) { try session.withFreeStorageLock { try storage.remove(id) } }
+        session.allTrials.forget(id)
         forget()
     }
 

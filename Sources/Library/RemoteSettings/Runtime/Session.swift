@@ -105,13 +105,15 @@ final class Session: Sendable {
         }
     }
 
-    /// Whether the state that a newer one replaces becomes the one to go back to; `nil` if none is kept. Does I/O.
-    func keepsPrevious(_ id: CollectionID, _ old: Snapshot?) -> Bool? {
+    /// Whether the cached state, which a newer one replaces, becomes the one to go back to; `nil` if none is kept. Does
+    /// I/O.
+    func keepsPrevious(_ id: CollectionID) -> Bool? {
         guard let trials, trials.isSafeStart else { return nil }
-        guard let old, (try? storage.head(of: id, limits: limits))??.timestamp == old.timestamp else { return false }
+        guard (try? storage.identity(id)) != .some(nil) else { return false }
         let subject = storage.trial(of: id)
-        let kept = (try? storage.head(of: id, at: subject.previousPath, limits: limits)) ?? nil
-        return trials.keeps(.init(old), of: subject, before: kept?.timestamp)
+        let old = try? storage.head(of: id, limits: limits)
+        let kept = try? storage.head(of: id, at: subject.previousPath, limits: limits)
+        return trials.keeps(old?.timestamp, of: subject, before: kept?.timestamp)
     }
 
     /// Whether both sessions believe the same snapshots of the same server.

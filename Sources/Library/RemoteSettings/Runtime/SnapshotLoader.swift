@@ -194,7 +194,9 @@ struct SnapshotLoader: Sendable {
                     continue
                 }
                 if case .previous = candidate, current.snapshot != nil { continue }
-                try use(candidate, trial, usesCached: usesCached, &current)
+                // If nothing is known to be good any more, what was in use before is better than nothing.
+                let isLastResort = bundles.isEmpty && trial?.good.isEmpty == true
+                try use(candidate, trial, usesCached: usesCached, isLastResort: isLastResort, &current)
             } catch {
                 let refusal = SnapshotRefusal(error)
                 // A later sync would believe its first line. What is kept elsewhere has no cache file.
@@ -217,7 +219,8 @@ struct SnapshotLoader: Sendable {
     ///
     /// - Throws: if it cannot be used, or if a newer one is in use already.
     private func use(
-        _ candidate: Candidate, _ trial: StateTrial?, usesCached: Bool, _ current: inout CurrentState
+        _ candidate: Candidate, _ trial: StateTrial?, usesCached: Bool, isLastResort: Bool = false,
+        _ current: inout CurrentState
     ) throws {
         func admitted(_ snapshot: Snapshot) throws(SnapshotRefusal) -> Snapshot {
             if let reason = trial?.reason(against: snapshot) { throw SnapshotRefusal(.setAside(reason)) }
@@ -236,7 +239,7 @@ struct SnapshotLoader: Sendable {
                 throw SnapshotRefusal(.otherServer(found: file.server, expected: server.description))
             }
             let previous = try admitted(snapshot(file, isKnownSigned: current.isKnownSigned))
-            guard trial?.isGood(.init(previous)) == true else {
+            guard isLastResort || trial?.isGood(.init(previous)) == true else {
                 throw SnapshotRefusal(.setAside("the app has never started well with it"))
             }
             current.serve(previous, from: .cached, isVerifiedHere: true)

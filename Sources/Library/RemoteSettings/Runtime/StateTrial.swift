@@ -6,9 +6,9 @@ import SnapshotTrust
 /// | What happened | What is served from the next start on |
 /// |---|---|
 /// | a start got well | the state that it served is good |
-/// | three starts in a row with a state that is not known to be good, and none got well | the last good state, else the packaged one |
+/// | three starts in a row with a state that was never good, and none well | the last good state, else the package |
 /// | six starts in a row, whatever they served, and none got well | what is packaged, until a start gets well |
-/// | the app or its check says that a state is bad | the last good state, else the packaged one |
+/// | the app or its check says that a state is bad | the last good state, else the package |
 ///
 /// A state that is set aside is neither fetched nor used again; a newer one is. A state is known by its timestamp and
 /// its content, so no time of day counts. Nothing here is signed, so it can keep a state from being used, but never

@@ -27,9 +27,12 @@ package final class StateTrials: Sendable {
     private let limits: Limits
     /// The version of the app whose check decides.
     private let app: String
+    private let isOnlooker: Bool
     /// Whether starts are counted and earlier states kept: ``RemoteSettingsConfig/safeStart``.
     package let isSafeStart: Bool
     private let known = Mutex<[Subject: Known]>([:])
+    /// Held while a start is counted: other first reads wait for what comes of it.
+    private let counting = Mutex<Void>(())
     private let asked: Atomic<Bool>
     /// What remote configs ask of the states of their collections.
     private let checks = Mutex<[CollectionID: Check]>([:])
@@ -43,7 +46,8 @@ package final class StateTrials: Sendable {
         limits = config.limits
         app = "\(config.userAgent) \(config.appContext?.appVersion ?? "")"
         isSafeStart = config.safeStart
-        asked = Atomic(config.safeStart)
+        isOnlooker = config.passesOverSetAside
+        asked = Atomic(config.safeStart || isOnlooker)
     }
 
     /// Whether anything checks states or counts starts. If nothing does, no file is looked at.
@@ -80,7 +84,7 @@ package final class StateTrials: Sendable {
         } catch {
             guard error.isTooLarge else { throw error }
         }
-        trial.adapt(to: app, countsStarts: isSafeStart)
+        if !isOnlooker { trial.adapt(to: app, countsStarts: isSafeStart) }
         return trial
     }
 
@@ -95,12 +99,13 @@ package final class StateTrials: Sendable {
     /// - Parameter isPackaged: whether the state is packaged. It is served in any case.
     /// - Returns: whether the state may be served. If not, it is set aside in this process.
     package func countStart(of subject: Subject, serving state: StateTrial.State, isPackaged: Bool) -> Bool {
-        let isGood = trial(of: subject).isGood(state)
-        let isFirst = known.withLock { known -> Bool in
-            defer { known[subject]?.isCounted = true }
-            return known[subject]?.isCounted != true
+        counting.withLock { _ in
+            isCounted(subject) || countedNow(subject, serving: state, isPackaged: isPackaged)
         }
-        guard isFirst else { return true }
+    }
+
+    private func countedNow(_ subject: Subject, serving state: StateTrial.State, isPackaged: Bool) -> Bool {
+        let isGood = trial(of: subject).isGood(state)
         var refusal: StateTrial.SetAside?
         do {
             try write(subject, flushing: false) { trial in
@@ -117,10 +122,10 @@ package final class StateTrials: Sendable {
         known.withLock { known in
             guard let refusal else {
                 known[subject]?.served = state
+                known[subject]?.isCounted = true
                 return
             }
             known[subject]?.trial.setAside(state, because: refusal.reason, app: refusal.app)
-            known[subject]?.isCounted = false
         }
         return refusal == nil
     }
@@ -147,6 +152,12 @@ package final class StateTrials: Sendable {
             }
         }
         if let failure { throw failure }
+    }
+
+    /// Forgets what is known of a collection whose files were removed.
+    func forget(_ id: CollectionID) {
+        let beginning = storage.trialPath(id).dropLast("trial".utf8.count)
+        known.withLock { known in known = known.filter { !$0.key.path.hasPrefix(beginning) } }
     }
 
     /// Sets aside a state that was served or fetched.
@@ -190,11 +201,16 @@ package final class StateTrials: Sendable {
 
     /// Whether the state that a newer one replaces becomes the one to go back to: if it is good, or as long as there is
     /// no good one. Does I/O.
-    package func keeps(_ old: StateTrial.State, of subject: Subject, before limit: Timestamp?) -> Bool {
+    ///
+    /// - Parameters:
+    ///   - old: the timestamp of the state that is replaced; `nil` if it cannot be read.
+    ///   - kept: the timestamp of the state that is kept so far; `nil` if there is none.
+    package func keeps(_ old: Timestamp?, of subject: Subject, before kept: Timestamp?) -> Bool {
         let trial = trial(of: subject)
-        if trial.isGood(old) { return true }
-        guard trial.refusal(of: old) == nil else { return false }
-        return limit.map { kept in !trial.good.contains { $0.timestamp == kept } } ?? true
+        func isGood(_ timestamp: Timestamp) -> Bool { trial.good.contains { $0.timestamp == timestamp } }
+        if let old, isGood(old) { return true }
+        if let old, trial.refusal(at: old) != nil { return false }
+        return kept.map { !isGood($0) } ?? true
     }
 }
 

@@ -91,10 +91,9 @@ struct CollectionSync {
                 return kept.replaced(by: snapshot)
             }
             let file = CacheFile(snapshot, server: "\(try session.server.get())")
-            let old = current.isCached ? current.snapshot : nil
             let failure = try storage.replaceState(
-                of: id, old?.records, by: snapshot.records, now: session.now,
-                keepsOld: session.keepsPrevious(id, old)
+                of: id, current.isCached ? current.snapshot?.records : nil, by: snapshot.records, now: session.now,
+                keepsOld: session.keepsPrevious(id)
             ) { () throws(FileError) in
                 try FileStore.replace(storage.snapshotPath(id), below: storage.path, with: file.bytes)
             }

@@ -6,7 +6,7 @@ extension OriginTransport {
     /// The configuration of an app that uses this server. It has the server's URL and root, this object as the network,
     /// and no update channel.
     ///
-    /// Pauses between two tries of a request take at most two milliseconds.
+    /// Pauses between two tries of a request take at most two milliseconds. Limits of half a minute and more are real.
     public var config: RemoteSettingsConfig {
         var config = RemoteSettingsConfig(server: .custom(url: url), trustRoots: root, transport: self, updates: .off)
         config.environment.sleep = { try await Task.sleep(for: $0 >= .seconds(30) ? $0 : min($0, .milliseconds(2))) }

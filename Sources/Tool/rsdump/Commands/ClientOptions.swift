@@ -35,9 +35,10 @@ struct ClientOptions: ParsableArguments {
 
     /// Makes a service over the network.
     ///
+    /// - Parameter isOnlooker: whether what an app has set aside is passed over as the app does it.
     /// - Throws: ``CommandFailure``, ``ConfigurationError`` or `FileError` if the options or the `dumps.yaml` of the
     ///   packaged directory cannot be used.
-    func service() throws -> RemoteSettingsService {
+    func service(isOnlooker: Bool = false) throws -> RemoteSettingsService {
         // The server and the roots in dumps.yaml hold for the bundles beside it.
         var settings = DumpsConfiguration()
         if let packaged, try DumpsDirectory(packaged).configurationText() != nil {
@@ -46,12 +47,13 @@ struct ClientOptions: ParsableArguments {
         settings = try server.applied(to: settings)
         _ = try settings.serverURL()
         let policy = try settings.policy(file: packaged.map { DumpsDirectory($0).configurationPath } ?? "--server")
-        let config = RemoteSettingsConfig(
+        var config = RemoteSettingsConfig(
             server: .custom(url: "\(try settings.serverURL())"), appContext: try appContext(context),
             packaged: packaged.map { [.directory($0)] } ?? [], trustRoots: policy.roots, signer: settings.trust.signer,
             acceptsUnsigned: settings.trust.acceptsUnsigned, allowsPlainHTTP: settings.allowsPlainHTTP,
             userAgent: "rsdump/\(RSDump.version)",
             log: { _ in }, origin: origin ?? settings.release.map { "\($0.origin)" })
+        config.passesOverSetAside = isOnlooker
         return RemoteSettingsService(storageDir: storage, config: config)
     }
 }

@@ -10,6 +10,7 @@ struct Get: AsyncParsableCommand {
         abstract: "Print the records that an app would get, one JSON object per line.",
         discussion: """
             The records are those of the newer of the stored and the packaged state, filtered for the given context. \
+            A state that the app in this storage has set aside, after bad starts or by its check, is passed over. \
             The network is used only with --sync-if-empty, and for an attachment that is neither stored nor packaged. \
             If there are no records, the command says why and exits with 1.
 
@@ -41,7 +42,7 @@ struct Get: AsyncParsableCommand {
 
     func run() async throws {
         try FileStore.checkOutput(output)
-        let service = try options.service()
+        let service = try options.service(isOnlooker: true)
         let client = service.makeClient(collectionName: "\(collection)")
         var records = await client.getRecords(syncIfEmpty: syncIfEmpty)
         // The storage could not be read at the first attempt, and can be read at the second.
