@@ -108,7 +108,8 @@ package.targets = [
         tests: "SigningKeys Crypto"),
 
     // MARK: Server: what an origin serves; NIO is here only, with the trait `Server`
-    room("Server/StaticMirror", uses: "SnapshotBundle Dumps CLZ4 SnapshotOrigin", tests: ""),
+    room(
+        "Server/StaticMirror", uses: "SnapshotBundle Dumps CLZ4 RemoteSettingsHTTP SnapshotOrigin", tests: ""),
     room(
         "Server/SnapshotServer",
         uses: """

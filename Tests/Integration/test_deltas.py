@@ -5,13 +5,18 @@ import hashlib
 import json
 import random
 import shutil
+import time
 
 import pytest
 import zstandard
 
 import dictionaries
 import rsdump
+from browser import Browser
 from crawl import Crawl
+from git_tree import GitTree
+from mirror import Mirror
+from serve import Serving
 from test_library_commands import App
 
 NAME, BUCKET, COLLECTION = "main/lists", "main-workspace", "lists"
@@ -223,3 +228,101 @@ def test_an_interrupted_download_resumes_without_a_delta(origin, edge, held):
     assert packaged(held) == content
     request, = downloads(edge)
     assert request["headers"]["Range"] == "bytes=1000-" and "Dictionary-ID" not in request["headers"]
+
+
+# Origins of one's own
+
+
+@pytest.fixture
+def published(origin, edge, held, tmp_path):
+    """A directory in git whose last commit has the second version, and the first in another directory."""
+    tree = GitTree(held.path.parent)
+    tree.commit("first")
+    first = held.copy(tmp_path / "first")
+    origin.publish(2, builds=False)
+    refreshed(held)
+    tree.commit("second")
+    return held, first
+
+
+def pointed(dumps, address):
+    text = dumps.config.read_text().splitlines()
+    dumps.config.write_text("\n".join(f"server: {address}/v1" if line.startswith("server:") else line for line in text) + "\n")
+    return dumps
+
+
+def test_serve_has_deltas_of_its_history(published):
+    source, first = published
+    location, = (each["attachment"]["location"] for each in source.bundle(NAME).records)
+    digest = base64.b64encode(hashlib.sha256(OLD).digest()).decode()
+    with Serving("--dumps", source.path, "--history", "git") as serving:
+        counts = refreshed(pointed(first, serving.url))
+        assert packaged(first) == NEW
+        assert counts["downloadedBytes"] - counts["savedBytes"] <= 0.01 * len(gzip.compress(NEW))
+        path = f"/attachments/{location}"
+        whole = serving.ask(path)
+        assert whole.body == NEW and whole.headers["vary"] == "Accept-Encoding, Available-Dictionary"
+        assert whole.headers["use-as-dictionary"] == (
+            f'match="/attachments/{BUCKET}/{COLLECTION}/*", id="{location.split("/")[-1]}", type=raw')
+        delta = serving.ask(path, Accept_Encoding="gzip, br, dcz", Available_Dictionary=f":{digest}:")
+        assert delta.headers["content-encoding"] == "dcz" and "accept-ranges" not in delta.headers
+        assert delta.headers["vary"] == "Accept-Encoding, Available-Dictionary"
+        dictionary = zstandard.ZstdCompressionDict(OLD, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+        assert zstandard.ZstdDecompressor(dict_data=dictionary).decompress(delta.body[40:]) == NEW
+        assert delta.body[:40] == dictionaries.MAGIC + hashlib.sha256(OLD).digest()
+        again = serving.ask(path, Accept_Encoding="dcz", Available_Dictionary=f":{digest}:", If_None_Match=delta.headers["etag"])
+        assert again.status == 304
+        for headers in ({"Accept_Encoding": "identity"}, {"Available_Dictionary": ":x:"}, {"Available_Dictionary": digest},
+                        {"Available_Dictionary": f":{base64.b64encode(bytes(32)).decode()}:"}):
+            plain = serving.ask(path, **{"Accept_Encoding": "dcz", "Available_Dictionary": f":{digest}:"} | headers)
+            assert plain.body == NEW and "content-encoding" not in plain.headers
+
+
+def test_a_mirror_has_deltas_where_an_edge_looks(published, tmp_path):
+    source, first = published
+    mirror = Mirror(tmp_path / "mirror")
+    assert mirror.publish(source, history=["git"]).code == rsdump.DONE
+    folder = mirror.output / f"current/attachments/cdt/{BUCKET}/{COLLECTION}"
+    old, new = "20261101000000--list--easy-list.txt", "20261102000000--list--easy-list.txt"
+    assert json.loads((folder / "manifest.json").read_text()) == {new: [old]}
+    delta = folder / f"compressed/target-{new}/dcz/from-{old}.dcz"
+    assert delta.stat().st_size <= 0.01 * len(gzip.compress(NEW))
+    made = delta.read_bytes()
+    with mirror:
+        copy = first.copy(tmp_path / "copy")
+        assert refreshed(pointed(copy, mirror.origin))["savedBytes"] == len(NEW) - len(made) and packaged(copy) == NEW
+    # Published again, they are the same, whatever became of the earlier ones.
+    before = mirror.tree()
+    delta.write_bytes(made[:-1] + b"?")
+    (mirror.output / "letter").unlink(missing_ok=True)
+    for tree in mirror.output.glob("tree-*"):
+        tree.rename(tree.with_name("tree-0"))
+    (mirror.output / "current").unlink()
+    (mirror.output / "current").symlink_to("tree-0")
+    assert mirror.publish(source, history=["git"]).code == rsdump.DONE
+    assert {path: digest for path, (digest, _) in mirror.tree().items()} == {
+        path: digest for path, (digest, _) in before.items()}
+
+
+def test_a_browser_takes_a_delta(published):
+    source, _ = published
+    old, new = (f"/attachments/{BUCKET}/{COLLECTION}/2026110{version}000000--list--easy-list.txt" for version in (1, 2))
+    script = """
+        const [address, done] = arguments
+        fetch(address).then(answer => answer.arrayBuffer()).then(async bytes => {
+            const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes))
+            const entry = performance.getEntriesByType("resource").filter(each => each.name.endsWith(address)).pop()
+            done([[...hash].map(byte => byte.toString(16).padStart(2, "0")).join(""), entry.encodedBodySize])
+        }).catch(error => done([String(error), 0]))"""
+    with Serving("--dumps", source.path, "--history", "git") as serving:
+        browser = Browser()
+        try:
+            browser.get(f"{serving.url}/v1/")
+            first = browser.execute_async_script(script, old)
+            # It keeps the dictionary a moment after the answer.
+            time.sleep(2)
+            second = browser.execute_async_script(script, new)
+        finally:
+            browser.quit()
+    assert first[0] == hashlib.sha256(OLD).hexdigest() and second[0] == hashlib.sha256(NEW).hexdigest()
+    assert second[1] < len(NEW) / 50, (first, second)

@@ -1,6 +1,7 @@
 import CZstd
 import RemoteSettingsModel
 import SnapshotBundle
+import SnapshotTrust
 
 /// A file as a delta to another one, in the form `dcz` of RFC 9842: the SHA-256 of the other file, and a zstd frame
 /// that refers to its bytes.
@@ -13,11 +14,11 @@ package enum FileDelta {
     /// Below this size, a delta saves little more than its own request headers cost.
     private static let least = 4 << 10
     /// The most bytes that both files may have together, which are in memory at once.
-    private static let most = 16 << 20
+    package static let mostBytes = 16 << 20
 
     /// Whether a delta between files of these sizes in bytes is worth it, and possible on this system.
     package static func isWorthwhile(from old: Int, to new: Int) -> Bool {
-        new >= least && old >= least && old.saturatingAdding(new) <= most && rs_zstd_load() == 1
+        new >= least && old >= least && old.saturatingAdding(new) <= mostBytes && rs_zstd_load() == 1
     }
 
     static func head(_ dictionary: SHA256Digest) -> [UInt8] { magic + dictionary.bytes }
@@ -27,6 +28,44 @@ package enum FileDelta {
     static func mostWindowLog(_ dictionary: Int) -> Int32 {
         let bytes = max(8 << 20, dictionary.saturatingAdding(dictionary / 4))
         return Int32(min(27, Int.bitWidth - (bytes - 1).leadingZeroBitCount))
+    }
+
+    /// Whether these bytes are a delta to the held file that gives the newer one.
+    package static func isSound(_ delta: Bytes, from held: HeldFile, size: Int) -> Bool {
+        guard isWorthwhile(from: held.bytes.count, to: size) else { return false }
+        do throws(DeltaDecoder.Refusal) {
+            let decoder = try DeltaDecoder(from: held, size: size)
+            try decoder.decode(delta.array)
+            try decoder.finish()
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    /// The file that a request names as its dictionary (RFC 9842 section 2.2); `nil` if it accepts no delta.
+    package static func dictionary(acceptEncoding: String?, availableDictionary: String?) -> SHA256Digest? {
+        let codings = acceptEncoding?.lowercased().split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
+        guard codings?.contains(coding) == true, let availableDictionary, availableDictionary.utf8.count == 46,
+            availableDictionary.hasPrefix(":"), availableDictionary.hasSuffix(":")
+        else { return nil }
+        return (try? Base64.decode(Array(availableDictionary.utf8.dropFirst().dropLast()), .standard))
+            .flatMap { SHA256Digest($0) }
+    }
+
+    /// `Use-As-Dictionary` of a file that may become one: which requests may name it, and the id to name it by.
+    ///
+    /// - Parameters:
+    ///   - path: the path of the file's URL.
+    ///   - size: bytes.
+    /// - Returns: `nil` for one that does not, or whose path is more than plain names.
+    package static func useAsDictionary(_ path: String, size: Int) -> String? {
+        let isPlain = path.utf8.allSatisfy { byte in
+            UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte
+                || UInt8(ascii: "-")...UInt8(ascii: "9") ~= byte || byte == UInt8(ascii: "_")
+        }
+        guard isPlain, isWorthwhile(from: size, to: size), let slash = path.lastIndex(of: "/") else { return nil }
+        return "match=\"\(path[...slash])*\", id=\"\(path[path.index(after: slash)...])\", type=raw"
     }
 
     /// Makes a delta as small as zstd can. Takes about a second for each 2 MB.
