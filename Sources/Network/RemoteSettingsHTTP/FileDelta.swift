@@ -23,11 +23,22 @@ package enum FileDelta {
 
     static func head(_ dictionary: SHA256Digest) -> [UInt8] { magic + dictionary.bytes }
 
-    /// The window that a decoder must accept (RFC 9842 section 5), as its logarithm: at least 8 MiB, and a quarter more
-    /// than the dictionary.
+    /// The window that a decoder must accept, in bytes (RFC 9842 section 5): 8 MiB, or a quarter more than the
+    /// dictionary, at most 128 MiB.
+    private static func window(_ dictionary: Int) -> Int {
+        min(128 << 20, max(8 << 20, dictionary.saturatingAdding(dictionary / 4)))
+    }
+
+    /// The logarithm of the window that is accepted.
     static func mostWindowLog(_ dictionary: Int) -> Int32 {
-        let bytes = max(8 << 20, dictionary.saturatingAdding(dictionary / 4))
-        return Int32(min(27, Int.bitWidth - (bytes - 1).leadingZeroBitCount))
+        Int32(Int.bitWidth - (window(dictionary) - 1).leadingZeroBitCount)
+    }
+
+    /// The logarithm of the window to encode with: one in which the whole file has room, so that all of it can refer to
+    /// the dictionary, unless a decoder need not accept that.
+    static func windowLog(of size: Int, _ dictionary: Int) -> Int32 {
+        let most = Int.bitWidth - 1 - window(dictionary).leadingZeroBitCount
+        return Int32(min(most, max(10, Int.bitWidth - max(0, size - 1).leadingZeroBitCount)))
     }
 
     /// Whether these bytes are a delta to the held file that gives the newer one.
@@ -73,7 +84,7 @@ package enum FileDelta {
     /// - Returns: `nil` if it is not smaller than half of the file, if it is not worthwhile, or if it fails.
     package static func made(of new: Bytes, from old: Bytes, named digest: SHA256Digest) -> [UInt8]? {
         guard isWorthwhile(from: old.count, to: new.count) else { return nil }
-        let windowLog = Int32(Int.bitWidth - (old.count + new.count).leadingZeroBitCount)
+        let windowLog = windowLog(of: new.count, old.count)
         let frame = unsafe old.withUnsafeBytes { prefix in
             unsafe new.withUnsafeBytes { input in
                 unsafe [UInt8](unsafeUninitializedCapacity: rs_zstd_bound(input.count)) { output, count in

@@ -97,6 +97,8 @@ import Testing
         let mebi = 1 << 20
         let expected = [0: 23, 6 * mebi: 23, 7 * mebi: 24, 16 * mebi: 25, 200 * mebi: 27, Int.max: 27]
         for (dictionary, log) in expected { #expect(FileDelta.mostWindowLog(dictionary) == Int32(log)) }
+        let made = [(0, 0, 10), (4097, 1, 13), (8 * mebi, 0, 23), (12 * mebi, 4 * mebi, 23), (4 * mebi, 14 * mebi, 22)]
+        for (size, dictionary, log) in made { #expect(FileDelta.windowLog(of: size, dictionary) == Int32(log)) }
     }
 
     @Test func `What is small or large is asked for whole`() {
