@@ -49,6 +49,10 @@ package.targets = [
         .target(
             name: "CCurl", path: "Sources/C/CCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))])
     ],
+    [
+        .target(
+            name: "CZstd", path: "Sources/C/CZstd", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))])
+    ],
     [.target(name: "CThreads", path: "Sources/C/CThreads")],
     [.target(name: "CMappedFaults", path: "Sources/C/CMappedFaults")],
 
@@ -61,7 +65,7 @@ package.targets = [
     room("Format/Dumps", uses: "SnapshotTrust SnapshotBundle TargetFilter CYAML Subprocess", tests: ""),
 
     // MARK: Network: how one gets it
-    room("Network/RemoteSettingsHTTP", uses: "SnapshotTrust SnapshotBundle CThreads", tests: ""),
+    room("Network/RemoteSettingsHTTP", uses: "SnapshotTrust SnapshotBundle CThreads CZstd", tests: ""),
     room("Network/CurlTransport", uses: "CCurl CThreads RemoteSettingsHTTP", tests: "FaultyServer"),
     room("Network/URLSessionTransport", uses: "RemoteSettingsHTTP", tests: "FaultyServer"),
     room(
@@ -118,7 +122,8 @@ package.targets = [
         tests: "SigningKeys Crypto"),
 
     // MARK: Server: what an origin serves; NIO is here only, with the trait `Server`
-    room("Server/StaticMirror", uses: "SnapshotBundle Dumps CLZ4 SnapshotOrigin", tests: ""),
+    room(
+        "Server/StaticMirror", uses: "SnapshotBundle Dumps CLZ4 RemoteSettingsHTTP SnapshotOrigin", tests: ""),
     room(
         "Server/SnapshotServer",
         uses: """

@@ -1,6 +1,6 @@
 /// Decodes RFC 4648 base64 strictly: no white space, no foreign characters, no stray bits after the last byte.
-enum Base64 {
-    enum Alphabet {
+package enum Base64 {
+    package enum Alphabet {
         /// RFC 4648 section 4 (`+`, `/`). Padding is required.
         case standard
         /// RFC 4648 section 5 (`-`, `_`). Padding is optional.
@@ -8,11 +8,13 @@ enum Base64 {
     }
 
     /// Why a text is not base64.
-    struct Fault: Error, CustomStringConvertible {
-        let description: String
+    package struct Fault: Error, CustomStringConvertible {
+        package let description: String
     }
 
-    static func decode(_ text: some RandomAccessCollection<UInt8>, _ alphabet: Alphabet) throws(Fault) -> [UInt8] {
+    package static func decode(_ text: some RandomAccessCollection<UInt8>, _ alphabet: Alphabet) throws(Fault)
+        -> [UInt8]
+    {
         let pad = UInt8(ascii: "=")
         let padding = text.suffix(2).reversed().prefix { $0 == pad }.count
         let digits = text.dropLast(padding)

@@ -43,6 +43,8 @@ struct Transfer {
     /// The number of bytes that the receiver has.
     var offset: Int
     var validator: String?
+    /// The file to which a delta is asked for.
+    var held: HeldFile?
 
     init(url: HTTPURL, limit: Int, resume: ResumePoint?) {
         self.url = url
@@ -62,8 +64,9 @@ struct Transfer {
         case bytes(DownloadStart, expected: Int?)
     }
 
-    /// Ranges and hashes are those of the uncompressed file, so no compression is requested.
+    /// Ranges and hashes are those of the uncompressed file, so no compression is requested but that of a delta.
     var headers: [HTTPHeaders.Field] {
+        if let held { return held.headers }
         var fields = [HTTPHeaders.Field("Accept-Encoding", "identity")]
         if offset > 0 {
             fields.append(.init("Range", "bytes=\(offset)-"))

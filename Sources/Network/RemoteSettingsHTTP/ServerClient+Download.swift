@@ -10,15 +10,21 @@ extension ServerClient {
     ///   - size: the size that the record states, in bytes. A longer body is refused with
     ///     ``HTTPError/Reason/tooLarge(limit:)``.
     ///   - resume: the place where an earlier call ended.
+    ///   - held: a file to which the server may send a delta (RFC 9842), if the download does not resume. The
+    ///     receiver gets the whole file, which then has the hash that was asked for. If anything is wrong with a delta,
+    ///     the whole file is asked for, once.
     ///   - receive: called with ``DownloadPart/start(_:)`` first, then with bytes. A second start means what
     ///     ``DownloadPart/start(_:)`` says. The next bytes are read after it has returned.
+    /// - Returns: the bytes that a delta saved; 0 if the whole file was sent.
     /// - Throws: ``HTTPError``, or the error that `receive` throws.
+    @discardableResult
     package func attachment(
         _ location: String, at base: AttachmentsURL, size: Int? = nil, resume: ResumePoint? = nil,
-        receive: (DownloadPart) async throws -> Void
-    ) async throws {
+        held: HeldFile? = nil, receive: (DownloadPart) async throws -> Void
+    ) async throws -> Int {
         let limit = min(limits.attachmentBytes, size ?? .max)
-        try await download(try base.attachment(location), limit: limit, resume: resume, receive: receive)
+        return try await download(
+            try base.attachment(location), limit: limit, resume: resume, held: held, receive: receive)
     }
 
     /// Downloads the zip of all attachments of a collection. It is a cache: it may be missing (404) or outdated.
@@ -27,7 +33,7 @@ extension ServerClient {
     package func attachmentsZip(
         _ collection: CollectionID, at base: AttachmentsURL, receive: (DownloadPart) async throws -> Void
     ) async throws {
-        try await download(
+        _ = try await download(
             base.zip(collection), limit: limits.attachmentsZipBytes, resume: nil, receive: receive)
     }
 
@@ -41,10 +47,17 @@ extension ServerClient {
         let error: any Error
     }
 
+    /// A delta that is of no use. The whole file may be.
+    private struct DeltaFailure: Error {
+        let error: HTTPError
+    }
+
     private func download(
-        _ url: HTTPURL, limit: Int, resume: ResumePoint?, receive: (DownloadPart) async throws -> Void
-    ) async throws {
+        _ url: HTTPURL, limit: Int, resume: ResumePoint?, held: HeldFile? = nil,
+        receive: (DownloadPart) async throws -> Void
+    ) async throws -> Int {
         var transfer = Transfer(url: url, limit: limit, resume: resume)
+        if transfer.offset == 0 { transfer.held = held }
         let deadline = deadline(.answer, seconds: limits.downloadSeconds)
         var attempts = 0
         while true {
@@ -53,7 +66,17 @@ extension ServerClient {
                 return try await run(&transfer, until: deadline, receive: receive)
             } catch let failure as ReceiverFailure {
                 throw failure.error
+            } catch let failure as DeltaFailure {
+                transfer.held = nil
+                attempts -= 1
+                onEvent(.wholeFile(failure.error))
             } catch let error as HTTPError {
+                // A server that has no delta may say so by an error.
+                if transfer.held != nil, error.category == .answer, !error.isRetryable {
+                    transfer.held = nil
+                    attempts -= 1
+                    continue
+                }
                 if error.reason == .rangeNotSatisfied, transfer.offset > 0, attempts < limits.tries {
                     transfer.offset = 0
                     transfer.validator = nil
@@ -65,9 +88,11 @@ extension ServerClient {
     }
 
     /// One request of a transfer.
+    ///
+    /// - Returns: the bytes that a delta saved.
     private func run(
         _ transfer: inout Transfer, until deadline: Deadline, receive: (DownloadPart) async throws -> Void
-    ) async throws {
+    ) async throws -> Int {
         func give(_ part: DownloadPart) async throws {
             do {
                 try await receive(part)
@@ -79,7 +104,17 @@ extension ServerClient {
         var answer = try await exchange(
             transfer.url, headers: transfer.headers, limit: transfer.limit, until: deadline,
             accepts: { $0 == 200 || $0 == 206 || ($0 == 416 && isPartial) })
-        switch try transfer.begin(answer) {
+        if let held = transfer.held, answer.isDelta {
+            let (file, received) = try await file(of: &answer, from: held, size: transfer.limit)
+            try await give(.start(DownloadStart(offset: 0, size: transfer.limit, validator: nil)))
+            for offset in stride(from: 0, to: transfer.limit, by: DeltaDecoder.pieceBytes) {
+                try await give(.bytes(file.piece(at: offset)))
+            }
+            return transfer.limit - received
+        }
+        let beginning = try transfer.begin(answer)
+        transfer.held = nil
+        switch beginning {
         case .alreadyWhole(let start):
             try await give(.start(start))
         case .bytes(let start, let expected):
@@ -97,6 +132,32 @@ extension ServerClient {
             if let size = start.size, transfer.offset < size {
                 throw HTTPError(answer.url, .truncated(expected: size, received: transfer.offset))
             }
+        }
+        return 0
+    }
+
+    /// Decodes an answer that is a delta to the held file.
+    ///
+    /// - Parameter size: the bytes that the file must have. A delta that is no smaller is of no use.
+    /// - Returns: the file, whose hash is the one that was asked for, and the size of the delta in bytes.
+    private func file(
+        of answer: inout Answer, from held: HeldFile, size: Int
+    ) async throws -> (file: DeltaDecoder, received: Int) {
+        do {
+            let decoder = try DeltaDecoder(from: held, size: size)
+            var received = 0
+            while let piece = try await nextPiece(of: &answer) {
+                received += piece.count
+                guard received < size else { throw HTTPError(answer.url, .tooLarge(limit: size)) }
+                try decoder.decode(piece)
+            }
+            try decoder.finish()
+            return (decoder, received)
+        } catch let refusal as DeltaDecoder.Refusal {
+            let problem = "the delta cannot be used: \(refusal.problem)"
+            throw DeltaFailure(error: HTTPError(answer.url, .badEncoding(problem)))
+        } catch let error as HTTPError where error.category == .answer {
+            throw DeltaFailure(error: error)
         }
     }
 }

@@ -16,6 +16,9 @@ struct Answer {
 
     var isCompressed: Bool { !encoding.isEmpty }
 
+    /// Whether the body is a delta to the file that the request named (RFC 9842).
+    var isDelta: Bool { response.status == 200 && encoding == FileDelta.coding }
+
     /// - Throws: ``HTTPError/Reason/badEncoding(_:)`` for any compression but gzip, and for more than one.
     func checkEncoding() throws(HTTPError) {
         let encoding = encoding

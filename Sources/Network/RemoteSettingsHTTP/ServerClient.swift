@@ -188,6 +188,8 @@ package enum HTTPEvent: Sendable, Hashable {
     /// The request failed and is repeated after a pause; `attempt` counts from 1.
     case retry(HTTPError, attempt: Int, after: Duration)
     case redirect(from: HTTPURL, to: HTTPURL)
+    /// A delta could not be used, and the whole file is asked for.
+    case wholeFile(HTTPError)
     /// The server asked for no requests until then.
     case hold(BackoffState.Hold)
 }

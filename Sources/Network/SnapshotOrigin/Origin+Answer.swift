@@ -8,9 +8,12 @@ extension Origin {
     /// - Parameters:
     ///   - path: the path of the request target, as it was sent.
     ///   - query: the text after the question mark.
+    ///   - dictionary: the SHA-256 of a file that the client has, if it accepts a delta to it.
     ///   - now: the present time. Like Mozilla's server, the monitor redirects if `_since` is too long ago.
     /// - Throws: `BundleError` if a bundle can no longer be read.
-    package func prepare(path: Substring, query: Substring?, now: Timestamp) throws(BundleError) -> PreparedAnswer {
+    package func prepare(
+        path: Substring, query: Substring?, dictionary: SHA256Digest? = nil, now: Timestamp
+    ) throws(BundleError) -> PreparedAnswer {
         // Bytes are compared, because finding character boundaries costs more than the rest of an answer.
         let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             .dropFirst().map(Substring.init)[...]
@@ -21,7 +24,12 @@ extension Origin {
             return try prepare(version, parts.dropFirst(), query, now: now)
         case "attachments":
             let location = PercentEncoding.decode(String(Substring(path.utf8.dropFirst("/attachments/".utf8.count))))
-            return try file(location)
+            let whole = try file(location)
+            guard let dictionary, let pair = deltas.pair(location, to: dictionary) else { return whole }
+            return .making { [self] () throws(BundleError) in
+                if let delta = try deltas.resource(pair) { return .resource(delta) }
+                return try whole.answer()
+            }
         case "chains":
             guard parts.count == 2, let chain = parts.last.flatMap({ chains[String($0)] }) else {
                 return .ready(.problem(.notFound, .chain))

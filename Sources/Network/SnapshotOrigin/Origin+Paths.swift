@@ -11,10 +11,15 @@ extension Origin {
     /// A record can name the location of a document that the origin makes itself. Such a path is listed twice: first
     /// for the document, which is what the origin answers, and then for the attachment.
     ///
-    /// - Parameter add: receives a percent-encoded path that begins with `/`, and the resource at that path. Resources
-    ///   are made one at a time, so that they need not all be in memory.
+    /// - Parameters:
+    ///   - earlier: the bytes of a delta that was made before, by the path that it has here.
+    ///   - add: receives a percent-encoded path that begins with `/`, and the resource at that path. Resources are made
+    ///     one at a time, so that they need not all be in memory.
     /// - Throws: `BundleError` if a bundle cannot be read; whatever `add` throws.
-    package func forEachPath(_ add: (_ path: String, _ resource: OriginResource) throws -> Void) throws {
+    package func forEachPath(
+        earlier: (String) throws -> Bytes? = { _ in nil },
+        _ add: (_ path: String, _ resource: OriginResource) throws -> Void
+    ) throws {
         for version in APIVersion.allCases {
             let prefix = "/\(version.rawValue)/"
             if let root = roots[version] { try add(prefix, root) }
@@ -37,6 +42,24 @@ extension Origin {
                 let path = PercentEncoding.complete(location)
             else { continue }
             try add("/attachments/\(path)", file)
+        }
+        // An edge with Mozilla's rules finds a delta by the names of both files. The manifests are for people.
+        var manifests: [String: [String: [JSONValue]]] = [:]
+        for (place, pair) in deltas.all {
+            guard let path = PercentEncoding.complete(place) else { continue }
+            let found = try deltas.resource(pair, earlier: earlier("/attachments/\(path)"))
+            guard let found else { continue }
+            try add("/attachments/\(path)", found)
+            let names = [pair.new, pair.old].map { String($0.location.split(separator: "/").last ?? "") }
+            let folder = path.split(separator: "/").prefix(3).joined(separator: "/")
+            manifests[folder, default: [:]][names[0], default: []].append(.string(names[1]))
+        }
+        for (folder, names) in manifests.sorted(by: { $0.key < $1.key }) {
+            let members = names.sorted { $0.key < $1.key }.map {
+                JSONValue.Member(key: $0.key, value: .array($0.value))
+            }
+            let manifest = Self.document(.attachment, .object(members), freshness: .seconds(3600))
+            try add("/attachments/\(folder)/manifest.json", manifest)
         }
     }
 }

@@ -23,6 +23,7 @@ package final class Origin: Sendable {
     let monitor: MonitorDocument
     let roots: [APIVersion: OriginResource]
     let attachments: AttachmentIndex
+    let deltas: AttachmentDeltas
     let chains: [String: OriginResource]
     let heartbeat: OriginResource
     let version: OriginResource
@@ -33,11 +34,12 @@ package final class Origin: Sendable {
     /// - Parameters:
     ///   - collections: the collections, each once.
     ///   - softwareVersion: the version in the root document and in `__version__`.
+    ///   - deltas: those that were made for earlier states.
     ///   - mozlz4: packs the bundles of changesets; without it there are none.
     /// - Throws: `BundleError`.
     package init(
         _ collections: [ServedCollection], address: OriginAddress, softwareVersion: String, limits: Limits = Limits(),
-        mozlz4: (@Sendable ([Bytes]) -> Bytes?)? = nil
+        deltas: MadeDeltas = MadeDeltas(), mozlz4: (@Sendable ([Bytes]) -> Bytes?)? = nil
     ) throws(BundleError) {
         self.address = address
         self.limits = limits
@@ -46,7 +48,8 @@ package final class Origin: Sendable {
         self.collections = collections
         byID = Dictionary(collections.map { ($0.id, $0) }) { first, _ in first }
         monitor = MonitorDocument(collections.map { ($0.id, $0.timestamp) }, host: address.host)
-        attachments = try AttachmentIndex(collections)
+        attachments = try AttachmentIndex(collections, path: address.path)
+        self.deltas = try AttachmentDeltas(collections, made: deltas)
         var roots: [APIVersion: OriginResource] = [:]
         let state = SHA256Digest(hashing: monitor.body(since: nil, bucket: nil, collection: nil))
         for version in APIVersion.allCases {
@@ -73,7 +76,7 @@ package final class Origin: Sendable {
             ]), freshness: .none)
     }
 
-    private static func document(
+    static func document(
         _ route: OriginRoute, _ json: JSONValue, freshness: OriginResource.Freshness
     ) -> OriginResource {
         let body = Bytes(JSONText.compact(json))

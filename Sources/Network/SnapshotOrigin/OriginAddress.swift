@@ -21,6 +21,14 @@ package struct OriginAddress: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { url }
 
+    /// The path before every path of the origin, without a slash at the end; usually empty.
+    package var path: String {
+        guard let start = url.firstRange(of: "://")?.upperBound, let slash = url[start...].firstIndex(of: "/") else {
+            return ""
+        }
+        return String(url[slash...])
+    }
+
     /// The base URL of attachments, with a slash at the end.
     var attachments: String { "\(url)/attachments/" }
 

@@ -42,12 +42,17 @@ package final class OriginResource: Sendable {
     ///
     /// If so, the responses made from it are worth keeping.
     package let isKept: Bool
+    /// Whether the content is a delta of the resource to another file (RFC 9842).
+    package let isDelta: Bool
+    /// The value of `Use-As-Dictionary`, if a client may ask for a later version as a delta to this one.
+    package let useAsDictionary: String?
     private let gzipSource: GzipSource
     private let compressed = Lazily<[Bytes]?>()
 
     init(
         _ route: OriginRoute, type: String, tag: String, lastModified: Timestamp? = nil, freshness: Freshness,
-        content: OriginContent, gzip: GzipSource = .none, isKept: Bool = true
+        content: OriginContent, gzip: GzipSource = .none, isKept: Bool = true, isDelta: Bool = false,
+        useAsDictionary: String? = nil
     ) {
         self.route = route
         contentType = type
@@ -56,6 +61,8 @@ package final class OriginResource: Sendable {
         self.freshness = freshness
         self.content = content
         self.isKept = isKept
+        self.isDelta = isDelta
+        self.useAsDictionary = useAsDictionary
         gzipSource = gzip
     }
 

@@ -53,7 +53,7 @@ package struct StaticMirror: Sendable {
         var tree = MirrorTree(folder: temporary, prefix: origin.address.path, newest: newest)
         let name: String
         do {
-            try tree.write(origin)
+            try tree.write(origin, earlier: "\(folder)/\(Self.linkName)")
             guard let list = try FileStore.read("\(temporary)/objects.json", limit: .max) else {
                 throw MirrorError.vanished(temporary)
             }

@@ -65,9 +65,8 @@ package struct FuzzTarget: Sendable {
     package static let all: [FuzzTarget] = [
         .url, .events, .compressed, .lock, .manifest, .monitor, .filter, .pattern, .cache, .json, .changeset, .delta,
         .payload, .catalogue, .parameters, .configState, .propertyList, .bundle, .contents, .serverZIP, .origin,
-        .configuration,
-        .notes, .page, .archive, .importing, .template, .defaults, .sources, .expansion, .keys, .returned,
-        .pem, .chain, .release,
+        .fileDelta, .configuration, .notes, .page, .archive, .importing, .template, .defaults, .sources, .expansion,
+        .keys, .returned, .pem, .chain, .release,
     ]
 }
 

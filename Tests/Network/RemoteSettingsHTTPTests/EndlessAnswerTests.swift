@@ -192,7 +192,7 @@ struct ExtremeNumberTests {
             let base = try AttachmentsURL("https://cdn.example/", of: .prod)
             _ = try? await client.rootDocument()
             for offset in [0, 1, Int.max] {
-                try? await client.startingRun().attachment(
+                _ = try? await client.startingRun().attachment(
                     "a", at: base, resume: ResumePoint(offset: offset), receive: { _ in })
             }
             let longest = client.backoff.holds.map(\.until).max() ?? Timestamp(milliseconds: 0)

@@ -49,6 +49,47 @@ import Testing
         #expect(isMaking)
     }
 
+    /// A state whose attachment is a list of this version.
+    private func list(_ version: Int) -> (state: SampleCollection, text: String) {
+        let text = (0..<400).map { "||tracker-\($0 * 7_919 % 10_007)-\($0 == version ? "new" : "old").example^\n" }
+            .joined()
+        let record = SampleCollection.attachment("f", text, name: "\(version)--f--list.txt")
+        return (SampleCollection(timestamp: UInt64(10 + version), records: [record], attachments: [text]), text)
+    }
+
+    #if os(Linux)
+    @Test(arguments: [0, 64 << 20])
+    func `The newest attachment is offered as a delta to five earlier ones`(mostBytes: Int) throws {
+        let states = (0...6).map(list)
+        let origin = try Origin(
+            [try states[6].state.served(history: states[..<6].map(\.state))],
+            address: try OriginAddress(SampleCollection.address), softwareVersion: "1.0",
+            deltas: MadeDeltas(mostBytes: mostBytes))
+        for (version, state) in states.enumerated() {
+            let dictionary = SHA256Digest(hashing: Bytes(utf8: state.text))
+            for _ in 0..<2 {
+                let prepared = try origin.prepare(
+                    path: "/attachments/main-workspace/sample/6--f--list.txt", query: nil, dictionary: dictionary,
+                    now: now)
+                guard case .resource(let resource) = try prepared.answer() else { throw TestFailure() }
+                #expect(resource.isDelta == (1...5).contains(version))
+                #expect(
+                    resource.isDelta ? resource.content.count < 200 : resource.content.count == states[6].text.count)
+            }
+        }
+        var paths: [String] = []
+        try origin.forEachPath { path, resource in if resource.isDelta { paths.append(path) } }
+        #expect(
+            paths
+                == (1...5).map { version in
+                    "/attachments/cdt/main-workspace/sample/compressed/target-6--f--list.txt/dcz/from-\(version)--f--list.txt"
+                        + ".dcz"
+                })
+    }
+    #endif
+
+    private struct TestFailure: Error {}
+
     private func body(_ answer: OriginAnswer, atMost most: Int = .max) throws -> String {
         guard case .resource(let resource) = answer else { return "\(answer)" }
         let pieces = try resource.content.pieces()

@@ -43,9 +43,9 @@ struct SampleCollection {
             address: try OriginAddress(Self.address))
     }
 
-    static func attachment(_ id: String, _ text: String) -> String {
+    static func attachment(_ id: String, _ text: String, name: String? = nil) -> String {
         let bytes = Bytes(utf8: text)
         return #"{"id":"\#(id)","last_modified":3,"attachment":{"filename":"a.txt","mimetype":"text/plain","#
-            + #""location":"main-workspace/sample/\#(id).txt","size":\#(bytes.count),"hash":"\#(SHA256Digest(hashing: bytes))"}}"#
+            + #""location":"main-workspace/sample/\#(name ?? "\(id).txt")","size":\#(bytes.count),"hash":"\#(SHA256Digest(hashing: bytes))"}}"#
     }
 }

@@ -116,6 +116,11 @@ public struct UptakeEvent: Hashable, Sendable {
     public var age: Duration?
     /// How long the attempt took.
     public var duration: Duration
+    /// The bytes that need not be downloaded, because an attachment came as a delta to its earlier version.
+    ///
+    /// `nil` for all other outcomes: a sync, or an attachment that was downloaded whole, which is not reported if it
+    /// succeeds.
+    public var savedBytes: Int?
     /// The error's text; `nil` if there was none.
     public var errorDescription: String?
 }

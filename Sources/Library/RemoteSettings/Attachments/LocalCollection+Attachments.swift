@@ -147,6 +147,16 @@ extension LocalCollection {
         return bytes
     }
 
+    /// The attachment of an earlier version of the same record, for a delta; `nil` if there is none, or if it is not
+    /// worth it. Does I/O.
+    func heldFile(for wanted: WantedAttachment) -> HeldFile? {
+        guard FileDelta.isWorthwhile(from: wanted.size, to: wanted.size), let stale = stale(wanted),
+            let attachment = try? stale.earlierRecord?.record.attachment(),
+            FileDelta.isWorthwhile(from: stale.bytes.count, to: wanted.size)
+        else { return nil }
+        return HeldFile(stale.bytes, digest: attachment.hash, location: attachment.location, newer: wanted.digest)
+    }
+
     /// The attachment of an earlier version of the same record, as a verified snapshot has it.
     private func stale(_ wanted: WantedAttachment) -> AttachmentContent? {
         func earlier(in records: RecordTable?) -> (record: RemoteSettingsRecord, digest: SHA256Digest)? {

@@ -42,7 +42,9 @@ extension LocalCollection {
             base = url
             for attempt in 1... {
                 do {
-                    try await receive(wanted, from: client, at: url, progress: progress)
+                    let held = attempt == 1 ? heldFile(for: wanted) : nil
+                    let saved = try await receive(wanted, from: client, at: url, held: held, progress: progress)
+                    if saved > 0 { session.report("\(id)", .success, .manual, since: began, savedBytes: saved) }
                     break
                 } catch let error as WrongAttachment {
                     guard attempt < Self.tries else { throw error }
@@ -58,15 +60,17 @@ extension LocalCollection {
         }
     }
 
+    /// - Parameter held: what a delta is asked for to.
+    /// - Returns: the bytes that a delta saved.
     private func receive(
-        _ wanted: WantedAttachment, from client: ServerClient, at base: AttachmentsURL,
+        _ wanted: WantedAttachment, from client: ServerClient, at base: AttachmentsURL, held: HeldFile?,
         progress: @Sendable (AttachmentProgress) -> Void
-    ) async throws {
+    ) async throws -> Int {
         let part = try AttachmentPart(wanted.digest, of: id, in: session.storage)
         defer { part.remove() }
         var hasher = ContentHasher()
         var received = 0
-        try await client.attachment(wanted.location, at: base, size: wanted.size) { piece in
+        let saved = try await client.attachment(wanted.location, at: base, size: wanted.size, held: held) { piece in
             switch piece {
             case .start(let start) where start.offset == received: break
             case .start:
@@ -82,6 +86,7 @@ extension LocalCollection {
         }
         try check(received, hasher.finish(), wanted)
         try part.finish()
+        return saved
     }
 
     /// Takes an attachment out of a bundle.

@@ -198,6 +198,7 @@ final class Session: Sendable {
         case .alert(let text, let url): logger.warning("the server \(url.origin) announces: \(text)")
         case .retry(let error, let attempt, _): logger.info("attempt \(attempt) failed, trying again: \(error)")
         case .redirect(let from, let to): logger.debug("\(from) redirects to \(to)")
+        case .wholeFile(let error): logger.info("\(error); the whole file is asked for")
         case .hold(let hold): logger.info("\(hold.origin) asks for no requests until \(hold.until.rfc3339)")
         }
     }
@@ -233,7 +234,7 @@ extension Session {
     ///   - began: when the attempt began.
     func report(
         _ source: String, _ status: UptakeEvent.Status, _ trigger: UptakeEvent.Trigger, timestamp: Timestamp? = nil,
-        age: Duration? = nil, since began: Timestamp, error: (any Error)? = nil
+        age: Duration? = nil, since began: Timestamp, savedBytes: Int? = nil, error: (any Error)? = nil
     ) {
         if status != .syncBrokenError, status != .cleanupError {
             let uptake = CollectionAccess.Uptake(status: status, httpStatus: error.flatMap(HTTPError.status))
@@ -242,7 +243,8 @@ extension Session {
         telemetry?.reportUptake(
             UptakeEvent(
                 source: source, status: status, trigger: trigger, timestamp: timestamp, age: age,
-                duration: now.elapsed(since: began), errorDescription: error.map { "\($0)" }))
+                duration: now.elapsed(since: began), savedBytes: savedBytes,
+                errorDescription: error.map { "\($0)" }))
     }
 
     /// The last outcome that was reported of a source.

@@ -45,10 +45,14 @@ final class AttachmentIndex: Sendable {
     /// The locations that collections claim for different files, one line each, for reports.
     let conflicts: [String]
 
+    /// The path of the origin's address.
+    private let path: String
+
     /// Reads the manifests. Present states come before older ones, which outdated clients still ask for.
     ///
     /// - Throws: `BundleError`.
-    init(_ collections: [ServedCollection]) throws(BundleError) {
+    init(_ collections: [ServedCollection], path: String) throws(BundleError) {
+        self.path = path
         var places: [String: Place] = [:]
         var conflicts: [String] = []
         for collection in collections {
@@ -113,7 +117,8 @@ final class AttachmentIndex: Sendable {
             lastModified: record?.lastModified, freshness: .seconds(86_400),
             content: OriginContent(packed),
             gzip: packed.isDeflated
-                ? .wrapped(GzipMember.wrap(packed.bytes, crc: packed.crc, size: packed.size)) : .none)
+                ? .wrapped(GzipMember.wrap(packed.bytes, crc: packed.crc, size: packed.size)) : .none,
+            useAsDictionary: FileDelta.useAsDictionary("\(path)/attachments/\(place.file.location)", size: packed.size))
     }
 
     /// The media type that a record states, if it is safe in a header.

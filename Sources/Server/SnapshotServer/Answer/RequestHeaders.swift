@@ -17,6 +17,12 @@ extension HTTPFields {
         return everything
     }
 
+    /// The file that the client has and accepts a delta to (RFC 9842); `nil` for most.
+    var dictionary: SHA256Digest? {
+        guard let name = HTTPField.Name("Available-Dictionary"), let dictionary = self[name] else { return nil }
+        return FileDelta.dictionary(acceptEncoding: self[.acceptEncoding], availableDictionary: dictionary)
+    }
+
     /// Whether the client names a media type as acceptable (RFC 9110 §12.5.1), and not with a weight of 0.
     ///
     /// Wildcards do not count: a client that takes anything is not a browser that shows a page.

@@ -85,7 +85,8 @@ struct Responder: HTTPResponder {
         let client = Recipient(channel: context.channel, untaken: untaken, limits: limits)
         let prepared: PreparedAnswer
         do {
-            prepared = try state.origin.prepare(path: target.path, query: target.query, now: now())
+            prepared = try state.origin.prepare(
+                path: target.path, query: target.query, dictionary: request.headers.dictionary, now: now())
         } catch {
             report("\(error)")
             return .ready(problem(.failed))

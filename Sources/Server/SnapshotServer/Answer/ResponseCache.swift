@@ -103,7 +103,7 @@ extension ResponseCache.Representation {
 
 extension OriginResource {
     /// Whether a client may ask for parts of it.
-    var allowsRanges: Bool { [.attachment, .attachmentsZip, .bundle].contains(route) }
+    var allowsRanges: Bool { !isDelta && [.attachment, .attachmentsZip, .bundle].contains(route) }
 
     fileprivate func headers(isGzip: Bool, length: Int) -> HTTPFields {
         var headers: HTTPFields = [.contentType: contentType, .contentLength: "\(length)"]
@@ -112,6 +112,9 @@ extension OriginResource {
         headers.append(contentsOf: HTTPFields.api(freshness))
         if let lastModified { headers[.lastModified] = HTTPDate.text(lastModified) }
         if hasGzip { headers[.vary] = "Accept-Encoding" }
+        if isDelta { headers[.contentEncoding] = "dcz" }
+        if isDelta || useAsDictionary != nil { headers[.vary] = "Accept-Encoding, Available-Dictionary" }
+        if let useAsDictionary, let name = HTTPField.Name("Use-As-Dictionary") { headers[name] = useAsDictionary }
         if allowsRanges {
             headers[.acceptRanges] = "bytes"
             // Attachments can come from anybody. If a browser opens one as a document, nothing in it may run.

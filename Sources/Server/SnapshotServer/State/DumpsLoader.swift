@@ -29,6 +29,8 @@ actor DumpsLoader {
     private let history: BundleHistory?
     private let softwareVersion: String
     private let limits = Limits()
+    /// Deltas of attachments, for all states.
+    private let deltas = MadeDeltas()
     private let serverLimits: ServerLimits
     private let report: @Sendable (String) -> Void
     private var address: OriginAddress?
@@ -120,7 +122,7 @@ actor DumpsLoader {
         guard hasChanged || problems.keys != before.keys else { return nil }
         let origin = try Origin(
             next.values.map(\.collection), address: address, softwareVersion: softwareVersion, limits: limits,
-            mozlz4: MozLZ4.pack)
+            deltas: deltas, mozlz4: MozLZ4.pack)
         for conflict in origin.conflicts { report(conflict) }
         try origin.warmUp()
         return ServedState(

@@ -1,3 +1,4 @@
+import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotOrigin
@@ -24,11 +25,17 @@ struct MirrorTree {
 
     /// Writes every resource of an origin. Does I/O.
     ///
+    /// - Parameter earlier: the tree that was published before, whose deltas of attachments are used again.
     /// - Throws: `BundleError` or `FileError`.
-    mutating func write(_ origin: Origin) throws {
+    mutating func write(_ origin: Origin, earlier: String) throws {
         notes = origin.conflicts.map(VisibleText.escape)
         let states = states(of: origin)
-        try origin.forEachPath { path, resource in try add(path, resource, states[path]) }
+        let deltas: (String) -> Bytes? = { [prefix] path in
+            // One that cannot be read is made anew.
+            guard let place = MirrorPath(prefix + path) else { return nil }
+            return try? FileStore.read("\(earlier)/\(place.file)", limit: FileDelta.mostBytes)
+        }
+        try origin.forEachPath(earlier: deltas) { path, resource in try add(path, resource, states[path]) }
         for version in APIVersion.allCases {
             for collection in origin.collections {
                 let times = [collection.timestamp] + collection.history.map(\.head.timestamp)

@@ -6,7 +6,8 @@ import SnapshotBundle
 /// Collects every attachment of a collection, by its hash, from the nearest source.
 ///
 /// The sources are, in this order: the bundle at hand, the downloads of an interrupted refresh, the server's zip if it
-/// has one and many attachments are missing, and single downloads. Everything is checked against the size and hash in
+/// has one and many attachments are missing, and single downloads: where the server has any, as deltas to what the
+/// bundle at hand has for the same records. Everything is checked against the size and hash in
 /// the verified record. A download, whole or not, waits in a file that has its hash as name.
 struct AttachmentGatherer: Sendable {
     /// The server's zip is downloaded if more than this many attachments are missing.
@@ -62,26 +63,52 @@ struct AttachmentGatherer: Sendable {
             missing = try await extractFromZip(missing, of: id, at: url, notes: &outcome.notes)
             outcome.attachments.fromZip = count - missing.count
         }
-        _ = try await missing.concurrentMap(width: width) { next in try await download(next, of: id, at: url) }
+        let held = missing.isEmpty ? [:] : heldFiles(of: base)
+        let saved = try await missing.concurrentMap(width: width) { next in
+            try await download(next, of: id, at: url, from: base, held: held[next.record])
+        }
         outcome.attachments.downloaded = missing.count
+        outcome.attachments.savedBytes = saved.saturatingSum { UInt64(clamping: $0) }
         outcome.attachments.downloadedBytes = missing.saturatingSum { UInt64(clamping: $0.size) }
         return sources
     }
 
-    private func download(_ attachment: WantedAttachment, of id: CollectionID, at base: AttachmentsURL) async throws {
-        try await gate.pass(to: base.url) {
+    /// The files that a bundle has, by the ids of the records that name them; none if it cannot be read.
+    private func heldFiles(of bundle: BundleReader?) -> [String: Manifest.File] {
+        let files = (try? bundle?.manifest().files.filter { $0.omitted == nil }) ?? []
+        return Dictionary(files.flatMap { file in file.records.map { ($0, file) } }) { first, _ in first }
+    }
+
+    /// - Parameter held: what the bundle has for the same record.
+    /// - Returns: the bytes that a delta saved.
+    private func download(
+        _ attachment: WantedAttachment, of id: CollectionID, at url: AttachmentsURL, from bundle: BundleReader?,
+        held: Manifest.File?
+    ) async throws -> Int {
+        let saved = try await gate.pass(to: url.url) {
             do {
-                try await stream(attachment, of: id, at: base)
+                return try await stream(attachment, of: id, at: url) {
+                    guard let held, FileDelta.isWorthwhile(from: held.size, to: attachment.size),
+                        let bytes = try? bundle?.attachment(held.sha256)
+                    else { return nil }
+                    return HeldFile(bytes, digest: held.sha256, location: held.location, newer: attachment.digest)
+                }
             } catch let error as HTTPError where error.category == .answer {
                 throw CollectionError.attachment(
                     location: attachment.location, record: attachment.record, problem: "\(error)")
             }
         }
         onEvent(.downloaded(id))
+        return saved
     }
 
     /// Streams to the disk while hashing, and resumes the download of an interrupted run.
-    private func stream(_ attachment: WantedAttachment, of id: CollectionID, at base: AttachmentsURL) async throws {
+    ///
+    /// - Parameter held: what a delta is asked for to, if nothing has arrived before.
+    /// - Returns: the bytes that a delta saved.
+    private func stream(
+        _ attachment: WantedAttachment, of id: CollectionID, at base: AttachmentsURL, held: () -> HeldFile?
+    ) async throws -> Int {
         let path = directory.stagedPath(attachment.digest, of: id)
         var hasher = ContentHasher()
         var offset = 0
@@ -94,7 +121,9 @@ struct AttachmentGatherer: Sendable {
         let resume = offset > 0 ? ResumePoint(offset: offset) : nil
         let file = try WritableFile(appendingTo: path)
         defer { file.abandon() }
-        try await client.attachment(attachment.location, at: base, size: attachment.size, resume: resume) { piece in
+        let saved = try await client.attachment(
+            attachment.location, at: base, size: attachment.size, resume: resume, held: resume == nil ? held() : nil
+        ) { piece in
             switch piece {
             case .start(let start) where start.offset == offset: break
             case .start:
@@ -115,6 +144,7 @@ struct AttachmentGatherer: Sendable {
             try FileStore.remove(path)
             throw error
         }
+        return saved
     }
 
     private func check(_ attachment: WantedAttachment, size: Int, digest: SHA256Digest) throws(CollectionError) {

@@ -45,7 +45,10 @@ package struct CollectionOutcome: Sendable {
         package var resumed = 0
         package var fromZip = 0
         package var downloaded = 0
+        /// The sizes of the downloaded files.
         package var downloadedBytes: UInt64 = 0
+        /// The part of ``downloadedBytes`` that deltas to the bundle's attachments saved.
+        package var savedBytes: UInt64 = 0
 
         package init() {}
     }

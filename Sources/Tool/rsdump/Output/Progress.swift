@@ -61,6 +61,7 @@ final class Progress: Sendable {
                 state.withLock { $0.heldOrigins.insert(hold.origin).inserted }
                     ? "warning: \(hold.origin) asks for no requests until \(hold.until.rfc3339)" : nil
             case .retry(let error, let attempt, _): isShown ? "try \(attempt) failed: \(error)" : nil
+            case .wholeFile(let error): isShown ? "\(error); the whole file is asked for" : nil
             case .redirect: nil
             }
         guard let line else { return }

@@ -44,6 +44,7 @@ enum RefreshJSON {
             "attachments": .members([
                 "reused": .count(counts.reused), "resumed": .count(counts.resumed), "fromZip": .count(counts.fromZip),
                 "downloaded": .count(counts.downloaded), "downloadedBytes": .count(counts.downloadedBytes),
+                "savedBytes": .count(counts.savedBytes),
             ]),
             "notes": outcome.notes.isEmpty ? nil : .array(outcome.notes.map(JSONValue.string)),
             "error": outcome.error.map { error in

@@ -46,6 +46,7 @@ struct RefreshText {
                 (counts.resumed, "from an interrupted refresh"),
             ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
             parts.append("\(Counted.text(entry.attachments, "attachment")) (\(sources))")
+            if counts.savedBytes > 0 { parts.append("deltas saved \(ByteSize.text(counts.savedBytes))") }
         }
         for omission in entry.omitted {
             parts.append(

@@ -1,0 +1,232 @@
+import CZstd
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotTrust
+
+/// A file as a delta to another one, in the form `dcz` of RFC 9842: the SHA-256 of the other file, and a zstd frame
+/// that refers to its bytes.
+package enum FileDelta {
+    static let coding = "dcz"
+    /// The beginning of each delta, before the SHA-256: together a zstd frame that decoders skip.
+    private static let magic: [UInt8] = [0x5E, 0x2A, 0x4D, 0x18, 0x20, 0, 0, 0]
+    package static let headBytes = magic.count + 32
+
+    /// Below this size, a delta saves little more than its own request headers cost.
+    private static let least = 4 << 10
+    /// The most bytes that both files may have together, which are in memory at once.
+    package static let mostBytes = 16 << 20
+
+    /// Whether a delta between files of these sizes in bytes is worth it, and possible on this system.
+    package static func isWorthwhile(from old: Int, to new: Int) -> Bool {
+        new >= least && old >= least && old.saturatingAdding(new) <= mostBytes && rs_zstd_load() == 1
+    }
+
+    static func head(_ dictionary: SHA256Digest) -> [UInt8] { magic + dictionary.bytes }
+
+    /// The window that a decoder must accept, in bytes (RFC 9842 section 5): 8 MiB, or a quarter more than the
+    /// dictionary, at most 128 MiB.
+    private static func window(_ dictionary: Int) -> Int {
+        min(128 << 20, max(8 << 20, dictionary.saturatingAdding(dictionary / 4)))
+    }
+
+    /// The logarithm of the window that is accepted.
+    static func mostWindowLog(_ dictionary: Int) -> Int32 {
+        Int32(Int.bitWidth - (window(dictionary) - 1).leadingZeroBitCount)
+    }
+
+    /// The logarithm of the window to encode with: one in which the whole file has room, so that all of it can refer to
+    /// the dictionary, unless a decoder need not accept that.
+    static func windowLog(of size: Int, _ dictionary: Int) -> Int32 {
+        let most = Int.bitWidth - 1 - window(dictionary).leadingZeroBitCount
+        return Int32(min(most, max(10, Int.bitWidth - max(0, size - 1).leadingZeroBitCount)))
+    }
+
+    /// Whether these bytes are a delta to the held file that gives the newer one.
+    package static func isSound(_ delta: Bytes, from held: HeldFile, size: Int) -> Bool {
+        guard isWorthwhile(from: held.bytes.count, to: size) else { return false }
+        do throws(DeltaDecoder.Refusal) {
+            let decoder = try DeltaDecoder(from: held, size: size)
+            try decoder.decode(delta.array)
+            try decoder.finish()
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    /// The file that a request names as its dictionary (RFC 9842 section 2.2); `nil` if it accepts no delta.
+    package static func dictionary(acceptEncoding: String?, availableDictionary: String?) -> SHA256Digest? {
+        let codings = acceptEncoding?.lowercased().split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
+        guard codings?.contains(coding) == true, let availableDictionary, availableDictionary.utf8.count == 46,
+            availableDictionary.hasPrefix(":"), availableDictionary.hasSuffix(":")
+        else { return nil }
+        return (try? Base64.decode(Array(availableDictionary.utf8.dropFirst().dropLast()), .standard))
+            .flatMap { SHA256Digest($0) }
+    }
+
+    /// `Use-As-Dictionary` of a file that may become one: which requests may name it, and the id to name it by.
+    ///
+    /// - Parameters:
+    ///   - path: the path of the file's URL.
+    ///   - size: bytes.
+    /// - Returns: `nil` for one that does not, or whose path is more than plain names.
+    package static func useAsDictionary(_ path: String, size: Int) -> String? {
+        let isPlain = path.utf8.allSatisfy { byte in
+            UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte
+                || UInt8(ascii: "-")...UInt8(ascii: "9") ~= byte || byte == UInt8(ascii: "_")
+        }
+        guard isPlain, isWorthwhile(from: size, to: size), let slash = path.lastIndex(of: "/") else { return nil }
+        return "match=\"\(path[...slash])*\", id=\"\(path[path.index(after: slash)...])\", type=raw"
+    }
+
+    /// Makes a delta as small as zstd can. Takes about a second for each 2 MB.
+    ///
+    /// - Returns: `nil` if it is not smaller than half of the file, if it is not worthwhile, or if it fails.
+    package static func made(of new: Bytes, from old: Bytes, named digest: SHA256Digest) -> [UInt8]? {
+        guard isWorthwhile(from: old.count, to: new.count) else { return nil }
+        let windowLog = windowLog(of: new.count, old.count)
+        let frame = unsafe old.withUnsafeBytes { prefix in
+            unsafe new.withUnsafeBytes { input in
+                unsafe [UInt8](unsafeUninitializedCapacity: rs_zstd_bound(input.count)) { output, count in
+                    unsafe count = rs_zstd_encode(
+                        prefix.baseAddress, prefix.count, input.baseAddress, input.count, output.baseAddress,
+                        output.count, 19, windowLog)
+                }
+            }
+        }
+        return frame.isEmpty || frame.count >= new.count / 2 ? nil : head(digest) + frame
+    }
+}
+
+/// A file that is held, to which a server may send a newer one as a delta.
+package struct HeldFile: Sendable {
+    let bytes: Bytes
+    let digest: SHA256Digest
+    /// The last part of its location, by which a server may know it.
+    let name: String
+    /// The SHA-256 that the newer file must have.
+    let newer: SHA256Digest
+
+    /// - Parameters:
+    ///   - digest: the SHA-256 of the held bytes, which has been checked.
+    ///   - location: the held file's `attachment.location`.
+    ///   - newer: the SHA-256 that the newer file must have.
+    package init(_ bytes: Bytes, digest: SHA256Digest, location: String, newer: SHA256Digest) {
+        self.bytes = bytes
+        self.digest = digest
+        self.newer = newer
+        name = location.split(separator: "/").last.map { String($0) } ?? ""
+    }
+
+    /// The headers of a request for the newer file (RFC 9842 section 2.2).
+    var headers: [HTTPHeaders.Field] {
+        var fields = [
+            HTTPHeaders.Field("Accept-Encoding", "\(FileDelta.coding), identity"),
+            HTTPHeaders.Field("Available-Dictionary", ":\(Self.base64(digest.bytes)):"),
+        ]
+        // A string of a structured field. What would have to be escaped is in no name that a server makes.
+        let isPlain = !name.isEmpty && name.utf8.allSatisfy { (0x20...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }
+        if isPlain { fields.append(HTTPHeaders.Field("Dictionary-ID", "\"\(name)\"")) }
+        return fields
+    }
+
+    private static func base64(_ bytes: [UInt8]) -> String {
+        let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+        var text: [UInt8] = []
+        for start in stride(from: 0, to: bytes.count, by: 3) {
+            let group = bytes[start...].prefix(3)
+            let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
+            for place in 0..<4 {
+                text.append(place <= group.count ? digits[bits >> (18 - 6 * place) & 63] : UInt8(ascii: "="))
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}
+
+/// Decodes one delta, piece by piece, into memory of the size that the file must have.
+///
+/// Nothing that the delta says makes it take more: the file's memory is its window. Not shared between threads.
+@safe
+package final class DeltaDecoder {
+    /// Why a delta was refused.
+    package struct Refusal: Error {
+        package let problem: String
+    }
+
+    /// The most bytes of a piece of the decoded file.
+    package static let pieceBytes = 1 << 20
+
+    private let held: HeldFile
+    private let size: Int
+    /// Of ``size`` bytes.
+    private let output: UnsafeMutableRawBufferPointer
+    private let decoder: OpaquePointer
+    private var head: [UInt8] = []
+    private var produced = 0
+    private var isAtEnd = false
+
+    /// - Parameter size: the bytes that the file must have, at least 1.
+    /// - Throws: ``Refusal`` if there is too little memory.
+    package init(from held: HeldFile, size: Int) throws(Refusal) {
+        let output = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, size), alignment: 16)
+        // Memory that outlives the closure: the storage of `held.bytes` is kept by this object and never changes.
+        let decoder = unsafe held.bytes.withUnsafeBytes { prefix in
+            unsafe rs_zstd_decoder_make(
+                prefix.baseAddress, prefix.count, output.baseAddress, output.count,
+                FileDelta.mostWindowLog(prefix.count))
+        }
+        guard let decoder = unsafe decoder else {
+            unsafe output.deallocate()
+            throw Refusal(problem: "there is too little memory to decode it")
+        }
+        self.held = held
+        self.size = size
+        unsafe self.output = unsafe output
+        unsafe self.decoder = unsafe decoder
+    }
+
+    deinit {
+        unsafe rs_zstd_decoder_free(decoder)
+        unsafe output.deallocate()
+    }
+
+    package func decode(_ piece: [UInt8]) throws(Refusal) {
+        let missing = FileDelta.headBytes - head.count
+        head += piece.prefix(missing)
+        guard head.count == FileDelta.headBytes, piece.count > missing else { return }
+        guard head == FileDelta.head(held.digest) else {
+            throw Refusal(problem: "it is not a delta to the file that was named")
+        }
+        guard !isAtEnd else { throw Refusal(problem: "bytes behind its end") }
+        var (consumed, produced) = (max(0, missing), 0)
+        let state = unsafe piece.withUnsafeBytes { input in
+            unsafe rs_zstd_decode(decoder, input.baseAddress, input.count, &consumed, &produced)
+        }
+        self.produced = produced
+        switch Int(state) {
+        case RS_ZSTD_MORE: break
+        case RS_ZSTD_END where consumed == piece.count: isAtEnd = true
+        case RS_ZSTD_END: throw Refusal(problem: "bytes behind its end")
+        default: throw Refusal(problem: "it is damaged, or holds more than \(size) bytes")
+        }
+    }
+
+    /// Checks that all of the file is there, and that it is the one that was asked for.
+    package func finish() throws(Refusal) {
+        guard isAtEnd else { throw Refusal(problem: "it ends early") }
+        guard produced == size else {
+            throw Refusal(problem: "it gives \(produced) bytes, not the \(size) that the record states")
+        }
+        var hasher = ContentHasher()
+        unsafe hasher.update(Span(_unsafeElements: UnsafeRawBufferPointer(output).bindMemory(to: UInt8.self)))
+        guard hasher.finish() == held.newer else {
+            throw Refusal(problem: "it gives a file whose SHA-256 is not the one that the record states")
+        }
+    }
+
+    /// The next bytes of the file, at most ``pieceBytes``, from `offset` on. To be called after ``finish()``.
+    package func piece(at offset: Int) -> [UInt8] {
+        unsafe Array(UnsafeRawBufferPointer(rebasing: output[offset..<min(offset + Self.pieceBytes, size)]))
+    }
+}

@@ -1,0 +1,131 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// The attachments that an origin offers as deltas (RFC 9842): the newest file of each record, to those that its last
+/// older states have.
+struct AttachmentDeltas: Sendable {
+    struct Pair: Sendable {
+        let new: Manifest.File
+        let old: Manifest.File
+        fileprivate let newBundle: BundleReader
+        fileprivate let oldBundle: BundleReader
+
+        /// Where Mozilla's server has it below its attachments, so that the rules of an edge find it by the two names;
+        /// `nil` if the locations are not `<bucket>/<collection>/<name>`, with two names.
+        var path: String? {
+            let (new, old) = (new.location.split(separator: "/"), old.location.split(separator: "/"))
+            guard new.count == 3, old.count == 3, new[..<2] == old[..<2], new[2] != old[2] else { return nil }
+            return "cdt/\(new[0])/\(new[1])/compressed/target-\(new[2])/dcz/from-\(old[2]).dcz"
+        }
+
+        var tag: String { "\(new.sha256)-\(old.sha256)" }
+    }
+
+    /// To so many earlier files of a record.
+    private static let versions = 5
+
+    /// By the percent-decoded location of the newer file; the newest older file first.
+    private let pairs: [String: [Pair]]
+    private let made: MadeDeltas
+
+    /// Reads manifests.
+    init(_ collections: [ServedCollection], made: MadeDeltas) throws(BundleError) {
+        self.made = made
+        var pairs: [String: [Pair]] = [:]
+        for collection in collections where !collection.history.isEmpty {
+            var newest: [String: Manifest.File] = [:]
+            for file in try collection.files() where file.omitted == nil {
+                for record in file.records { newest[record] = file }
+            }
+            for bundle in collection.history {
+                for old in try bundle.manifest().files where old.omitted == nil {
+                    for new in old.records.compactMap({ newest[$0] })
+                    where new.sha256 != old.sha256 && FileDelta.isWorthwhile(from: old.size, to: new.size) {
+                        let known = pairs[PercentEncoding.decode(new.location)] ?? []
+                        guard known.count < Self.versions, !known.contains(where: { $0.old.sha256 == old.sha256 })
+                        else { continue }
+                        pairs[PercentEncoding.decode(new.location), default: []].append(
+                            Pair(new: new, old: old, newBundle: collection.bundle, oldBundle: bundle))
+                    }
+                }
+            }
+        }
+        self.pairs = pairs
+    }
+
+    /// All pairs that have a path, sorted by it. Of several, the newest older file has it.
+    var all: [(path: String, pair: Pair)] {
+        let named = pairs.values.joined().compactMap { pair in pair.path.map { ($0, pair) } }
+        return Dictionary(named) { first, _ in first }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    /// - Parameters:
+    ///   - location: of the newer file, percent-decoded.
+    ///   - dictionary: SHA-256 of the older file.
+    func pair(_ location: String, to dictionary: SHA256Digest) -> Pair? {
+        pairs[location]?.first { $0.old.sha256 == dictionary }
+    }
+
+    /// The delta of a pair, which is made once; `nil` if it is not worth it, or if another one is being made now.
+    ///
+    /// - Parameter earlier: a delta that was made before, perhaps of this pair.
+    func resource(_ pair: Pair, earlier: Bytes? = nil) throws(BundleError) -> OriginResource? {
+        guard let delta = try made.delta(pair, earlier: earlier) else { return nil }
+        return OriginResource(
+            .attachment, type: "application/octet-stream", tag: pair.tag, freshness: .seconds(86_400),
+            content: .segments([delta]), isKept: false, isDelta: true)
+    }
+}
+
+/// The deltas that were made for the states of an origin, within a bound of bytes: the earliest is forgotten first.
+package final class MadeDeltas: Sendable {
+    private struct State {
+        /// By the pair's tag; `nil` for one that is not worth it.
+        var deltas: [String: Bytes?] = [:]
+        var order: [String] = []
+        var bytes = 0
+        var isMaking = false
+    }
+
+    private let mostBytes: Int
+    private let state = Mutex(State())
+
+    package init(mostBytes: Int = 64 << 20) { self.mostBytes = mostBytes }
+
+    /// Makes one delta at a time, as each takes a core for a second or so. Who asks for another one meanwhile gets
+    /// none.
+    fileprivate func delta(_ pair: AttachmentDeltas.Pair, earlier: Bytes?) throws(BundleError) -> Bytes? {
+        let known = state.withLock { state -> Bytes?? in
+            if let known = state.deltas[pair.tag] { return known }
+            if state.isMaking { return .some(nil) }
+            state.isMaking = true
+            return nil
+        }
+        if let known { return known }
+        defer { state.withLock { $0.isMaking = false } }
+        let delta = try Self.make(pair, earlier: earlier)
+        state.withLock { state in
+            state.deltas[pair.tag] = .some(delta)
+            state.order.append(pair.tag)
+            state.bytes += delta?.count ?? 0
+            while state.bytes > mostBytes, !state.order.isEmpty {
+                let first = state.deltas.removeValue(forKey: state.order.removeFirst())
+                state.bytes -= first??.count ?? 0
+            }
+        }
+        return delta
+    }
+
+    private static func make(_ pair: AttachmentDeltas.Pair, earlier: Bytes?) throws(BundleError) -> Bytes? {
+        guard let old = try pair.oldBundle.attachment(pair.old.sha256),
+            let new = try pair.newBundle.attachment(pair.new.sha256)
+        else { return nil }
+        if let earlier {
+            let held = HeldFile(
+                old, digest: pair.old.sha256, location: pair.old.location, newer: pair.new.sha256)
+            if FileDelta.isSound(earlier, from: held, size: new.count) { return earlier }
+        }
+        return FileDelta.made(of: new, from: old, named: pair.old.sha256).map { Bytes($0) }
+    }
+}

@@ -1,0 +1,144 @@
+"""Deltas of attachments (RFC 9842), made and served as Mozilla's server does it.
+
+`build` is the job (cronjobs/src/commands/build_compression_dictionaries.py): the newest attachment of a record is
+compressed with each of the up to five before it as a raw dictionary. `Edge` serves a crawled folder and maps a request that
+names a dictionary to the file of that pair; `NGINX` is the same in nginx's words.
+"""
+import hashlib
+import http.server
+import itertools
+import json
+import threading
+import urllib.parse
+
+import zstandard
+
+from nginx import FILES, Nginx
+
+MAGIC = bytes.fromhex("5e2a4d1820000000")
+VERSIONS = 5
+
+
+def delta(old, new, **options):
+    dictionary = zstandard.ZstdCompressionDict(old, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+    compressor = zstandard.ZstdCompressor(dict_data=dictionary, **(options or {"level": 3}))
+    if options:
+        # Of what is not known in advance: the window is as large as it is asked for.
+        stream = compressor.compressobj()
+        return MAGIC + hashlib.sha256(old).digest() + stream.compress(new) + stream.flush()
+    return MAGIC + hashlib.sha256(old).digest() + compressor.compress(new)
+
+
+def build(attachments, bucket, collection):
+    """Of the files `{datetime}--{record id}--{file name}` below attachments/bucket/collection; writes attachments/cdt/…."""
+    target = attachments / "cdt" / bucket / collection
+    names = sorted(path.name for path in (attachments / bucket / collection).iterdir() if path.name.count("--") >= 2)
+    target.mkdir(parents=True, exist_ok=True)
+    manifest = {}
+
+    def record(name):
+        return name.split("--")[1]
+
+    for _, versions in itertools.groupby(sorted(names, key=record), record):
+        *older, newest = versions
+        for old in older[-VERSIONS:]:
+            path = target / "compressed" / f"target-{newest}" / "dcz" / f"from-{old}.dcz"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            before, after = ((attachments / bucket / collection / name).read_bytes() for name in (old, newest))
+            path.write_bytes(delta(before, after))
+            manifest.setdefault(newest, []).append(old)
+    (target / "manifest.json").write_text(json.dumps(manifest))
+
+
+class Edge:
+    """Runs for as long as a `with` block does. `mangle` may change (status, headers, body) of a delta's answer."""
+
+    def __init__(self, files):
+        self.files, self.log, self.mangle = files, [], None
+
+    def __enter__(self):
+        edge = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                edge.answer(self)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+    def answer(self, handler):
+        url = urllib.parse.urlsplit(handler.path)
+        status, headers, body = self.file(url, handler.headers)
+        if headers.get("Content-Encoding") == "dcz" and self.mangle:
+            status, headers, body = self.mangle(status, headers, body)
+        self.log.append({"path": url.path, "bytes": len(body), "status": status, "headers": dict(handler.headers)})
+        handler.send_response(status)
+        for name, value in {"Content-Length": str(len(body)), **headers}.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        handler.wfile.write(body)
+        if int(headers.get("Content-Length", len(body))) != len(body):
+            handler.close_connection = True
+
+    def file(self, url, headers):
+        if url.path.endswith("/changeset"):
+            if "_since=" in url.query:
+                return 307, {"Location": f"{url.path}?_expected=0"}, b""
+            path = self.files / (url.path[1:] + ".json")
+        else:
+            path = self.files / (url.path[1:] + ("index.json" if url.path.endswith("/") else ""))
+        if not path.is_file():
+            return 404, {}, b""
+        old = headers.get("Dictionary-ID", "").strip('"')
+        *_, bucket, collection, new = ["", "", *url.path.split("/")]
+        pair = self.files / f"v1/attachments/cdt/{bucket}/{collection}/compressed/target-{new}/dcz/from-{old}.dcz"
+        if "dcz" not in headers.get("Accept-Encoding", "") or not old or not pair.is_file():
+            return 200, {}, path.read_bytes()
+        return 200, {
+            "Content-Encoding": "dcz", "Vary": "Accept-Encoding, Available-Dictionary",
+            "Use-As-Dictionary": f'match="/{bucket}/{collection}/*", id="{new}", type=raw'}, pair.read_bytes()
+
+
+NGINX = """\
+location ~ ^/v1/attachments/(?<bucket>[^/]+)/(?<collection>[^/]+)/(?<new>[^/]+)$ {{
+            set $pair /v1/attachments/cdt/$bucket/$collection/compressed/target-$new/dcz/from-$old.dcz;
+            if ($wants_delta) {{ rewrite ^ /delta last; }}
+            try_files $uri =404;
+        }}
+        location = /delta {{
+            internal;
+            add_header Content-Encoding dcz;
+            add_header Vary "Accept-Encoding, Available-Dictionary";
+            try_files $pair @whole;
+        }}
+        location @whole {{ try_files $whole =404; }}
+"""
+
+MAPS = """\
+map $http_dictionary_id $old {{ '~^"(?<name>[^"/]+)"$' $name; }}
+    map $http_accept_encoding $wants_delta {{ ~dcz 1; default 0; }}
+    map $request_uri $whole {{ '~^(?<path>[^?]+)' $path; }}
+    server {{
+        listen {host}:{port};"""
+
+
+class EdgeNginx(Nginx):
+    """The same by nginx. It logs which requests named a dictionary by the bytes that it sent."""
+
+    def configuration(self, user):
+        listen = f"server {{\n        listen {self.host}:{self.port};"
+        plain = FILES.format(folder=self.folder)
+        return (super().configuration(user)
+                .replace(plain, plain.replace("location /", NGINX.format() + "        location /", 1))
+                .replace(listen, MAPS.format(host=self.host, port=self.port)))
