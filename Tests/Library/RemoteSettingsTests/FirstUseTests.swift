@@ -40,7 +40,12 @@ extension ServerTests {
             let path = "\(dumps)/\(collection.bucket)/\(collection.name).zip"
             var content = try Data(contentsOf: URL(filePath: path))
             // The local header of the entry, and the beginning of its compressed bytes.
-            let name = try #require(content.range(of: Data("chain.pem".utf8)))
+            let header = Data("PK\u{3}\u{4}".utf8)
+            var name = try #require(content.range(of: Data("chain.pem".utf8)))
+            while content[(name.lowerBound - 30)..<(name.lowerBound - 26)] != header {
+                let others = name.upperBound..<content.endIndex
+                name = try #require(content.range(of: Data("chain.pem".utf8), in: others))
+            }
             content[name.upperBound + 20] ^= 0xFF
             try content.write(to: URL(filePath: path))
             let trusted = place.service { $0.packaged = [.directory(dumps, trusted: true)] }

@@ -338,8 +338,8 @@ struct SnapshotLoader: Sendable {
 
     /// Whether a packaged state may be used with the configured server.
     ///
-    /// What the app packages and a pinned root vouches for may: a mirror, a new host name or another spelling of the URL
-    /// changes nothing about it. What is not signed stays bound to its server.
+    /// What the app packages and a pinned root vouches for may: a mirror, a new host name or another spelling of the
+    /// URL changes nothing about it. What is not signed stays bound to its server.
     private func isServed(by bundle: PackagedBundle) -> Bool {
         if let root = bundle.lock.trust.verdict?.root, isPinned(root, of: bundle) { return true }
         return isServed(by: bundle.lock.server, bundle.id, isSigned: bundle.lock.trust.isSigned)

@@ -14,7 +14,8 @@ private func record(_ number: Int, _ members: String) -> String {
     #"{"id":"r\#(number)","last_modified":\#(1000 + number),\#(members)}"#
 }
 
-private let usual = #""name":"a name","weight":10,"tags":["a","b"],"at":{"x":1,"y":2}"#
+private let usual =
+    #""name":"a name","weight":10,"kind":"plan","url":"https://shop.example/a","tags":["a","b"],"at":{"x":1,"y":2}"#
 
 /// Forty records of one form.
 private func state(_ members: (Int) -> String? = { _ in usual }) -> [String] {
@@ -27,7 +28,8 @@ private func guards(_ yaml: String) throws -> Guards {
 
 private let strict = """
     {min-records: 30, max-removed: 10%, max-changed: 50%, max-added: 5, max-growth: 50%, required-ids: [r7, r8],
-      field-types: same, schema: {properties: {weight: {minimum: 1}}, required: [name]}}
+      field-types: same, schema: {required: [name], properties: {weight: {minimum: 1}, name: {minLength: 1},
+      kind: {enum: [plan, coupon]}, url: {pattern: "^https://shop[.]example/"}}}}
     """
 
 /// A kind of bad data that is correctly signed, and the guards that stop it.
@@ -57,13 +59,23 @@ private struct BadData: CustomTestStringConvertible {
         .init(
             "null where it never was", state { $0 == 3 ? usual.replacing("10", with: "null") : usual }, [.fieldTypes]),
         .init("zero", state { $0 == 3 ? usual.replacing("10", with: "0") : usual }, [.schema]),
+        .init("a negative number", state { $0 == 3 ? usual.replacing("10", with: "-1") : usual }, [.schema]),
+        .init("an unknown kind", state { $0 == 3 ? usual.replacing("plan", with: "plam") : usual }, [.schema]),
+        .init("an empty text", state { $0 == 3 ? usual.replacing("a name", with: "") : usual }, [.schema]),
+        .init("a broken URL", state { $0 == 3 ? usual.replacing("https:", with: "https") : usual }, [.schema]),
+        .init("somebody else's URL", state { $0 == 3 ? usual.replacing("shop", with: "evil") : usual }, [.schema]),
+        .init("deep nesting", state { $0 == 3 ? usual.replacing("10", with: "[[[[10]]]]") : usual }, [.fieldTypes]),
+        .init(
+            "a filter that excludes everybody", state { _ in usual + #","filter_expression":"1 == 2""# }, [.maxChanged]),
+        // Two records with one key: only the app knows that keys are unique.
+        .init("a key twice", state { $0 == 3 || $0 == 4 ? usual + #","key":"k""# : usual }, []),
         .init(
             "a huge text",
             state { $0 == 3 ? usual.replacing("a name", with: String(repeating: "x", count: 9000)) : usual },
             [.maxGrowth]),
         .init(
             "a field is missing in one record",
-            state { $0 == 3 ? #""weight":10,"tags":[],"at":{"x":1,"y":2}"# : usual }, [.fieldTypes, .schema]),
+            state { $0 == 3 ? usual.replacing(#""name":"a name","#, with: "") : usual }, [.fieldTypes, .schema]),
         .init(
             "a field is renamed in all", state { _ in usual.replacing("weight", with: "wait") },
             [.maxChanged, .fieldTypes]),
