@@ -82,7 +82,8 @@ package final class StateTrials: Sendable {
             guard let content = try FileStore.read(subject.path, limit: StateTrial.mostBytes) else { return trial }
             trial = StateTrial(parsing: content, limits: limits)
         } catch {
-            guard error.isTooLarge else { throw error }
+            // Something else that somebody has put there is replaced.
+            if !error.isTooLarge, case .file? = try FileStore.kind(subject.path) { throw error }
         }
         if !isOnlooker { trial.adapt(to: app, countsStarts: isSafeStart) }
         return trial
@@ -195,6 +196,7 @@ package final class StateTrials: Sendable {
             guard new != old else { return }
             // A failure of the machine may lose a count, but nothing that would bring a bad state back.
             let isFlushed = flushing || !new.setAside.isEmpty
+            if try FileStore.isDirectory(subject.path) { try FileStore.removeTree(subject.path, below: subject.root) }
             try FileStore.replace(subject.path, below: subject.root, with: new.bytes, flushing: isFlushed)
         }
     }
