@@ -167,8 +167,9 @@ package final class DeltaDecoder {
     private var isAtEnd = false
 
     /// - Parameter size: the bytes that the file must have, at least 1.
-    /// - Throws: ``Refusal`` if there is too little memory.
+    /// - Throws: ``Refusal`` if there is no libzstd, or too little memory.
     package init(from held: HeldFile, size: Int) throws(Refusal) {
+        guard rs_zstd_load() == 1 else { throw Refusal(problem: "libzstd.so.1 cannot be loaded") }
         let output = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, size), alignment: 16)
         // Memory that outlives the closure: the storage of `held.bytes` is kept by this object and never changes.
         let decoder = unsafe held.bytes.withUnsafeBytes { prefix in
