@@ -21,6 +21,8 @@ struct AttachmentGatherer: Sendable {
     let width: Int
     let limits: Limits
     let onEvent: @Sendable (RefreshEvent) -> Void
+    /// For the files of deltas that are under way: two of the largest.
+    private let memory = SharedMemory(bytes: 2 * FileDelta.mostBytes)
 
     /// - Parameters:
     ///   - base: the bundle at hand.
@@ -87,11 +89,14 @@ struct AttachmentGatherer: Sendable {
     ) async throws -> Int {
         let saved = try await gate.pass(to: url.url) {
             do {
-                return try await stream(attachment, of: id, at: url) {
-                    guard let held, FileDelta.isWorthwhile(from: held.size, to: attachment.size),
-                        let bytes = try? bundle?.attachment(held.sha256)
-                    else { return nil }
-                    return HeldFile(bytes, digest: held.sha256, location: held.location, newer: attachment.digest)
+                guard let held, FileDelta.isWorthwhile(from: held.size, to: attachment.size) else {
+                    return try await stream(attachment, of: id, at: url) { nil }
+                }
+                return try await memory.lend(held.size.saturatingAdding(attachment.size)) {
+                    try await stream(attachment, of: id, at: url) {
+                        guard let bytes = try? bundle?.attachment(held.sha256) else { return nil }
+                        return HeldFile(bytes, digest: held.sha256, location: held.location, newer: attachment.digest)
+                    }
                 }
             } catch let error as HTTPError where error.category == .answer {
                 throw CollectionError.attachment(
