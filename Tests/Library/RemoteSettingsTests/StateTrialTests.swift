@@ -169,6 +169,14 @@ import Testing
         #expect(StateTrial(parsing: trial.bytes, limits: Limits()) == trial)
     }
 
+    /// A state is known by its content as well: another one under its timestamp, such as a substitute's, is not it.
+    @Test func anotherStateOfTheSameTimestamp() {
+        var trial = StateTrial()
+        trial.setAside(Self.poisoned, because: "bad")
+        let other = StateTrial.State(timestamp: Self.poisoned.timestamp, payload: Self.first.payload)
+        #expect(trial.refusal(of: Self.poisoned)?.reason == "bad" && trial.refusal(of: other) == nil)
+    }
+
     /// The file does not grow with what is set aside.
     @Test func theFileIsBounded() {
         var trial = StateTrial()
