@@ -7,7 +7,7 @@ import Testing
 
 /// An app whose values are bad gets back to values that work: by its check before they are active, and by its starts
 /// after they are.
-@Suite struct SafeStartTests {
+@Suite(.serialized) struct SafeStartTests {
     let place: ConfigPlace
 
     init() throws { place = try ConfigPlace() }

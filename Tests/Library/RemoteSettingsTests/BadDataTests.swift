@@ -113,7 +113,7 @@ private struct Settings: Decodable {
 }
 
 extension ServerTests {
-    @Suite struct BadDataTests {
+    @Suite(.serialized) struct BadDataTests {
         let place: Workplace
         let collection: ServerCollection
         private let received = Received()
@@ -235,8 +235,8 @@ extension ServerTests {
             #expect(try state(of: new) == collection.state())
         }
 
-        /// Another state under the timestamp of one that was refused is not that state: the content counts, too.
-        @Test func aStartupStateWithAnotherTimestampIsCheckedByItself() async throws {
+        /// A newer state that is bad as well is fetched and refused by itself.
+        @Test func aSecondBadState() async throws {
             try publish(BadData.zero.records)
             let client = client(checking)
             await #expect(throws: RemoteSettingsError.self) { try await client.sync() }

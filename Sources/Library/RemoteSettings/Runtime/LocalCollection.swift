@@ -248,7 +248,8 @@ final class LocalCollection: Sendable {
             unused.append(.init(source: .none, timestamp: nil, reason: .unreadableSource("\(error)")))
         }
         for trial in session.trials.map({ trials in
-            [id, Catalogue.collection].map { trials.trial(of: session.storage.trial(of: $0)) }
+            (current.view == nil ? [id] : [id, Catalogue.collection])
+                .map { trials.trial(of: session.storage.trial(of: $0)) }
         }) ?? [] {
             // Those that are newer than what is served, and not stored.
             for aside in trial.setAside where current.timestamp.map({ $0 < aside.state.timestamp }) ?? true {

@@ -34,6 +34,8 @@ package final class StateTrials: Sendable {
     /// Held while a start is counted: other first reads wait for what comes of it.
     private let counting = Mutex<Void>(())
     private let asked: Atomic<Bool>
+    /// Whether the lock was waited for in vain. It is not waited for again: the app's first reads would add it up.
+    private let isBusy = Atomic(false)
     /// What remote configs ask of the states of their collections.
     private let checks = Mutex<[CollectionID: Check]>([:])
 
@@ -116,6 +118,7 @@ package final class StateTrials: Sendable {
                 if refusal == nil { trial.countStart(serving: state) }
             }
         } catch {
+            isBusy.store(true, ordering: .relaxed)
             if !isGood, !isPackaged {
                 refusal = .init(state: state, reason: "this start with it cannot be counted: \(error)")
             }
@@ -189,7 +192,8 @@ package final class StateTrials: Sendable {
 
     /// Changes the file under the storage lock, for which it waits at most 0.2 s.
     private func write(_ subject: Subject, flushing: Bool, _ change: (inout StateTrial) -> Void) throws {
-        try storage.withLockBlocking(tries: 100) {
+        try storage.withLockBlocking(tries: isBusy.load(ordering: .relaxed) ? 1 : 100) {
+            isBusy.store(false, ordering: .relaxed)
             let old = try read(subject)
             var new = old
             change(&new)
