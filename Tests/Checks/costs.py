@@ -60,7 +60,7 @@ FEATURES = [
     ("Apple systems: a transport, locks, a check without a Mac", "apps on iOS and macOS", [
         "Sources/Network/URLSessionTransport", "Sources/Format/RemoteSettingsModel/Locks"], [
         "Tests/Network/URLSessionTransportTests", "Tests/AppleSystems", "Tests/Checks/apple"]),
-    ("libcurl as a transport", "the tool, apps on Linux", ["Sources/Network/CurlTransport", "Sources/C/CCurl"], [
+    ("libcurl as a transport", "the tool, apps on Linux", ["Sources/Network/CurlTransport", "Sources/C/CCurl", "Sources/C/CZstd"], [
         "Tests/Network/CurlTransportTests", I + "test_http2_refresh"]),
     ("the filter language", "every reader of records with filters", ["Sources/Format/TargetFilter"], ["Tests/Format/TargetFilterTests"]),
     ("`serve`: the protocol, history, HTTP limits", "tests, sites without network, mirrors", [

@@ -127,7 +127,7 @@ def test_a_collection_without_a_bundle_says_why(packaged, sample):
     position = sample.log_position()
     outcome = packaged.get("main/absent")
     assert outcome.code == rsdump.SOME_FAILED and outcome.out == "", str(outcome)
-    assert outcome.says("main/absent", "nothing is stored or packaged"), str(outcome)
+    assert outcome.says("main/absent", "no packaged source lists the collection"), str(outcome)
     outcome = packaged.get("other/regions")
     assert outcome.code == rsdump.SOME_FAILED and outcome.says("it is of the bucket main"), str(outcome)
     outcome = packaged.get(REGIONS, "--server", "https://settings.example.org/v1")
