@@ -55,7 +55,9 @@ def build(folder):
     for page, (name, _) in START_PAGES.items():
         source = package / "Sources" / name / "main.swift"
         source.parent.mkdir()
-        source.write_text("\n".join(fenced(page, "swift")))
+        # A further block that begins with imports is a program of its own, which test_snippets compiles.
+        first, *others = fenced(page, "swift")
+        source.write_text("\n".join([first, *(block for block in others if not block.startswith("import "))]))
     shutil.copytree(package / "Sources/moved", package / "Sources/moved-swift5")
     # Nothing is debugged here. The flags are those of check-consumer, which has built the same modules.
     swift("build", package, "-debug-info-format", "none")
