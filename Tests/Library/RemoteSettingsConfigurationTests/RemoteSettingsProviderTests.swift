@@ -20,12 +20,14 @@ struct RemoteSettingsProviderTests {
         service = RemoteSettingsService(storageDir: ":memory:", config: config)
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     private func synced() async throws -> RemoteSettingsProvider {
         let client = service.makeClient(collectionName: collection.name)
         try await client.sync()
         return RemoteSettingsProvider(client: client)
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test func isAProviderLikeAnyOther() async throws {
         let values: [String: Any] = [
             "string": "Hello", "int": 42, "double": 3.14, "bool": true, "bytes": "bWFnaWM=",
@@ -42,6 +44,7 @@ struct RemoteSettingsProviderTests {
         try await ProviderCompatTest(provider: try await synced()).runTest()
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test func textsHoldOtherTypesAndNothingElseIsConverted() async throws {
         for (key, value) in ["n": "24", "t": "true", "yes": "yes", "one": 1, "half": 1.5, "null": "x"] as [String: Any]
         {
@@ -60,6 +63,7 @@ struct RemoteSettingsProviderTests {
         }
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test func aContextForEachCall() async throws {
         try collection.put(parameter: "flag", false)
         try collection.put(parameter: "flag", true, filter: "env.country == 'de' && env.seats > 5")
@@ -69,6 +73,7 @@ struct RemoteSettingsProviderTests {
         #expect(try !config.requiredBool(forKey: ConfigKey("flag", context: ["country": "fr", "seats": 6])))
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test func secretsAreNotShown() async throws {
         try collection.put(parameter: "token", ["abc"])
         let client = service.makeClient(collectionName: collection.name)
@@ -82,6 +87,7 @@ struct RemoteSettingsProviderTests {
         #expect("\(error as Any)".contains("a secret") && !"\(error as Any)".contains("abc"))
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test func aSnapshotIsOneState() async throws {
         try collection.put(parameter: "a", 1)
         try collection.put(parameter: "b", 1)
@@ -97,6 +103,7 @@ struct RemoteSettingsProviderTests {
         #expect(try value(provider.snapshot(), "a") == .int(2))
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test func whoWatchesSeesEachChangeOnce() async throws {
         try collection.put(parameter: "a", 1)
         let provider = try await synced()
@@ -117,6 +124,7 @@ struct RemoteSettingsProviderTests {
         #expect(seen.withLock { $0 } == [1, 2, 3])
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test func withoutAStateTheNextProviderIsAsked() throws {
         let client = service.makeClient(collectionName: collection.name)
         let config = ConfigReader(providers: [
@@ -125,6 +133,7 @@ struct RemoteSettingsProviderTests {
         #expect(config.int(forKey: "a") == 7)
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test func recordsThatAreNoParametersAreAnError() async throws {
         try collection.put("a", ["name": "x"])
         let provider = try await synced()

@@ -2,7 +2,6 @@ import Foundation
 import RemoteSettings
 import RemoteSettingsModel
 import RemoteSettingsTesting
-import Synchronization
 import Testing
 
 /// A clock that stands still, unless somebody sleeps or sets it.
