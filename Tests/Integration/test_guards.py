@@ -123,6 +123,16 @@ def test_suggestions_let_the_whole_history_pass(history):
     assert "max-removed" in guards(REGIONS)
 
 
+def test_a_collection_that_was_emptied_before_may_be_again(history, sample):
+    empty_collection(sample, history, REGIONS)
+    assert history.refresh("--accept", REGIONS).code == rsdump.DONE
+    history.tree.commit("emptied")
+    outcome = rsdump.run("guards", "--suggest", REGIONS, SETTINGS, "--dumps", history.path)
+    assert outcome.code == rsdump.DONE, str(outcome)
+    emptied, kept = outcome.out.split(f"  {SETTINGS}:")
+    assert "not-emptied: false" in emptied and "max-removed" not in emptied and "not-emptied" not in kept, str(outcome)
+
+
 def test_publish_asks_them_before_it_signs(team):
     configure(team.dumps, "guards: {schema: {properties: {value: {maximum: 100}}}}\n")
     team.values["one"] = 1000

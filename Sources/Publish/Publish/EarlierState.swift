@@ -25,7 +25,7 @@ package struct EarlierState: Sendable {
         let history = BundleHistory(
             [.git(try await GitRepository(containing: directory.path, limits: limits))], limits: limits)
         let earlier = try await history.bundles(of: id).bundles.filter { $0.timestamp < held.timestamp }
-        guard let wanted = earlier.first(where: { time == nil || $0.timestamp <= time ?? $0.timestamp }) else {
+        guard let wanted = earlier.first(where: { $0.timestamp <= time ?? held.timestamp }) else {
             throw RollbackError.noEarlierState(id, current: held.timestamp, time: time)
         }
         let found = try await Self.verified(wanted, policy, limits: limits)

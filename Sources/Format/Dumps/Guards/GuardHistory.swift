@@ -48,6 +48,7 @@ package struct GuardSuggestion: Sendable {
     /// In percent of the records before, the highest of all changes, rounded up.
     package private(set) var (removed, changed, added, growth) = (0, 0, 0, 0)
     private var fewest = Int.max
+    private var wasEmptied = false
     private var keepsFieldTypes = true
     /// The ids, as long as they are the same in all states.
     private var ids: [String]?
@@ -60,6 +61,7 @@ package struct GuardSuggestion: Sendable {
         let newIDs = new.map(\.id)
         ids = states == 1 || ids == newIDs ? newIDs : nil
         guard let old, !old.isEmpty else { return }
+        if new.isEmpty { wasEmptied = true }
         var counts = (removed: 0, changed: 0, added: 0)
         for difference in new.differences(from: old) {
             switch difference {
@@ -88,6 +90,7 @@ package struct GuardSuggestion: Sendable {
             return twice < 100 ? .percent(.init(hundredths: twice * 100)) : nil
         }
         var guards = Guards()
+        guards.keepsRecords = !wasEmptied
         if fewest >= 2 { guards.minRecords = fewest / 2 }
         guards.maxRemoved = limit(removed)
         guards.maxChanged = limit(changed)
