@@ -166,7 +166,7 @@ package.targets = [
     lab("rsbench-app", uses: "SnapshotBundle RemoteSettings RemoteSettingsBlocking"),
     lab("soak", uses: "SnapshotTrust ContentSigning SnapshotBundle RemoteSettingsHTTP RemoteSettings"),
     lab("storage-process", uses: "RemoteSettings"),
-    lab("release-process", uses: "RemoteSettingsHTTP RemoteSettings"),
+    lab("catalogue-process", uses: "RemoteSettingsHTTP RemoteSettings"),
     lab("blocking-process", uses: "RemoteSettingsBlocking RemoteSettingsTesting"),
     lab("config-process", uses: "RemoteConfiguration"),
 ].flatMap(\.self)

@@ -16,14 +16,14 @@ SUFFIXES = {".swift", ".c", ".h", ".py", ".mjs"}
 I = "Tests/Integration/"
 # What a feature is, who uses it, its code, its tests. Paths are files, folders, or the beginnings of names.
 FEATURES = [
-    ("releases and their catalogue", "apps and jobs that want states which belong together", [
-        "Sources/Format/SnapshotTrust/Catalogue", "Sources/Library/RemoteSettings/Releases", "Sources/Library/RemoteSettings/API/ReleaseStatus",
-        "Sources/Library/RemoteSettings/API/RemoteSettingsService+Release", "Sources/Tool/DumpsRefresh/Release",
-        "Sources/Format/Dumps/Directory/DumpsDirectory+Release", "Sources/Format/Dumps/Verify/ReleaseVerification",
-        "Sources/Publish/Publish/NextRelease", "Sources/Library/RemoteSettingsTesting/InMemoryOrigin/OriginTransport+Releases"], [
-        "Tests/Format/SnapshotTrustTests/Catalogue", "Tests/Library/RemoteSettingsTests/ReleaseTests", "Tests/Library/RemoteSettingsTests/SubstitutionTests",
-        "Tests/Library/RemoteConfigurationTests/ReleaseTests", "Tests/Publish/PublishTests/ReleaseTests", "Tests/Lab/release-process",
-        I + "test_releases", I + "test_release_kill"]),
+    ("catalogues", "apps and jobs that want states which belong together", [
+        "Sources/Format/SnapshotTrust/Catalogue", "Sources/Library/RemoteSettings/Catalogue", "Sources/Library/RemoteSettings/API/CatalogueStatus",
+        "Sources/Library/RemoteSettings/API/RemoteSettingsService+Catalogue", "Sources/Tool/DumpsRefresh/Catalogue",
+        "Sources/Format/Dumps/Directory/DumpsDirectory+Catalogue", "Sources/Format/Dumps/Verify/CatalogueVerification",
+        "Sources/Publish/Publish/NextCatalogue", "Sources/Library/RemoteSettingsTesting/InMemoryOrigin/OriginTransport+Catalogue"], [
+        "Tests/Format/SnapshotTrustTests/Catalogue", "Tests/Library/RemoteSettingsTests/CatalogueReadTests", "Tests/Library/RemoteSettingsTests/SubstitutionTests",
+        "Tests/Library/RemoteConfigurationTests/CatalogueReadTests", "Tests/Publish/PublishTests/PublishedCatalogueTests", "Tests/Lab/catalogue-process",
+        I + "test_catalogues", I + "test_catalogue_kill"]),
     ("real time: event streams, `watch`, `--on-change`", "apps and mirrors that follow within seconds", [
         "Sources/Network/RemoteSettingsHTTP/Updates", "Sources/Network/RemoteSettingsHTTP/Updates", "Sources/Library/RemoteSettings/Updates",
         "Sources/Library/RemoteSettings/API/RemoteSettingsService+Updates", "Sources/Library/RemoteSettings/API/UpdatePolicy",

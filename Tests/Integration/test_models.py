@@ -25,7 +25,7 @@ def explore(folder, model, *options):
     return int(re.search(r"errors: (\d+)", found)[1]), int(float(re.search(r"([\d.e+]+) states, stored", found)[1]))
 
 
-@pytest.mark.parametrize("model, least", [("dumps", 1_000_000), ("keys", 500_000), ("release", 100_000)])
+@pytest.mark.parametrize("model, least", [("dumps", 1_000_000), ("keys", 500_000), ("catalogue", 100_000)])
 def test_every_reader_sees_the_old_state_or_the_new_one(tmp_path, model, least):
     errors, states = explore(tmp_path, model)
     assert errors == 0
@@ -34,8 +34,8 @@ def test_every_reader_sees_the_old_state_or_the_new_one(tmp_path, model, least):
 
 @pytest.mark.parametrize("model, left_out", [
     ("dumps", "LOCK_FIRST"), ("dumps", "NO_NOTES"), ("dumps", "IMPATIENT"),
-    ("release", "COMMIT_FIRST"), ("release", "NO_STAGED"), ("release", "IMPATIENT"), ("release", "TRUSTING"),
-    ("release", "NO_SUCCESSION"),
+    ("catalogue", "COMMIT_FIRST"), ("catalogue", "NO_STAGED"), ("catalogue", "IMPATIENT"), ("catalogue", "TRUSTING"),
+    ("catalogue", "NO_SUCCESSION"),
     ("keys", "NO_NEXT"), ("keys", "NO_LOCK"), ("keys", "CLEAR_FIRST"), ("keys", "IMPATIENT"),
 ])
 def test_the_model_finds_what_is_left_out(tmp_path, model, left_out):

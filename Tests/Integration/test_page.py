@@ -88,7 +88,7 @@ def demo_site():
 
 @pytest.fixture(scope="module")
 def authored():
-    """Parameters, a file and a release, as an earlier version published them."""
+    """Parameters, a file and a catalogue, as an earlier version published them."""
     with serving("--dumps", rsdump.REPOSITORY / "Tests/Promises/0.1.0/dumps") as address:
         yield address
 
@@ -218,7 +218,7 @@ SHOWN_HOSTILE = {
 }
 PARAMETERS = "/collections/main/app-config/parameters"
 SHOWN_AUTHORED = {
-    "release": "/", "config": "/collections/main/app-config", "parameters": PARAMETERS,
+    "catalogue": "/", "config": "/collections/main/app-config", "parameters": PARAMETERS,
 }
 SHOWN_DEMO = {"demo": "/", "icons": "/collections/main/icons"}
 

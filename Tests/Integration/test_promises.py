@@ -44,7 +44,7 @@ def test_its_attachment_is_read(given, tmp_path):
     assert (tmp_path / "ab.txt").read_bytes() == b"hello\n"
 
 
-@pytest.mark.parametrize("storage, origin", [("storage", ()), ("storage-release", ("--origin", "golden.example.org"))])
+@pytest.mark.parametrize("storage, origin", [("storage", ()), ("storage-catalogue", ("--publisher", "golden.example.org"))])
 def test_its_storage_serves_records_offline(given, storage, origin):
     root = next(line.split('"')[1] for line in (given / "dumps/dumps.yaml").read_text().splitlines() if '- "' in line)
     options = ("--storage", given / storage, "--trust-root", root, *origin)

@@ -236,7 +236,7 @@ def test_the_library_syncs_under_either_root(team, tmp_path):
 
 
 def test_an_app_packages_what_was_published(team, tmp_path):
-    """What a pinned root vouches for is served at the first launch, offline, whatever server the app asks, with a release
+    """What a pinned root vouches for is served at the first launch, offline, whatever server the app asks, with a catalogue
     and without."""
     address = "https://settings.example.org/v1"
 
@@ -244,9 +244,9 @@ def test_an_app_packages_what_was_published(team, tmp_path):
         return rsdump.run("get", "main/app-config", "--storage", tmp_path / name, "--packaged", team.dumps.path,
                           "--server", address, "--trust-root", team.root)
     assert '"value":24' in first_launch("before").out
-    (team.path / "dumps/releases/catalogue.zip").rename(team.path / "catalogue.zip")
+    (team.path / "dumps/publisher/catalogue.zip").rename(team.path / "catalogue.zip")
     assert '"value":24' in first_launch("alone").out
-    (team.path / "catalogue.zip").rename(team.path / "dumps/releases/catalogue.zip")
+    (team.path / "catalogue.zip").rename(team.path / "dumps/publisher/catalogue.zip")
     configuration = team.path / "dumps/dumps.yaml"
     configuration.write_text(configuration.read_text().replace("http://127.0.0.1:8888/v1", address))
     lock = json.loads((team.path / "dumps/dumps.lock.json").read_text())["collections"]["main/app-config"]
@@ -399,14 +399,14 @@ def test_what_nobody_signed_is_named_and_never_signed(team, tmp_path):
     planted = team.run("import", "--from", "firefox", tmp_path / "set")
     assert planted.code == rsdump.DONE, str(planted)
     verified = team.dumps.verify("--locked")
-    assert verified.code == rsdump.VERIFICATION and verified.says("main/evil: release 1 does not list it"), str(verified)
+    assert verified.code == rsdump.VERIFICATION and verified.says("main/evil: catalogue 1 does not list it"), str(verified)
     checked = team.run("check")
     assert checked.code == rsdump.USAGE and checked.says("main/evil", "it is imported", "rsdump remove main/evil"), str(checked)
     assert team.keys("renew", "keys").code == rsdump.DONE
     before = (team.path / "dumps/main/evil.zip").read_bytes()
     outcome = team.publish("--resign")
     assert outcome.code == rsdump.VERIFICATION and outcome.says("main/evil", "only signed states"), str(outcome)
-    assert outcome.out.count("signed again, no data") == 3 and outcome.says("confirmed: release 1")
+    assert outcome.out.count("signed again, no data") == 3 and outcome.says("confirmed: catalogue 1")
     assert (team.path / "dumps/main/evil.zip").read_bytes() == before
     found = team.run("publish", "main/evil", "--resign")
     assert found.code == rsdump.VERIFICATION
@@ -648,7 +648,7 @@ def test_losing_the_signing_key(team):
     (team.path / "keys/signer.key").unlink()
     assert team.publish("--resign").code == rsdump.USAGE
     assert team.keys("renew", "keys").code == rsdump.DONE
-    payloads = {name: team.bundle(name).payload for name in team.dumps.lock["collections"] if name != "releases/catalogue"}
+    payloads = {name: team.bundle(name).payload for name in team.dumps.lock["collections"] if name != "publisher/catalogue"}
     outcome = team.publish("--resign")
     assert outcome.code == rsdump.DONE and outcome.says("no data changed"), str(outcome)
     assert {name: team.bundle(name).payload for name in payloads} == payloads

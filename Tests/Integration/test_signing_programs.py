@@ -88,10 +88,10 @@ def team(tmp_path):
 
 def test_a_program_signs_and_no_key_is_on_the_publishers_disk(token, tmp_path):
     team = SigningTeam(tmp_path / "repository", token)
-    published = team.sign("--origin", "shop")
+    published = team.sign("--publisher", "shop")
     assert published.code == rsdump.DONE, str(published)
     assert team.dumps.verify().code == rsdump.DONE
-    for name in ("main/settings", "releases/catalogue"):
+    for name in ("main/settings", "publisher/catalogue"):
         bundle = team.bundle(name)
         for signature in bundle.signatures:
             assert check(bundle.payload, "main", signature["signature"], "http://x/chain.pem", lambda url: bundle.chain, team.root)
@@ -162,8 +162,8 @@ def test_what_is_not_signed_is_not_published(team, command, code, words):
 
 
 def test_a_command_that_fails_in_the_middle_leaves_everything_as_it_was(team):
-    """The second of two collections is not signed: a team that has no releases gets neither."""
-    assert team.sign("--no-release").code == rsdump.DONE
+    """The second of two collections is not signed: a team that has no catalogues gets neither."""
+    assert team.sign("--no-catalogue").code == rsdump.DONE
     team.write("main/app-config.yaml", "parameters: {interval: 25}")
     team.write("main/settings.yaml", SETTINGS.replace("24", "25"))
     before = team.files
@@ -173,17 +173,17 @@ def test_a_command_that_fails_in_the_middle_leaves_everything_as_it_was(team):
     assert team.files == before
 
 
-def test_a_release_that_ends_before_the_next_run_is_refused(tmp_path):
+def test_a_catalogue_that_ends_before_the_next_run_is_refused(tmp_path):
     (tmp_path / "token").mkdir()
     team = SigningTeam(tmp_path / "repository", openssl(tmp_path / "token"), "--signer-days", "3")
-    refused = team.sign("--origin", "shop")
+    refused = team.sign("--publisher", "shop")
     assert refused.code == rsdump.USAGE and refused.says("expires-after", "keys renew"), str(refused)
     assert not team.files
     warned = team.keys("status", "keys")
     assert warned.code == rsdump.SOME_FAILED and warned.says("ends in 2 days", "--signer-public-key"), str(warned)
     assert team.keys("renew", "offline", "--signer-public-key", team.token.public, "--days", "4").code == rsdump.DONE
     team.take_certificates()
-    assert team.sign("--origin", "shop").code == rsdump.DONE
+    assert team.sign("--publisher", "shop").code == rsdump.DONE
 
 
 def test_what_does_not_go_together(team):

@@ -15,7 +15,7 @@ from kinto_http import Client
 import rsdump
 from store import Bucket, Store
 from store_proxy import StoreProxy
-from test_releases import Origin, Packager
+from test_catalogues import Origin, Packager
 
 SCRIPT = rsdump.REPOSITORY / "Examples/object-store/upload"
 CLIENTS = ["rclone", "aws"]
@@ -308,7 +308,7 @@ class Readers:
 def test_killed_uploads_leave_readers_one_state(client, bucket, site, tmp_path):
     """`kill -9` of the script alone or with its client, at random moments, while readers read: each has one state, whole.
 
-    The collections are a release, so that two states of it never mix. A reader that has nothing yet may find the next release
+    The collections are of one catalogue, so that two states of it never mix. A reader that has nothing yet may find the next catalogue
     half there, and then gets nothing. KILL_ROUNDS / 50 says how often, KILL_SEED repeats a run.
     """
     chance = random.Random(SEED)
@@ -331,7 +331,7 @@ def test_killed_uploads_leave_readers_one_state(client, bucket, site, tmp_path):
     seconds = time.monotonic() - began
     packager = Packager(tmp_path / "packager", origin.root, site.url)
     packager.good()
-    trust = ("--server", f"{site.url}/v2", "--trust-root", origin.root, "--origin", "settings.example.org")
+    trust = ("--server", f"{site.url}/v2", "--trust-root", origin.root, "--publisher", "settings.example.org")
     newest = {}
 
     def look(who, found):

@@ -194,23 +194,23 @@ package enum PublishError: Error, Hashable, Sendable, CustomStringConvertible {
     case damaged(CollectionID, String)
     /// The collection was to be signed again, and no signature of a configured root vouches for its state.
     case notVouched(CollectionID, String)
-    /// The state differs from the one that the present release lists, and no signature of a configured root vouches for
+    /// The state differs from the one that the present catalogue lists, and no signature of a configured root vouches for
     /// it.
-    case notVouchedInRelease(CollectionID, String)
-    /// The present catalogue belongs to another origin.
-    case otherOrigin(OriginName, configured: OriginName)
-    /// `dumps.yaml` names another origin than the one that was asked for, or none.
-    case originElsewhere(OriginName, configured: OriginName?)
-    /// No releases were asked for, but `dumps.yaml` names this origin.
-    case hasReleases(OriginName)
-    /// The present release has the highest possible number.
+    case notVouchedInCatalogue(CollectionID, String)
+    /// The present catalogue belongs to another publisher.
+    case otherPublisher(PublisherName, configured: PublisherName)
+    /// `dumps.yaml` names another publisher than the one that was asked for, or none.
+    case publisherElsewhere(PublisherName, configured: PublisherName?)
+    /// No catalogues were asked for, but `dumps.yaml` names this publisher.
+    case hasCatalogues(PublisherName)
+    /// The present catalogue has the highest possible number.
     case numbersUsedUp(CollectionID)
     /// The present catalogue cannot be read, or clients that hold it would refuse the next one.
-    case release(CatalogueError)
+    case catalogue(CatalogueError)
     /// Clients would take the catalogue for unconfirmed before the next run is due.
     case unconfirmedTooEarly(CollectionID, end: Timestamp, due: Timestamp)
-    /// There are no releases to confirm.
-    case noRelease(String)
+    /// There are no catalogues to confirm.
+    case noCatalogue(String)
     /// There is nothing in the directory that could be confirmed.
     case nothingToConfirm(String)
     /// There is a source for the catalogue, but publishing makes the catalogue itself.
@@ -232,44 +232,44 @@ package enum PublishError: Error, Hashable, Sendable, CustomStringConvertible {
             "\(id): expected a valid signature of a root in dumps.yaml, because only signed states are signed "
                 + "again; found "
                 + "\(problem); publish it from its source, or remove it with: rsdump remove \(id)"
-        case .notVouchedInRelease(let id, let problem):
-            "\(id): expected the state that the present release lists, or a valid signature of a root in dumps.yaml, "
+        case .notVouchedInCatalogue(let id, let problem):
+            "\(id): expected the state that the present catalogue lists, or a valid signature of a root in dumps.yaml, "
                 + "found "
                 + "\(problem); publish it from its source, take the bundle back with git, or remove it with: rsdump "
                 + "remove \(id)"
-        case .otherOrigin(let found, let configured):
-            "\(Catalogue.collection): expected the origin \(configured), as dumps.yaml says, found \(found), which "
+        case .otherPublisher(let found, let configured):
+            "\(Catalogue.collection): expected the publisher \(configured), as dumps.yaml says, found \(found), which "
                 + "clients "
                 + "know; change the name in dumps.yaml back, or start over under the new name with: rsdump remove "
                 + "\(Catalogue.collection)"
-        case .originElsewhere(let origin, let configured):
-            "--origin \(origin): expected the origin in dumps.yaml, \(configured?.description ?? "which names none"); "
+        case .publisherElsewhere(let publisher, let configured):
+            "--publisher \(publisher): expected the publisher in dumps.yaml, \(configured?.description ?? "which names none"); "
                 + "write the "
-                + "origin's name there, under release:"
-        case .hasReleases(let configured):
-            "--no-release: expected no release: in dumps.yaml, found the origin \(configured); to end its releases, run"
-                + " rsdump remove \(Catalogue.collection) and write release: off"
+                + "publisher's name there, under catalogue:"
+        case .hasCatalogues(let configured):
+            "--no-catalogue: expected no catalogue: in dumps.yaml, found the publisher \(configured); to publish no more catalogues, run"
+                + " rsdump remove \(Catalogue.collection) and write catalogue: off"
         case .numbersUsedUp(let id):
             "\(id): expected a number below \(Catalogue.highestNumber), found this one, which somebody with the key "
                 + "may have "
                 + "made; numbers start again under a later signing certificate: rsdump keys renew"
-        case .release(.earlierCertificate(let found, let held)):
+        case .catalogue(.earlierCertificate(let found, let held)):
             "\(CatalogueError.earlierCertificate(found: found, held: held)); sign with the newer keys"
-        case .release(let error):
+        case .catalogue(let error):
             "\(error); take the present state back with git, or start over with: rsdump remove \(Catalogue.collection)"
         case .unconfirmedTooEarly(let id, let end, let due):
             "\(id): expected a catalogue that is confirmed until the next run is due, \(due.rfc3339), which is half of "
                 + "expires-after, found an end at \(end.rfc3339), where the signing certificate ends; shorten "
                 + "expires-after in dumps.yaml, or renew the certificate with: rsdump keys renew DIR "
                 + "--signer-public-key FILE, then run: rsdump publish --resign"
-        case .noRelease(let file):
-            "\(file): expected release: with the name of the origin, found none; write it, because only releases can "
+        case .noCatalogue(let file):
+            "\(file): expected catalogue: with the name of the publisher, found none; write it, because only catalogues can "
                 + "be confirmed"
         case .nothingToConfirm(let path):
             "\(path): expected collections, found none; publish them first"
         case .sourceOfCatalogue(let id):
-            "\(id): expected no source, because publish makes the catalogue of a release itself; remove the source, or "
-                + "release: in dumps.yaml"
+            "\(id): expected no source, because publish makes the catalogue itself; remove the source, or "
+                + "catalogue: in dumps.yaml"
         case .noSignature(let problem):
             "--sign-with: expected a signature on the command's standard output, found that it failed: \(problem); nothing "
                 + "was published; try the command by itself, with any text on its standard input"

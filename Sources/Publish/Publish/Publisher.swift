@@ -11,20 +11,20 @@ package struct Publisher: Sendable {
         package var time: Timestamp
         /// Whether the user asked for this `time`. Another timestamp is then an error.
         package var isExact = false
-        /// The URL of the chain; `nil` if the origin that serves the collection serves the chain too.
+        /// The URL of the chain; `nil` if the server of the collection serves the chain too.
         package var chainURL: String?
         /// A second signer and the URL of its chain. Its signatures stand beside those of the first signer while apps
-        /// move to another root. The URL is `nil` if the origin that serves the collection serves the chain too.
+        /// move to another root. The URL is `nil` if the server of the collection serves the chain too.
         package var overlap: (signer: any PayloadSigner, chainURL: String?)?
         /// The server that apps sync with, for `dumps.yaml` and the lock; `nil` for the one in `dumps.yaml`.
         package var server: String?
-        /// The origin's name for a new `dumps.yaml`, which then asks for releases; `nil` for no releases.
-        package var origin: OriginName?
-        /// The name that the origin of a new directory gets if `origin` is `nil`; `nil` for a new directory without
-        /// releases. A directory that has collections already gets no name by itself.
-        package var suggestedOrigin: OriginName?
-        /// Whether a new `dumps.yaml` says `release: off`.
-        package var declinesReleases = false
+        /// The publisher's name for a new `dumps.yaml`, which then asks for catalogues; `nil` for no catalogues.
+        package var publisher: PublisherName?
+        /// The name that the publisher of a new directory gets if `publisher` is `nil`; `nil` for a new directory without
+        /// catalogues. A directory that has collections already gets no name by itself.
+        package var suggestedPublisher: PublisherName?
+        /// Whether a new `dumps.yaml` says `catalogue: off`.
+        package var declinesCatalogues = false
         /// The collections whose next states are published in spite of guards.
         package var accepted: Set<CollectionID> = []
         /// Whether a catalogue is refused that clients would take for unconfirmed before the next run is due.
@@ -42,8 +42,8 @@ package struct Publisher: Sendable {
         /// When the first certificate of the published chain ends; `nil` if nothing is published.
         package let chainEnd: Timestamp?
         package fileprivate(set) var notes: [String]
-        /// The release; `nil` for every collection but the catalogue.
-        package var release: NextRelease?
+        /// The catalogue; `nil` for every collection but the catalogue.
+        package var catalogue: NextCatalogue?
     }
 
     /// What the directory has of a collection.
@@ -80,17 +80,17 @@ package struct Publisher: Sendable {
         self.limits = limits
     }
 
-    /// Makes the collections' next states and the next release. Signs nothing and writes nothing. Does I/O.
+    /// Makes the collections' next states and the next catalogue. Signs nothing and writes nothing. Does I/O.
     ///
     /// This needs no keys, and so the lock's word counts for what is signed.
     ///
     /// - Parameter accepted: the collections that guards let pass; `nil` if no guard is asked.
-    /// - Returns: the next states, the catalogue's among them, and the next release. The release is `nil` if
+    /// - Returns: the next states, and the next catalogue, which is `nil` if
     ///   `dumps.yaml` asks for none.
     package static func preview(
         _ sources: [CollectionSource], in directory: DumpsDirectory, at time: Timestamp, isExact: Bool,
         accepted: Set<CollectionID>? = nil, limits: Limits = Limits()
-    ) throws -> (states: [(id: CollectionID, state: Result<NextState, any Error>)], release: NextRelease?) {
+    ) throws -> (states: [(id: CollectionID, state: Result<NextState, any Error>)], catalogue: NextCatalogue?) {
         let lock = try directory.recoveredLock(limits: limits).lock
         let configuration = try directory.configurationOrDefault()
         var states: [(id: CollectionID, state: Result<NextState, any Error>)] = sources.map { source in
@@ -106,8 +106,8 @@ package struct Publisher: Sendable {
                 }
             )
         }
-        guard let release = configuration.release else { return (states, nil) }
-        let next = try previewedRelease(release, states, lock, in: directory, at: time, limits: limits)
+        guard let catalogue = configuration.catalogue else { return (states, nil) }
+        let next = try previewedCatalogue(catalogue, states, lock, in: directory, at: time, limits: limits)
         states.append(
             (
                 Catalogue.collection,
@@ -144,10 +144,11 @@ package struct Publisher: Sendable {
         return violations
     }
 
-    private static func previewedRelease(
-        _ release: DumpsConfiguration.Release, _ previewed: [(id: CollectionID, state: Result<NextState, any Error>)],
+    private static func previewedCatalogue(
+        _ catalogue: DumpsConfiguration.CatalogueSettings,
+        _ previewed: [(id: CollectionID, state: Result<NextState, any Error>)],
         _ lock: LockFile, in directory: DumpsDirectory, at time: Timestamp, limits: Limits
-    ) throws -> NextRelease {
+    ) throws -> NextCatalogue {
         let id = Catalogue.collection
         let held = try present(id, lock, in: directory, limits: limits)
         let present = try held.flatMap { held in
@@ -160,8 +161,8 @@ package struct Publisher: Sendable {
                 (try? directory.listedState(of: id, entry, limits: limits)) ?? present?.catalogue.entries[id]
         }
         for (id, state) in previewed { if let state = try? state.get() { states[id] = state.listed } }
-        return try NextRelease(
-            (release.origin, release.expiresAfter), after: present, states: states,
+        return try NextCatalogue(
+            (catalogue.publisher, catalogue.expiresAfter), after: present, states: states,
             timestamp: (try? NextState.timestamp(of: id, onto: held, at: time, limits: limits)) ?? time, time: time,
             confirms: false, begins: nil)
     }
@@ -173,7 +174,7 @@ package struct Publisher: Sendable {
     package static func check(
         _ source: CollectionSource, _ configuration: DumpsConfiguration, at time: Timestamp, limits: Limits = Limits()
     ) throws {
-        if configuration.release != nil, source.id == Catalogue.collection {
+        if configuration.catalogue != nil, source.id == Catalogue.collection {
             throw PublishError.sourceOfCatalogue(source.id)
         }
         let state = try NextState(source, onto: nil, at: time, isExact: false, limits: limits)
@@ -206,7 +207,7 @@ package struct Publisher: Sendable {
 
     /// Publishes collections, each by itself, and names them in `dumps.yaml`. Does I/O, no network.
     ///
-    /// If `dumps.yaml` asks for releases, all collections are one release. The catalogue is made in the same step and
+    /// If `dumps.yaml` asks for catalogues, all collections are of one catalogue, which is made in the same step and
     /// is the last outcome.
     ///
     /// - Throws: `DumpsError.busy` if another process works in the directory, `ContentSignatureError` if apps would not
@@ -214,20 +215,20 @@ package struct Publisher: Sendable {
     ///   `ConfigurationError`. Nothing has changed then. An error that concerns one collection is in that collection's
     ///   outcome.
     package func run(_ sources: [CollectionSource]) async throws -> [Outcome] {
-        try await publish(sources.map { ($0.id, $0) }, release: .next)
+        try await publish(sources.map { ($0.id, $0) }, catalogue: .next)
     }
 
-    /// Confirms the present release: renews the time until which clients take it for the present one. Does I/O, no
+    /// Confirms the present catalogue: renews the time until which clients take it for the present one. Does I/O, no
     /// network.
     ///
-    /// If the directory's states differ from those that the catalogue lists, they become a new release.
+    /// If the directory's states differ from those that the catalogue lists, they become a new catalogue.
     ///
-    /// - Throws: what ``run(_:)`` throws, and ``PublishError/noRelease(_:)`` if `dumps.yaml` asks for no releases.
+    /// - Throws: what ``run(_:)`` throws, and ``PublishError/noCatalogue(_:)`` if `dumps.yaml` asks for no catalogues.
     package func confirm() async throws -> [Outcome] {
-        guard try directory.configurationOrDefault().release != nil else {
-            throw PublishError.noRelease(directory.configurationPath)
+        guard try directory.configurationOrDefault().catalogue != nil else {
+            throw PublishError.noCatalogue(directory.configurationPath)
         }
-        return try await publish([], release: .confirmed)
+        return try await publish([], catalogue: .confirmed)
     }
 
     /// Signs collections again without reading sources. No data changes. Does I/O, no network.
@@ -242,16 +243,16 @@ package struct Publisher: Sendable {
         let unknown = names.filter { lock.collections[$0] == nil }
         guard unknown.isEmpty else { throw DumpsError.notLocked(unknown, directory.lockPath) }
         let ids = names.isEmpty ? lock.collections.keys.sorted() : names
-        guard try directory.configurationOrDefault().release != nil, ids.contains(Catalogue.collection) else {
-            return try await publish(ids.map { ($0, nil) }, release: .none)
+        guard try directory.configurationOrDefault().catalogue != nil, ids.contains(Catalogue.collection) else {
+            return try await publish(ids.map { ($0, nil) }, catalogue: .none)
         }
         return try await publish(
-            ids.filter { $0 != Catalogue.collection }.map { ($0, nil) }, release: .resigned)
+            ids.filter { $0 != Catalogue.collection }.map { ($0, nil) }, catalogue: .resigned)
     }
 
     /// What a run does with the catalogue.
-    private enum ReleaseStep {
-        /// If `dumps.yaml` asks for no releases, the catalogue is a collection like any other.
+    private enum CatalogueStep {
+        /// If `dumps.yaml` asks for no catalogues, the catalogue is a collection like any other.
         case none
         case next
         case confirmed
@@ -268,7 +269,7 @@ package struct Publisher: Sendable {
     }
 
     private func publish(
-        _ collections: [(id: CollectionID, source: CollectionSource?)], release step: ReleaseStep
+        _ collections: [(id: CollectionID, source: CollectionSource?)], catalogue step: CatalogueStep
     ) async throws -> [Outcome] {
         let isOfCatalogue = [.confirmed, .resigned].contains(step)
         guard let first = collections.first?.id ?? (isOfCatalogue ? Catalogue.collection : nil) else { return [] }
@@ -278,15 +279,15 @@ package struct Publisher: Sendable {
         let written = try directory.configurationText().map {
             try ConfigurationReader.read($0, file: directory.configurationPath)
         }
-        if let origin = options.origin, let written, written.release?.origin != origin {
-            throw PublishError.originElsewhere(origin, configured: written.release?.origin)
+        if let publisher = options.publisher, let written, written.catalogue?.publisher != publisher {
+            throw PublishError.publisherElsewhere(publisher, configured: written.catalogue?.publisher)
         }
-        if options.declinesReleases, let configured = written?.release {
-            throw PublishError.hasReleases(configured.origin)
+        if options.declinesCatalogues, let configured = written?.catalogue {
+            throw PublishError.hasCatalogues(configured.publisher)
         }
         let server = try self.server(written)
-        let newOrigin = try written == nil ? self.newOrigin() : nil
-        let configuration = written ?? Self.newConfiguration(newOrigin)
+        let newPublisher = try written == nil ? self.newPublisher() : nil
+        let configuration = written ?? Self.newConfiguration(newPublisher)
         // If a signer fails, nothing has changed.
         let intake = try SnapshotIntake(directory, new: configuration, takesTogether: true, limits: limits)
         defer { intake.end() }
@@ -295,7 +296,7 @@ package struct Publisher: Sendable {
             server: server)
         var outcomes: [Outcome] = []
         for (id, source) in collections {
-            if let source, configuration.release != nil, id == Catalogue.collection {
+            if let source, configuration.catalogue != nil, id == Catalogue.collection {
                 outcomes.append(
                     Outcome(
                         id: id, result: .failure(PublishError.sourceOfCatalogue(id)), chainEnd: nil,
@@ -304,24 +305,24 @@ package struct Publisher: Sendable {
                 outcomes.append(try await outcome(id, source, held: Result { try current(id, run) }, run))
             }
         }
-        var made: LockFile.Release?
-        if step != .none, let release = configuration.release {
-            if var outcome = try await self.release(release, outcomes, step, run) {
-                if let newOrigin, newOrigin != options.origin {
+        var made: LockFile.CatalogueReference?
+        if step != .none, let catalogue = configuration.catalogue {
+            if var outcome = try await self.catalogue(catalogue, outcomes, step, run) {
+                if let newPublisher, newPublisher != options.publisher {
                     outcome.notes.append(
-                        "the new dumps.yaml names this origin \(newOrigin), for apps and packagers to ask for; "
-                            + "--origin gives another name to a new directory, --no-release none")
+                        "the new dumps.yaml names this publisher \(newPublisher), for apps and packagers to ask for; "
+                            + "--publisher gives another name to a new directory, --no-catalogue none")
                 }
                 // A catalogue must list every published state, because clients use no other.
                 _ = try outcome.result.get()
                 outcomes.append(outcome)
-                made = outcome.release.map { .init(origin: $0.catalogue.origin, number: $0.catalogue.number) }
+                made = outcome.catalogue.map { .init(publisher: $0.catalogue.publisher, number: $0.catalogue.number) }
             }
         }
-        try intake.commit(release: made)
+        try intake.commit(catalogue: made)
         try writeConfiguration(
-            outcomes.filter { $0.release == nil && (try? $0.result.get()) != nil }.map(\.id), isNew: written == nil,
-            newOrigin)
+            outcomes.filter { $0.catalogue == nil && (try? $0.result.get()) != nil }.map(\.id), isNew: written == nil,
+            newPublisher)
         return outcomes
     }
 
@@ -337,8 +338,8 @@ package struct Publisher: Sendable {
         do {
             let held = try held.get()
             let rule = run.configuration.settings(of: id).attachments.text
-            // Two runs with one time make two releases, and the second one gets the next millisecond.
-            let isExact = options.isExact && !(run.configuration.release != nil && id == Catalogue.collection)
+            // Two runs with one time make two catalogues, and the second one gets the next millisecond.
+            let isExact = options.isExact && !(run.configuration.catalogue != nil && id == Catalogue.collection)
             var violations: [GuardViolation] = []
             let (state, snapshot) = try await next(
                 id, source, held, rule: rule, server: run.server, isExact: isExact, &notes
@@ -374,8 +375,8 @@ package struct Publisher: Sendable {
     /// Makes the catalogue of the directory's next states and publishes it like any other collection.
     ///
     /// - Returns: `nil` if there is nothing to list.
-    private func release(
-        _ release: DumpsConfiguration.Release, _ outcomes: [Outcome], _ step: ReleaseStep, _ run: Run
+    private func catalogue(
+        _ settings: DumpsConfiguration.CatalogueSettings, _ outcomes: [Outcome], _ step: CatalogueStep, _ run: Run
     ) async throws -> Outcome? {
         let id = Catalogue.collection
         let held = try current(id, run)
@@ -396,8 +397,8 @@ package struct Publisher: Sendable {
             return nil
         }
         let chain = chains[0].verified
-        let next = try NextRelease(
-            (release.origin, release.expiresAfter), after: present, states: states,
+        let next = try NextCatalogue(
+            (settings.publisher, settings.expiresAfter), after: present, states: states,
             // A clock that is too far behind matters only if something changed. The next state then reports it.
             timestamp: (try? NextState.timestamp(of: id, onto: held?.present, at: options.time, limits: limits))
                 ?? options.time,
@@ -407,12 +408,12 @@ package struct Publisher: Sendable {
             do throws(CatalogueError) {
                 try VerifiedCatalogue(snapshot, roots: policy.roots, limits: limits).checkSuccession(of: present)
             } catch {
-                throw PublishError.release(error)
+                throw PublishError.catalogue(error)
             }
         }
-        if options.staysConfirmed { try checkEnd(of: next.catalogue, chainEnd: made.chainEnd, release) }
+        if options.staysConfirmed { try checkEnd(of: next.catalogue, chainEnd: made.chainEnd, settings) }
         return Outcome(
-            id: id, result: made.result, chainEnd: made.chainEnd, notes: notes + made.notes, release: next)
+            id: id, result: made.result, chainEnd: made.chainEnd, notes: notes + made.notes, catalogue: next)
     }
 
     /// The present catalogue; `nil` if no configured root vouches for one.
@@ -421,15 +422,15 @@ package struct Publisher: Sendable {
         return try Result { () throws(CatalogueError) in
             try VerifiedCatalogue(snapshot, roots: policy.roots, limits: limits)
         }
-        .mapError(PublishError.release).get()
+        .mapError(PublishError.catalogue).get()
     }
 
     /// Checks that clients take the catalogue for confirmed until the next run is due. It is due when half of
     /// `expires-after` is over, because every run then confirms.
     private func checkEnd(
-        of catalogue: Catalogue, chainEnd: Timestamp?, _ release: DumpsConfiguration.Release
+        of catalogue: Catalogue, chainEnd: Timestamp?, _ settings: DumpsConfiguration.CatalogueSettings
     ) throws(PublishError) {
-        let due = options.time.advanced(by: release.expiresAfter / 2)
+        let due = options.time.advanced(by: settings.expiresAfter / 2)
         let end = min(catalogue.expires, chainEnd ?? catalogue.expires)
         guard end >= due else { throw .unconfirmedTooEarly(Catalogue.collection, end: end, due: due) }
     }
@@ -450,10 +451,10 @@ package struct Publisher: Sendable {
                 states[id] = state
             } catch {
                 guard let listed else {
-                    notes.append("\(id) is not part of the release: \(error)")
+                    notes.append("\(id) is not part of the catalogue: \(error)")
                     continue
                 }
-                guard failed.contains(id) else { throw PublishError.notVouchedInRelease(id, "\(error)") }
+                guard failed.contains(id) else { throw PublishError.notVouchedInCatalogue(id, "\(error)") }
                 states[id] = listed
             }
         }
@@ -553,7 +554,7 @@ package struct Publisher: Sendable {
             throw ConfigurationError(
                 file: directory.configurationPath,
                 problem: "its server is \(server), where nothing of yours is published",
-                remedy: "write your origin's address behind server:, or give it with --server")
+                remedy: "write your server's URL behind server:, or give it with --server")
         }
         return server
     }
@@ -648,45 +649,45 @@ package struct Publisher: Sendable {
         let error: any Error
     }
 
-    /// The name of the origin for a new `dumps.yaml`.
-    private func newOrigin() throws -> OriginName? {
-        if let origin = options.origin { return origin }
-        guard !options.declinesReleases else { return nil }
+    /// The name of the publisher for a new `dumps.yaml`.
+    private func newPublisher() throws -> PublisherName? {
+        if let publisher = options.publisher { return publisher }
+        guard !options.declinesCatalogues else { return nil }
         let lock = try directory.recoveredLock(limits: limits).lock
         // A run that was killed before it wrote dumps.yaml may have published under a name. It stays.
-        return lock.release?.origin ?? (lock.collections.isEmpty ? options.suggestedOrigin : nil)
+        return lock.catalogue?.publisher ?? (lock.collections.isEmpty ? options.suggestedPublisher : nil)
     }
 
-    private static func newConfiguration(_ origin: OriginName?) -> DumpsConfiguration {
+    private static func newConfiguration(_ publisher: PublisherName?) -> DumpsConfiguration {
         var configuration = DumpsConfiguration()
-        configuration.release = origin.map { .init(origin: $0) }
+        configuration.catalogue = publisher.map { .init(publisher: $0) }
         return configuration
     }
 
-    private func writeConfiguration(_ ids: [CollectionID], isNew: Bool, _ newOrigin: OriginName?) throws {
+    private func writeConfiguration(_ ids: [CollectionID], isNew: Bool, _ newPublisher: PublisherName?) throws {
         guard !ids.isEmpty else { return }
         if isNew {
             let signer = policy.signer.map { "\n  signer: \($0)" } ?? ""
             let roots = policy.roots.roots.map { "\n    - \"\($0)\"" }.joined()
-            let release =
-                newOrigin.map { "release:\n  origin: \($0)" }
-                ?? (options.declinesReleases ? "release: off" : "# release:\n#   origin: NAME")
+            let catalogue =
+                newPublisher.map { "catalogue:\n  publisher: \($0)" }
+                ?? (options.declinesCatalogues ? "catalogue: off" : "# catalogue:\n#   publisher: NAME")
             try directory.writeConfiguration(
                 """
                 # The collections that rsdump publish makes from their sources, for apps and for rsdump serve.
                 version: 1
 
-                # Where they are served; rsdump refresh asks it. Write your origin's address here.
+                # Where they are served; rsdump refresh asks it. Write your server's URL here.
                 server: \(options.server ?? Self.defaultServer)
 
                 trust:
                   roots:\(roots)\(signer)
 
-                # If this names an origin, everything that one run publishes is one release. Apps and packagers ask
+                # If this names a publisher, everything that one run publishes is one catalogue. Apps and packagers ask
                 # for that name. If the same keys sign another directory, for example for staging, it needs another one.
-                # An origin keeps its name: before you write another one here, or off for none, run
-                # rsdump remove releases/catalogue.
-                \(release)
+                # A publisher keeps its name: before you write another one here, or off for none, run
+                # rsdump remove publisher/catalogue.
+                \(catalogue)
 
                 collections:
 

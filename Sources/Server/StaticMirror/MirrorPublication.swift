@@ -23,7 +23,7 @@ extension StaticMirror {
         let lock = try directory.lockFile(limits: limits)
         var collections: [ServedCollection] = []
         var notes: [String] = []
-        for bundle in try directory.lockedBundles(names, keepingRelease: true, limits: limits) {
+        for bundle in try directory.lockedBundles(names, keepingCatalogue: true, limits: limits) {
             let id = bundle.head.collection
             var states: [BundleReader] = []
             if let history {

@@ -26,7 +26,7 @@ struct RSDump: AsyncParsableCommand {
               rsdump check              check the source files
               rsdump publish            sign and pack what changed
 
-            For a release:
+            For a catalogue:
               rsdump pin main/regions   keep a collection as it is, or as it was
               rsdump refresh --locked   fail if the server has anything else
               rsdump verify --locked    fail if the directory has anything else

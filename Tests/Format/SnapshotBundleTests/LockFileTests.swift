@@ -159,15 +159,16 @@ import Testing
         #expect(entry.hasSuffix(", " + place))
     }
 
-    @Test func aReleaseIsReadAsItIsWritten() throws {
+    @Test func aCatalogueIsReadAsItIsWritten() throws {
         var lock = try lock()
         let without = String(decoding: lock.text, as: UTF8.self)
-        lock.release = .init(origin: try #require(OriginName("settings.example.org")), number: Catalogue.highestNumber)
+        lock.catalogue = .init(
+            publisher: try #require(PublisherName("settings.example.org")), number: Catalogue.highestNumber)
         #expect(try LockFile(parsing: Bytes(lock.text), path: "l") == lock)
         let text = String(decoding: lock.text, as: UTF8.self)
         let member = """
-              "release": {
-                "origin": "settings.example.org",
+              "catalogue": {
+                "publisher": "settings.example.org",
                 "number": 9007199254740991
               },
 
@@ -180,7 +181,7 @@ import Testing
             try #require(text.contains(part))
             let found = try #require(error(text.replacingOccurrences(of: part, with: replacement)))
             #expect([.malformedLock, .unknownVersion].contains(found.kind), "\(found)")
-            #expect(found.entry?.contains("release") == true, "\(found)")
+            #expect(found.entry?.contains("catalogue") == true, "\(found)")
         }
         let regions = try CollectionID("main/regions")
         #expect(try LockFile.collection(regions, in: Bytes(lock.text), path: "l") == lock.collections[regions])

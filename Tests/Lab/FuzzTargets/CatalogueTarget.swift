@@ -7,19 +7,20 @@ extension FuzzTarget {
         "catalogue", "the records of a catalogue; what was read is written and read again, and follows itself",
         longest: 2048,
         words: [
-            "{\"data\":[", "],\"last_modified\":\"1\"}", "\"id\":\"release\"", "\"format\":1", "\"origin\":\"a.b-c\"",
+            "{\"data\":[", "],\"last_modified\":\"1\"}", "\"id\":\"catalogue\"", "\"format\":1",
+            "\"publisher\":\"a.b-c\"",
             "\"number\":", "\"made\":", "\"confirmed\":", "\"expires\":", "\"bucket\":\"main\"", "\"collection\":\"c\"",
-            "\"timestamp\":", "\"sha256\":\"\(digest)\"", "\"records\":", "\"removed\":", "main_-c", "releases",
+            "\"timestamp\":", "\"sha256\":\"\(digest)\"", "\"records\":", "\"removed\":", "main_-c", "publisher",
             "catalogue", "__", "_-", "9007199254740991", "9007199254740992", "18446744073709551615", "-1", "1.0",
         ],
         seeds: { _ in
             [
                 #"{"data":[{"bucket":"main","collection":"c","id":"main_-c","records":3,"sha256":"\#(digest)","#
                     + #""timestamp":7},{"bucket":"main","collection":"old_flags","id":"main_-old__flags","removed":2},"#
-                    + #"{"confirmed":8,"expires":9,"format":1,"id":"release","made":7,"number":3,"#
-                    + #""origin":"settings.example.org"}],"last_modified":"8"}"#,
-                #"{"data":[{"confirmed":1,"expires":9007199254740991,"format":1,"id":"release","made":0,"#
-                    + #""number":9007199254740991,"origin":"a"}],"last_modified":"8"}"#,
+                    + #"{"confirmed":8,"expires":9,"format":1,"id":"catalogue","made":7,"number":3,"#
+                    + #""publisher":"settings.example.org"}],"last_modified":"8"}"#,
+                #"{"data":[{"confirmed":1,"expires":9007199254740991,"format":1,"id":"catalogue","made":0,"#
+                    + #""number":9007199254740991,"publisher":"a"}],"last_modified":"8"}"#,
                 #"{"data":[],"last_modified":"1"}"#,
             ].map { Array($0.utf8) }
         }

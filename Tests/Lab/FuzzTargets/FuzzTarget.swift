@@ -66,7 +66,7 @@ package struct FuzzTarget: Sendable {
         .url, .events, .compressed, .lock, .manifest, .monitor, .filter, .pattern, .cache, .json, .changeset, .delta,
         .payload, .catalogue, .parameters, .configState, .propertyList, .bundle, .contents, .serverZIP, .origin,
         .fileDelta, .configuration, .notes, .page, .archive, .importing, .template, .defaults, .sources, .expansion,
-        .keys, .returned, .pem, .chain, .release,
+        .keys, .returned, .pem, .chain, .catalogueSync,
     ]
 }
 

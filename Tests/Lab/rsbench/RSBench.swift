@@ -9,7 +9,7 @@ enum RSBench {
         usage: rsbench refresh DUMPS CHANGESETS [RUNS]
                rsbench stored DUMPS COLLECTION OUTPUT
                rsbench runtime DUMPS STORED STORAGE COLLECTION [RUNS]
-               rsbench release DUMPS STORAGE COLLECTION ORIGIN [RUNS]
+               rsbench catalogue DUMPS STORAGE COLLECTION ORIGIN [RUNS]
                rsbench sync DUMPS COLLECTION [SECONDS]
                rsbench config [RUNS]
         """
@@ -49,9 +49,9 @@ enum RSBench {
             print(try rows.table().text)
             print(try rows.ratios())
             print(try rows.comparison().text)
-        case ("release", 4...5):
-            let rows = ReleaseRows(
-                dumps: try PackagedDumps(words[0], words[2]), storage: words[1], origin: words[3],
+        case ("catalogue", 4...5):
+            let rows = CatalogueRows(
+                dumps: try PackagedDumps(words[0], words[2]), storage: words[1], publisher: words[3],
                 runs: try number(4, 200))
             print(try rows.table().text)
         case ("sync", 2...3):

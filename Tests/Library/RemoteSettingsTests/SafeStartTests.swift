@@ -274,10 +274,10 @@ extension ServerTests {
             func publish(_ numbers: (Int, Int)) throws {
                 try self.publish(numbers.0)
                 try other.put("r", ["n": numbers.1])
-                try place.server.publishRelease(as: "shop")
+                try place.server.publishCatalogue(as: "shop")
             }
             func live(_ sync: Bool = true) async throws -> [Int?] {
-                let (service, client) = start { $0.origin = "shop" }
+                let (service, client) = start { $0.publisher = "shop" }
                 let second = service.makeClient(collectionName: other.name)
                 let found = [number(client), number(second)]
                 guard !found.contains(0) else { return found }
@@ -300,7 +300,7 @@ extension ServerTests {
             #expect(try await live() == [1, 10])
             #expect(try await live() == [3, 30])
             // And by hand.
-            let (service, client) = start { $0.origin = "shop" }
+            let (service, client) = start { $0.publisher = "shop" }
             let second = service.makeClient(collectionName: other.name)
             #expect(number(second) == 30)
             try client.rollback()

@@ -107,12 +107,12 @@ import Testing
     }
 
     @Test(arguments: [(0, true), (1, true), (2, true), (0, false), (1, false)])
-    func nothingIsPublishedUnlessEverythingIsSigned(mostSignatures: Int, hasReleases: Bool) async throws {
+    func nothingIsPublishedUnlessEverythingIsSigned(mostSignatures: Int, hasCatalogues: Bool) async throws {
         let token = Token(mostSignatures: mostSignatures)
         let place = try place(signedBy: token)
-        if !hasReleases {
+        if !hasCatalogues {
             let text = try #require(try place.dumps.configurationText())
-            try place.dumps.writeConfiguration(text.replacing("release:", with: "#release:"))
+            try place.dumps.writeConfiguration(text.replacing("catalogue:", with: "#catalogue:"))
         }
         let before = try place.files()
         await #expect(throws: Token.Removed.self) {
@@ -122,8 +122,8 @@ import Testing
         #expect(try FileStore.list(place.dumps.path) == ["dumps.yaml"])
     }
 
-    /// The confirmation of a release lasts no longer than the certificate, and nobody may be there to renew it.
-    @Test func aReleaseWhoseCertificateEndsBeforeTheNextRunIsRefused() async throws {
+    /// The confirmation of a catalogue lasts no longer than the certificate, and nobody may be there to renew it.
+    @Test func aCatalogueWhoseCertificateEndsBeforeTheNextRunIsRefused() async throws {
         let token = Token()
         let place = try place(signedBy: token, days: 10)
         _ = try await publisher(place, token, at: days(6.5)).run(place.sources.read())

@@ -52,14 +52,14 @@ struct RefreshPlannerTests {
         #expect(action(entry(4, rule: "none")) == .update)
     }
 
-    /// What a release lists decides, whatever the monitor says and whichever timestamp is later.
-    @Test func aReleaseDecides() throws {
-        let origin = try #require(OriginName("a"))
+    /// What a catalogue lists decides, whatever the monitor says and whichever timestamp is later.
+    @Test func aCatalogueDecides() throws {
+        let publisher = try #require(PublisherName("a"))
         let time = Timestamp(milliseconds: 1)
         let listed = Catalogue.Entry(timestamp: Timestamp(milliseconds: 5), payload: root, records: 1)
         let substitute = Catalogue.Entry(timestamp: listed.timestamp, payload: other, records: 1)
         var catalogue = Catalogue(
-            origin: origin, number: 3, made: time, confirmed: time, expires: time, entries: [regions: listed])
+            publisher: publisher, number: 3, made: time, confirmed: time, expires: time, entries: [regions: listed])
         let planner = RefreshPlanner(policy: TrustPolicy(roots: TrustAnchors([root])), isFull: false)
         var settings = DumpsConfiguration.Collection(id: regions, attachments: AttachmentRule())
         func plan(_ held: LockFile.Collection?, _ state: Catalogue.Entry?) -> PlannedCollection {
@@ -79,13 +79,13 @@ struct RefreshPlannerTests {
             #expect(plan(held, substitute).isVouchedFor)
         }
         settings.pin = Pin(at: Timestamp(milliseconds: 4))
-        #expect(plan(entry(4), substitute).action == .pinned && plan(entry(4), substitute).leftRelease == 3)
+        #expect(plan(entry(4), substitute).action == .pinned && plan(entry(4), substitute).leftCatalogue == 3)
         #expect(plan(entry(4), substitute).listed == nil)
         settings.pin = nil
         catalogue.entries = [:]
-        #expect(plan(entry(5), listed).problem == .unlisted(origin: origin, number: 3))
+        #expect(plan(entry(5), listed).problem == .unlisted(publisher: publisher, number: 3))
         catalogue.removed = [regions: 2]
-        #expect(plan(entry(5), listed).problem == .removed(origin: origin, since: 2))
+        #expect(plan(entry(5), listed).problem == .removed(publisher: publisher, since: 2))
     }
 
     @Test func refetchesWhatCannotBeBuiltUpon() {

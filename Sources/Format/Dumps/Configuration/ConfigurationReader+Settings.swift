@@ -47,34 +47,35 @@ extension ConfigurationReader {
 }
 
 extension ConfigurationReader {
-    /// Reads a mapping of `origin`, `expires-after` and `max-age`.
+    /// Reads a mapping of `publisher`, `expires-after` and `max-age`.
     ///
     /// - Returns: `nil` for the word `off`.
-    func release(_ node: YAMLNode) throws(ConfigurationError) -> DumpsConfiguration.Release? {
+    func catalogue(_ node: YAMLNode) throws(ConfigurationError) -> DumpsConfiguration.CatalogueSettings? {
         if case .scalar(let scalar) = node.content, scalar.string == "off" { return nil }
-        var origin: OriginName?
+        var publisher: PublisherName?
         var expiresAfter: Duration?
         var maxAge: Duration?
-        for (key, value) in try mapping(node, "release") {
+        for (key, value) in try mapping(node, "catalogue") {
             switch key.string {
-            case "origin":
-                origin = OriginName(try string(value, "origin"))
-                if origin == nil {
-                    throw error(value, "origin is \(shown(value))", remedy: "write a name: \(OriginName.rule)")
+            case "publisher":
+                publisher = PublisherName(try string(value, "publisher"))
+                if publisher == nil {
+                    throw error(value, "publisher is \(shown(value))", remedy: "write a name: \(PublisherName.rule)")
                 }
             case "expires-after":
                 expiresAfter = try age(value, "expires-after", "how long a confirmation lasts")
             case "max-age": maxAge = try age(value, "max-age", "how old the last confirmation may be")
-            default: throw unknown(key, ["origin", "expires-after", "max-age"])
+            default: throw unknown(key, ["publisher", "expires-after", "max-age"])
             }
         }
-        guard let origin else {
-            throw error(node, "the release has no origin", remedy: "write origin: and the name of the origin")
+        guard let publisher else {
+            throw error(
+                node, "the catalogue has no publisher", remedy: "write publisher: and the name of the publisher")
         }
-        var release = DumpsConfiguration.Release(origin: origin)
-        if let expiresAfter { release.expiresAfter = expiresAfter }
-        release.maxAge = maxAge
-        return release
+        var catalogue = DumpsConfiguration.CatalogueSettings(publisher: publisher)
+        if let expiresAfter { catalogue.expiresAfter = expiresAfter }
+        catalogue.maxAge = maxAge
+        return catalogue
     }
 
     private func age(_ node: YAMLNode, _ name: String, _ meaning: String) throws(ConfigurationError) -> Duration {

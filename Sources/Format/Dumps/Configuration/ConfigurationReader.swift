@@ -24,7 +24,7 @@ package struct ConfigurationReader {
         let root = try compose(text)
         var configuration = DumpsConfiguration()
         let known = [
-            "version", "requires", "server", "allow-plain-http", "trust", "release", "attachments", "compression",
+            "version", "requires", "server", "allow-plain-http", "trust", "catalogue", "attachments", "compression",
             "budget", "guards", "collections",
         ]
         // It comes first: a file for a later rsdump may have settings that this one does not know.
@@ -42,7 +42,7 @@ package struct ConfigurationReader {
             case "server": configuration.server = try string(value, "server")
             case "allow-plain-http": configuration.allowsPlainHTTP = try bool(value, "allow-plain-http")
             case "trust": configuration.trust = try trust(value)
-            case "release": configuration.release = try release(value)
+            case "catalogue": configuration.catalogue = try catalogue(value)
             case "attachments": configuration.attachments = try rule(value)
             case "compression": configuration.compression = try compression(value)
             case "budget": (configuration.budget, configuration.totalBudget) = try budget(value, isOfAll: true)
@@ -62,10 +62,11 @@ package struct ConfigurationReader {
         if let collections = root["collections"] {
             configuration.collections = try self.collections(collections, of: configuration)
         }
-        if configuration.release != nil, configuration.settings(of: Catalogue.collection).pin != nil {
+        if configuration.catalogue != nil, configuration.settings(of: Catalogue.collection).pin != nil {
             throw ConfigurationError(
-                file: file, problem: "\(Catalogue.collection) is pinned, although release: asks for its present state",
-                remedy: "take the pin away; to go back to an older release, take the directory back with git")
+                file: file,
+                problem: "\(Catalogue.collection) is pinned, although catalogue: asks for its present state",
+                remedy: "take the pin away; to go back to an older catalogue, take the directory back with git")
         }
         return configuration
     }
@@ -222,7 +223,12 @@ extension ConfigurationReader {
     }
 
     func unknown(_ key: YAMLNode, _ known: [String]) -> ConfigurationError {
-        error(key, "unknown key \(shown(key))", remedy: "known here: \(known.joined(separator: ", "))")
+        // The names of 0.1's first drafts. They are refused here, so that nobody looks for what they meant.
+        let renamed = ["release": "catalogue", "origin": "publisher"]
+        if let name = key.string.flatMap({ renamed[$0] }), known.contains(name) {
+            return error(key, "\(shown(key)) is now called \(name)", remedy: "write \(name):")
+        }
+        return error(key, "unknown key \(shown(key))", remedy: "known here: \(known.joined(separator: ", "))")
     }
 
     func error(_ node: YAMLNode, _ problem: String, remedy: String) -> ConfigurationError {

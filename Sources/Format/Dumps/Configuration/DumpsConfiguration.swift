@@ -30,26 +30,26 @@ package struct DumpsConfiguration: Hashable, Sendable {
         package init() {}
     }
 
-    /// The section `release:`. The directory then holds the states of one release of this origin.
-    package struct Release: Hashable, Sendable {
-        package var origin: OriginName
+    /// The section `catalogue:`. The directory then holds the states of one catalogue of this publisher.
+    package struct CatalogueSettings: Hashable, Sendable {
+        package var publisher: PublisherName
         /// How long a confirmation lasts. Only a publisher uses this.
         package var expiresAfter = Duration.seconds(7 * 86_400)
         /// The largest age of the last confirmation; `nil` if the confirmation itself says how long it lasts.
         package var maxAge: Duration?
 
-        package init(origin: OriginName) {
-            self.origin = origin
+        package init(publisher: PublisherName) {
+            self.publisher = publisher
         }
 
-        /// Since when a release counts as unconfirmed; `nil` if it is confirmed.
+        /// Since when a catalogue counts as unconfirmed; `nil` if it is confirmed.
         ///
         /// - Parameter limit: a stricter age limit than ``maxAge``, such as that of a command; `nil` for none.
         package func unconfirmedSince(
-            _ release: VerifiedCatalogue, at now: Timestamp, limit: Duration? = nil
+            _ catalogue: VerifiedCatalogue, at now: Timestamp, limit: Duration? = nil
         ) -> Timestamp? {
-            let confirmed = release.catalogue.confirmed
-            let end = maxAge.map(confirmed.advanced(by:)) ?? release.confirmedUntil
+            let confirmed = catalogue.catalogue.confirmed
+            let end = maxAge.map(confirmed.advanced(by:)) ?? catalogue.confirmedUntil
             let since = min(end, limit.map(confirmed.advanced(by:)) ?? end)
             return now > since ? since : nil
         }
@@ -76,8 +76,8 @@ package struct DumpsConfiguration: Hashable, Sendable {
     /// Whether the server may use plain HTTP although it is not on this machine.
     package var allowsPlainHTTP = false
     package var trust = Trust()
-    /// The release; `nil` if the directory's collections are independent of each other.
-    package var release: Release?
+    /// The catalogue; `nil` if the directory's collections are independent of each other.
+    package var catalogue: CatalogueSettings?
     /// The rule for collections that have none of their own.
     package var attachments = AttachmentRule()
     /// The budget for collections that have none of their own.
@@ -95,10 +95,10 @@ package struct DumpsConfiguration: Hashable, Sendable {
 
     /// The collections that the directory holds, sorted by id.
     ///
-    /// They are those that the file names. With ``release``, the catalogue belongs to them even if the file does not
+    /// They are those that the file names. With ``catalogue``, the catalogue belongs to them even if the file does not
     /// name it.
     package var allCollections: [Collection] {
-        guard release != nil, !collections.contains(where: { $0.id == Catalogue.collection }) else {
+        guard catalogue != nil, !collections.contains(where: { $0.id == Catalogue.collection }) else {
             return collections
         }
         return (collections + [settings(of: Catalogue.collection)]).sorted { $0.id < $1.id }

@@ -20,10 +20,10 @@ extension DumpsDirectory {
             lock.collections[id] = entry
             recovered.append(id)
         }
-        if let together = try bundlesReplacedTogether(limits: limits), let release = together.release,
+        if let together = try bundlesReplacedTogether(limits: limits), let catalogue = together.catalogue,
             together.collections.allSatisfy({ lock.collections[$0.key] == $0.value })
         {
-            lock.release = release
+            lock.catalogue = catalogue
         }
         return (lock, recovered)
     }
@@ -98,18 +98,18 @@ extension DumpsDirectory {
     /// Each bundle must hold exactly the content that the lock names. Signatures are not verified: `rsdump verify` does
     /// that.
     ///
-    /// - Parameter keepingRelease: whether to include the catalogue if the bundles are states of a release.
+    /// - Parameter keepingCatalogue: whether to include the catalogue that the bundles are states of.
     /// - Throws: ``DumpsError`` if a name is not in the lock, or if the lock lists no bundles; `BundleError` or
     ///   `FileError`.
     package func lockedBundles(
-        _ names: [CollectionID], keepingRelease: Bool = false, limits: Limits
+        _ names: [CollectionID], keepingCatalogue: Bool = false, limits: Limits
     ) throws -> [BundleReader] {
         let lock = try lockFile(limits: limits)
         let unknown = names.filter { lock.collections[$0] == nil }
         guard unknown.isEmpty else { throw DumpsError.notLocked(unknown, lockPath) }
         guard !lock.collections.isEmpty else { throw DumpsError.nothingLocked(lockPath) }
         var wanted = names.isEmpty ? Set(lock.collections.keys) : Set(names)
-        if keepingRelease, lock.release != nil, lock.collections[Catalogue.collection] != nil {
+        if keepingCatalogue, lock.catalogue != nil, lock.collections[Catalogue.collection] != nil {
             wanted.insert(Catalogue.collection)
         }
         return try wanted.sorted().map { id in

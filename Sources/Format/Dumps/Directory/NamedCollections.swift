@@ -60,10 +60,10 @@ extension DumpsDirectory {
         try exclusively {
             guard let before = try configurationText() else { throw DumpsError.notNamed(ids, configurationPath) }
             var editor = try ConfigurationEditor(before, file: configurationPath)
-            // With `release:`, the catalogue is there even if the file does not name it.
-            let isRelease = try ConfigurationReader.read(before, file: configurationPath).release != nil
+            // With `catalogue:`, the catalogue is there even if the file does not name it.
+            let isCatalogue = try ConfigurationReader.read(before, file: configurationPath).catalogue != nil
             let missing = try ids.filter { id in
-                try !editor.remove(id) && !(isRelease && id == Catalogue.collection)
+                try !editor.remove(id) && !(isCatalogue && id == Catalogue.collection)
             }
             guard missing.isEmpty else { throw DumpsError.notNamed(missing, configurationPath) }
             if !keepingBundles { try removeBundles(ids, limits: limits) }
@@ -100,7 +100,7 @@ extension DumpsDirectory {
         let before = try lockFile(limits: limits)
         var after = before
         for id in ids { after.collections[id] = nil }
-        if after.collections[Catalogue.collection] == nil { after.release = nil }
+        if after.collections[Catalogue.collection] == nil { after.catalogue = nil }
         if after != before { try writeLock(after) }
         for id in ids {
             try FileStore.remove(bundlePath(id), below: path)

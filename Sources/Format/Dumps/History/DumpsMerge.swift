@@ -14,7 +14,7 @@ import SnapshotTrust
 /// | a state | none, because `dumps.yaml` has it no more | none |
 ///
 /// What `dumps.yaml` says is itself the merge of both sides' settings: the one that changed since the ancestor counts,
-/// and ours if both did. With a release, both sides are whole releases, so all states are of the later one.
+/// and ours if both did. With a catalogue, both sides are whole, so all states are of the later catalogue.
 package struct DumpsMerge: Sendable {
     /// What was done with a collection that differs between the two sides.
     package struct Choice: Sendable {
@@ -65,25 +65,25 @@ package struct DumpsMerge: Sendable {
         } else {
             base = nil
         }
-        lock = LockFile(release: ours.lock.release)
+        lock = LockFile(catalogue: ours.lock.catalogue)
         let verifier = BundleVerifier(try policy(ours.configuration), limits: limits)
         var all = Set(ours.lock.collections.keys)
         all.formUnion(theirs.lock.collections.keys)
-        let takesRelease = (theirs.lock.release?.number ?? 0) > (ours.lock.release?.number ?? 0)
-        if takesRelease { lock.release = theirs.lock.release }
+        let takesCatalogue = (theirs.lock.catalogue?.number ?? 0) > (ours.lock.catalogue?.number ?? 0)
+        if takesCatalogue { lock.catalogue = theirs.lock.catalogue }
         for id in all.sorted() {
             let (mine, other) = (ours.lock.collections[id], theirs.lock.collections[id])
             let known = base?.lock.collections[id]
             let pin = merged(after: base) { side in side.configuration.settings(of: id).pin?.at }
             let isPinnedHere = pin != nil && (mine?.timestamp == pin || other?.timestamp == pin)
-            // The states of a release belong together, so that none of them is merged on its own.
-            let isChosen = isPinnedHere || pin == nil && lock.release != nil
+            // The states of a catalogue belong together, so that none of them is merged on its own.
+            let isChosen = isPinnedHere || pin == nil && lock.catalogue != nil
             if mine == other || !isChosen && other == known {
                 keep(id, mine, of: ours)
             } else if !isChosen, mine == known {
                 keep(id, other, of: theirs)
             } else {
-                try await choose(id, pin, after: base, takesRelease: takesRelease, verifier)
+                try await choose(id, pin, after: base, takesCatalogue: takesCatalogue, verifier)
             }
         }
     }
@@ -128,7 +128,7 @@ package struct DumpsMerge: Sendable {
 
     /// Chooses between two states that differ from the ancestor's, or of which one is pinned.
     private mutating func choose(
-        _ id: CollectionID, _ pin: Timestamp?, after base: Side?, takesRelease: Bool, _ verifier: BundleVerifier
+        _ id: CollectionID, _ pin: Timestamp?, after base: Side?, takesCatalogue: Bool, _ verifier: BundleVerifier
     ) async throws {
         guard merged(after: base, { side in side.configuration.allCollections.contains { $0.id == id } }) else {
             choices.append(
@@ -136,7 +136,7 @@ package struct DumpsMerge: Sendable {
             return
         }
         let sides = [ours, theirs].filter { $0.lock.collections[id] != nil }.sorted { left, right in
-            if lock.release != nil, pin == nil { return (left.revision == theirs.revision) == takesRelease }
+            if lock.catalogue != nil, pin == nil { return (left.revision == theirs.revision) == takesCatalogue }
             let (a, b) = (left.lock.collections[id]?.timestamp, right.lock.collections[id]?.timestamp)
             guard let a, let b, a != b else { return false }
             if a == pin || b == pin { return a == pin }
@@ -157,8 +157,8 @@ package struct DumpsMerge: Sendable {
             let reason =
                 if let problem { "the other one does not verify: \(problem)" } else if entry.timestamp == pin {
                     "it is pinned there"
-                } else if sides.count == 1 { "the other side has none" } else if lock.release != nil {
-                    "it is of the later release"
+                } else if sides.count == 1 { "the other side has none" } else if lock.catalogue != nil {
+                    "it is of the later catalogue"
                 } else { "it is the newer one" }
             choices.append(
                 Choice(

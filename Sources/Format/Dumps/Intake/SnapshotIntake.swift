@@ -52,7 +52,7 @@ package final class SnapshotIntake {
 
     /// - Parameters:
     ///   - new: the configuration for a directory that has no `dumps.yaml` yet.
-    ///   - takesTogether: whether no bundle gets its name before ``commit()``. If the snapshots are one release, that
+    ///   - takesTogether: whether no bundle gets its name before ``commit()``. If the snapshots are one catalogue, that
     ///     is always so.
     /// - Throws: ``DumpsError/busy(_:)``, `FileError`, `BundleError` if the lock cannot be read, or
     ///   ``ConfigurationError``.
@@ -71,7 +71,7 @@ package final class SnapshotIntake {
             try directory.configurationText().map {
                 try ConfigurationReader.read($0, file: directory.configurationPath)
             } ?? new
-        holdsBack = takesTogether || configuration.release != nil
+        holdsBack = takesTogether || configuration.catalogue != nil
         try directory.finishReplacing(limits: limits)
         let (lockFile, recovered) = try directory.recoveredLock(limits: limits)
         self.lockFile = lockFile
@@ -217,15 +217,16 @@ package final class SnapshotIntake {
     /// Renames the bundles that were held back, and writes the lock file if a bundle changed. Call it once, before
     /// ``end()``.
     ///
-    /// - Parameter release: the release that the caller has made of the collections. If it is `nil`, the lock names the
-    ///   release of the present catalogue.
-    package func commit(release: LockFile.Release? = nil) throws {
+    /// - Parameter catalogue: the catalogue that the caller has made of the collections. If it is `nil`, the lock names the
+    ///   catalogue of the present catalogue.
+    package func commit(catalogue: LockFile.CatalogueReference? = nil) throws {
         if !heldBack.isEmpty {
             isAheadOfLock = true
-            try directory.replaceBundles(with: heldBack, release: release)
+            try directory.replaceBundles(with: heldBack, catalogue: catalogue)
         }
-        lockFile.release =
-            configuration.release == nil ? nil : try release ?? directory.packagedRelease(lockFile, limits: limits)
+        lockFile.catalogue =
+            configuration.catalogue == nil
+            ? nil : try catalogue ?? directory.packagedCatalogue(lockFile, limits: limits)
         if lockFile != (try directory.lockFile(limits: limits)) { try directory.writeLock(lockFile) }
         isAheadOfLock = false
     }

@@ -34,7 +34,7 @@ package struct LockFile: Hashable, Sendable {
 
     /// Where a publication notes the future entries of all bundles that get their names together, relative to the
     /// directory of the lock. The note is itself a lock file. It is written when all of these bundles are packed.
-    package static let togetherPath = "\(notes)/release.json"  // the note of a single bundle has a dot more
+    package static let togetherPath = "\(notes)/catalogue.json"  // the note of a single bundle has a dot more
 
     /// Where a bundle is packed, relative to the directory of the lock, until it gets its name.
     package static func packPath(of collection: CollectionID) -> String {
@@ -81,26 +81,26 @@ package struct LockFile: Hashable, Sendable {
         }
     }
 
-    /// Which release of which origin the packaged catalogue is.
-    package struct Release: Hashable, Sendable {
-        package var origin: OriginName
+    /// Which catalogue of which publisher is packaged.
+    package struct CatalogueReference: Hashable, Sendable {
+        package var publisher: PublisherName
         /// From 1 to `Catalogue.highestNumber`.
         package var number: UInt64
 
-        package init(origin: OriginName, number: UInt64) {
-            self.origin = origin
+        package init(publisher: PublisherName, number: UInt64) {
+            self.publisher = publisher
             self.number = number
         }
     }
 
     package var collections: [CollectionID: Collection]
-    /// The release that the collections are states of, as the lock claims; verifying the directory checks the claim.
-    /// `nil` for a directory whose configuration asks for no releases.
-    package var release: Release?
+    /// The catalogue that the collections are states of, as the lock claims; verifying the directory checks the claim.
+    /// `nil` for a directory whose configuration asks for no catalogues.
+    package var catalogue: CatalogueReference?
 
-    package init(collections: [CollectionID: Collection] = [:], release: Release? = nil) {
+    package init(collections: [CollectionID: Collection] = [:], catalogue: CatalogueReference? = nil) {
         self.collections = collections
-        self.release = release
+        self.catalogue = catalogue
     }
 }
 

@@ -19,8 +19,9 @@ extension LockFile {
         self.init()
         try reader.begin()
         try reader.version("version", is: Self.version)
-        if reader.isNext("release") {
-            release = try reader.member("release") { (reader) throws(BundleError) in try Release(&reader) }
+        if reader.isNext("catalogue") {
+            catalogue = try reader.member("catalogue") { (reader) throws(BundleError) in try CatalogueReference(&reader)
+            }
         }
         collections = try reader.member("collections") { (reader) throws(BundleError) in
             var collections: [CollectionID: Collection] = [:]
@@ -60,10 +61,10 @@ extension LockFile {
     }
 }
 
-extension LockFile.Release {
+extension LockFile.CatalogueReference {
     fileprivate init(_ reader: inout DocumentReader) throws(BundleError) {
         try reader.begin()
-        origin = try reader.string("origin", expected: OriginName.rule) { OriginName($0) }
+        publisher = try reader.string("publisher", expected: PublisherName.rule) { PublisherName($0) }
         number = try reader.number("number", expected: "a number from 1 to \(Catalogue.highestNumber)") { number in
             (1...Catalogue.highestNumber).contains(number) ? number : nil
         }

@@ -8,8 +8,8 @@ extension LockFile {
             .map { id, entry in JSONValue.Member(key: "\(id)", value: entry.json) }
         let lock = JSONValue.members([
             "version": .count(Self.version),
-            "release": release.map { release in
-                .members(["origin": .string("\(release.origin)"), "number": .count(release.number)])
+            "catalogue": catalogue.map { catalogue in
+                .members(["publisher": .string("\(catalogue.publisher)"), "number": .count(catalogue.number)])
             },
             "collections": .object(entries),
         ])

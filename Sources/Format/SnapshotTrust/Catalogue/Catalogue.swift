@@ -1,14 +1,14 @@
 import RemoteSettingsModel
 
-/// What one origin published together: the state of each of its collections, and until when that is confirmed.
+/// What one publisher published together: the state of each of its collections, and until when that is confirmed.
 ///
 /// It travels as the records of the collection ``collection``. So every server, mirror, cache and client carries it
 /// without knowing what it is. A catalogue is believed only if the snapshot that it was read from is verified.
 package struct Catalogue: Hashable, Sendable {
-    /// The collection whose records are an origin's catalogue.
+    /// The collection whose records are a publisher's catalogue.
     package static let collection: CollectionID = {
         do {
-            return try CollectionID(bucket: "releases", name: "catalogue")
+            return try CollectionID(bucket: "publisher", name: "catalogue")
         } catch {
             preconditionFailure("\(error)")
         }
@@ -32,31 +32,31 @@ package struct Catalogue: Hashable, Sendable {
         }
     }
 
-    /// The name that the origin gives itself. It prevents another origin with the same keys from standing in for this
+    /// The name that the publisher gives itself. It prevents another publisher with the same keys from standing in for this
     /// one.
-    package var origin: OriginName
-    /// The number of the release, from 1 to 2^53 - 1. Each release of an origin has a higher number than the one before
+    package var publisher: PublisherName
+    /// The number of the catalogue, from 1 to 2^53 - 1. Each catalogue of a publisher has a higher number than the one before
     /// it.
     package var number: UInt64
-    /// When the release was published.
+    /// When the catalogue was published.
     package var made: Timestamp
-    /// When the origin last confirmed that this release is its present one.
+    /// When the publisher last confirmed that this catalogue is its present one.
     package var confirmed: Timestamp
     /// Until when the publisher confirms it, as it says itself. ``confirmedUntil(certificateEnds:)`` decides.
     package var expires: Timestamp
-    /// The collections of the release.
+    /// The collections of the catalogue.
     package var entries: [CollectionID: Entry]
-    /// The collections that earlier releases had, with the number of the release that removed them.
+    /// The collections that earlier catalogues listed, with the number of the one that removed them.
     package var removed: [CollectionID: UInt64]
 
-    /// The highest number of a release. Every JSON reader keeps it exactly (RFC 8259, section 6).
+    /// The highest number of a catalogue. Every JSON reader keeps it exactly (RFC 8259, section 6).
     package static let highestNumber: UInt64 = (1 << 53) - 1
 
     package init(
-        origin: OriginName, number: UInt64, made: Timestamp, confirmed: Timestamp, expires: Timestamp,
+        publisher: PublisherName, number: UInt64, made: Timestamp, confirmed: Timestamp, expires: Timestamp,
         entries: [CollectionID: Entry], removed: [CollectionID: UInt64] = [:]
     ) {
-        self.origin = origin
+        self.publisher = publisher
         self.number = number
         self.made = made
         self.confirmed = confirmed
@@ -68,10 +68,10 @@ package struct Catalogue: Hashable, Sendable {
     /// The longest time that one confirmation may last, which is also the longest that `dumps.yaml` accepts.
     package static let longestConfirmation = Duration.seconds(366 * 86_400)
 
-    /// Until when clients may accept the release as the current one. Records are still served after that time, but they
+    /// Until when clients may accept the catalogue as the current one. Records are still served after that time, but they
     /// count as unconfirmed.
     ///
-    /// It is the earliest of three times, so that somebody who had the key for a day cannot confirm a release for ever:
+    /// It is the earliest of three times, so that somebody who had the key for a day cannot confirm a catalogue for ever:
     /// ``expires``, ``longestConfirmation`` after ``confirmed``, and the end of the certificate.
     ///
     /// - Parameter end: the end of the certificate chain that vouches for the catalogue; `nil` if nothing is signed.
@@ -81,14 +81,14 @@ package struct Catalogue: Hashable, Sendable {
 
     /// Whether both list the same states. Their times of confirmation may differ.
     package func hasSameStates(as other: Catalogue) -> Bool {
-        origin == other.origin && entries == other.entries && removed == other.removed
+        publisher == other.publisher && entries == other.entries && removed == other.removed
     }
 }
 
-/// The name that an origin gives itself. Names are compared by their characters.
+/// The name that a publisher gives itself. Names are compared by their characters.
 ///
 /// It has 1 to 64 of the characters `a` to `z`, `0` to `9`, `.` and `-`, and begins with a letter or a digit.
-package struct OriginName: Hashable, Sendable, CustomStringConvertible {
+package struct PublisherName: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
     /// - Returns: `nil` if the text is not such a name.
@@ -112,13 +112,13 @@ package enum CatalogueError: Error, Hashable, Sendable, CustomStringConvertible 
     case malformed(String)
     /// The records have a later version of the format.
     case laterFormat(UInt64)
-    /// The catalogue belongs to another origin, such as a staging one with the same keys.
-    case otherOrigin(found: OriginName, expected: OriginName)
-    /// Its number is lower than that of the release that is held.
-    case olderRelease(found: UInt64, held: UInt64)
-    /// Its number is that of the held release, but it lists other states.
+    /// The catalogue belongs to another publisher, such as a staging one with the same keys.
+    case otherPublisher(found: PublisherName, expected: PublisherName)
+    /// Its number is lower than that of the catalogue that is held.
+    case olderCatalogue(found: UInt64, held: UInt64)
+    /// Its number is that of the held catalogue, but it lists other states.
     case sameNumberOtherStates(UInt64)
-    /// It confirms the held release, but was made before the held confirmation.
+    /// It confirms the held catalogue, but was made before the held confirmation.
     case olderConfirmation(found: Timestamp, held: Timestamp)
     /// Collections that were listed are missing, and it does not say that they were removed.
     case unlisted([CollectionID])
@@ -136,14 +136,14 @@ package enum CatalogueError: Error, Hashable, Sendable, CustomStringConvertible 
         case .laterFormat(let format):
             "\(Catalogue.collection): expected a catalogue of format \(Catalogue.format), found \(format); update this "
                 + "package"
-        case .otherOrigin(let found, let expected):
-            "\(Catalogue.collection): expected the catalogue of the origin \(expected), found that of \(found); the "
+        case .otherPublisher(let found, let expected):
+            "\(Catalogue.collection): expected the catalogue of the publisher \(expected), found that of \(found); the "
                 + "server "
-                + "or the configuration names the wrong origin"
-        case .olderRelease(let found, let held):
-            "\(Catalogue.collection): expected release \(held) or a later one, found release \(found)"
+                + "or the configuration names the wrong publisher"
+        case .olderCatalogue(let found, let held):
+            "\(Catalogue.collection): expected catalogue \(held) or a later one, found catalogue \(found)"
         case .sameNumberOtherStates(let number):
-            "\(Catalogue.collection): release \(number) lists other states than before; an origin gives a release that "
+            "\(Catalogue.collection): catalogue \(number) lists other states than before; a publisher gives a catalogue that "
                 + "differs a new number"
         case .olderConfirmation(let found, let held):
             "\(Catalogue.collection): expected a confirmation of \(held.rfc3339) or later, found one of "
@@ -156,7 +156,7 @@ package enum CatalogueError: Error, Hashable, Sendable, CustomStringConvertible 
                 + "later, found one from \(found.rfc3339), a key that was replaced; its publisher renews it "
                 + "with rsdump keys renew"
         case .expired(let number, let since):
-            "\(Catalogue.collection): expected a release that its publisher confirms, found release \(number), which "
+            "\(Catalogue.collection): expected a catalogue that its publisher confirms, found catalogue \(number), which "
                 + "nothing has confirmed since \(since.rfc3339): a mirror or a cache may keep back what is newer, or "
                 + "nobody ran rsdump publish --confirm; ask another server, or the publisher"
         case .confirmedAhead(let found, let now):

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
 extension Catalogue {
-    private static let releaseID = "release"
+    private static let catalogueID = "catalogue"
 
     /// Reads the records of ``collection``.
     ///
@@ -9,24 +9,26 @@ extension Catalogue {
     ///
     /// - Throws: ``CatalogueError/malformed(_:)`` or ``CatalogueError/laterFormat(_:)``.
     package init(_ records: RecordTable) throws(CatalogueError) {
-        guard let release = records.record(id: Self.releaseID) else { throw .malformed("no record \(Self.releaseID)") }
-        guard let format = release.field("format")?.number?.uint64 else {
-            throw .malformed("no member format in the record \(Self.releaseID)")
+        guard let catalogue = records.record(id: Self.catalogueID) else {
+            throw .malformed("no record \(Self.catalogueID)")
+        }
+        guard let format = catalogue.field("format")?.number?.uint64 else {
+            throw .malformed("no member format in the record \(Self.catalogueID)")
         }
         guard format == Self.format else { throw .laterFormat(format) }
-        guard let origin = release.field("origin")?.string.flatMap({ OriginName($0) }) else {
-            throw .malformed("no origin in the record \(Self.releaseID); a name has \(OriginName.rule)")
+        guard let publisher = catalogue.field("publisher")?.string.flatMap({ PublisherName($0) }) else {
+            throw .malformed("no publisher in the record \(Self.catalogueID); a name has \(PublisherName.rule)")
         }
-        self.origin = origin
-        number = try Self.number("number", of: release, in: 1...Self.highestNumber)
-        made = try Self.time("made", of: release)
-        confirmed = try Self.time("confirmed", of: release)
-        expires = try Self.time("expires", of: release)
+        self.publisher = publisher
+        number = try Self.number("number", of: catalogue, in: 1...Self.highestNumber)
+        made = try Self.time("made", of: catalogue)
+        confirmed = try Self.time("confirmed", of: catalogue)
+        expires = try Self.time("expires", of: catalogue)
         guard made <= confirmed, confirmed <= expires else {
-            throw .malformed("a release that is not made before it is confirmed, or not confirmed before it expires")
+            throw .malformed("a catalogue that is not made before it is confirmed, or not confirmed before it expires")
         }
         (entries, removed) = ([:], [:])
-        for record in records where record.id != Self.releaseID {
+        for record in records where record.id != Self.catalogueID {
             let id = try Self.collection(of: record)
             guard entries[id] == nil, removed[id] == nil else { throw .malformed("two records of \(id)") }
             if record.field("removed") != nil {
@@ -83,8 +85,8 @@ extension Catalogue {
 
     /// The id and the other members of each record, without `last_modified`.
     package var records: [(id: String, members: [JSONValue.Member])] {
-        let release: [JSONValue.Member] = [
-            .init(key: "format", value: .count(Self.format)), .init(key: "origin", value: .string("\(origin)")),
+        let catalogue: [JSONValue.Member] = [
+            .init(key: "format", value: .count(Self.format)), .init(key: "publisher", value: .string("\(publisher)")),
             .init(key: "number", value: .count(number)), .init(key: "made", value: .count(made.milliseconds)),
             .init(key: "confirmed", value: .count(confirmed.milliseconds)),
             .init(key: "expires", value: .count(expires.milliseconds)),
@@ -105,6 +107,6 @@ extension Catalogue {
                 ])
         }
         let gone = removed.map { id, number in named(id, [.init(key: "removed", value: .count(number))]) }
-        return ([(Self.releaseID, release)] + listed + gone).sorted { $0.id < $1.id }
+        return ([(Self.catalogueID, catalogue)] + listed + gone).sorted { $0.id < $1.id }
     }
 }

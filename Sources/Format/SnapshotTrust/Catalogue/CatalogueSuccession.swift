@@ -69,12 +69,14 @@ package struct VerifiedCatalogue: Hashable, Sendable {
     /// - Throws: ``CatalogueError``.
     package func checkSuccession(of current: VerifiedCatalogue) throws(CatalogueError) {
         let (new, old) = (catalogue, current.catalogue)
-        guard new.origin == old.origin else { throw .otherOrigin(found: new.origin, expected: old.origin) }
+        guard new.publisher == old.publisher else {
+            throw .otherPublisher(found: new.publisher, expected: old.publisher)
+        }
         if let begins = certificateBegins, let before = current.certificateBegins {
             guard begins >= before else { throw .earlierCertificate(found: begins, held: before) }
             if begins > before { return }
         }
-        guard new.number >= old.number else { throw .olderRelease(found: new.number, held: old.number) }
+        guard new.number >= old.number else { throw .olderCatalogue(found: new.number, held: old.number) }
         if new.number == old.number {
             guard new.hasSameStates(as: old) else { throw .sameNumberOtherStates(new.number) }
             guard new.confirmed >= old.confirmed else {

@@ -34,7 +34,8 @@ extension RemoteConfig {
         let subject = trial(access) == nil ? nil : trialSubject(access)
         if let kept = start.newest(access, subject, unused: &unused) { candidates.append(kept) }
         if activation == .onNextStart, let current = access.current(), mayStart(with: current, access),
-            current.isOfRelease || candidates.first.map({ current.snapshot.timestamp >= $0.snapshot.timestamp }) ?? true
+            current.isOfCatalogue
+                || candidates.first.map({ current.snapshot.timestamp >= $0.snapshot.timestamp }) ?? true
         {
             candidates.insert(current, at: 0)
         }
@@ -133,8 +134,8 @@ extension RemoteConfig {
         }
         if let found = access.current(), found.isNewer(than: target), trial?.reason(against: found.snapshot) == nil {
             target = try layer(found)
-            // The active state may have a later timestamp and be listed by no release.
-            if found.isOfRelease { kept = nil }
+            // The active state may have a later timestamp and be listed by no catalogue.
+            if found.isOfCatalogue { kept = nil }
         }
         if let active = target, active.context != context {
             target = ParameterLayer(active, source: active.source, context: context, limits: limits)
@@ -239,10 +240,10 @@ extension CollectionAccess.Found {
     /// Whether it replaces an active state.
     ///
     /// A state that the server has signed replaces a packaged one of the same timestamp, because that may have been
-    /// imported. If releases are read, the state that the release lists replaces every other one.
+    /// imported. With a catalogue, the state that it lists replaces every other one.
     fileprivate func isNewer(than active: ParameterLayer?) -> Bool {
         guard let active else { return true }
-        if isOfRelease, snapshot.payload != active.snapshot.payload { return true }
+        if isOfCatalogue, snapshot.payload != active.snapshot.payload { return true }
         if snapshot.timestamp == active.timestamp { return configSource == .remote && active.source == .packaged }
         return snapshot.timestamp > active.timestamp
     }

@@ -41,7 +41,7 @@ extension RemoteSettingsConfig {
                 "expected one server, found \(servers.joined(separator: " and "))", "configure server and trustRoots")
         }
         self.init(server: .custom(url: server), packaged: [source])
-        origin = try Self.origin(of: lock, in: source)
+        publisher = try Self.publisher(of: lock, in: source)
         let verdicts = lock.collections.compactMapValues(\.trust.verdict)
         let roots = Set(verdicts.values.map(\.root))
         if !roots.isEmpty, !roots.isSubset(of: trustPolicy.roots.roots) {
@@ -59,13 +59,13 @@ extension RemoteSettingsConfig {
         signer = signers[0]
     }
 
-    /// The origin that the packaged catalogue names; `nil` if there is none.
-    private static func origin(of lock: LockFile, in source: PackagedSource) throws(RemoteSettingsError) -> String? {
+    /// The publisher that the packaged catalogue names; `nil` if there is none.
+    private static func publisher(of lock: LockFile, in source: PackagedSource) throws(RemoteSettingsError) -> String? {
         let id = Catalogue.collection
         guard let entry = lock.collections[id] else { return nil }
         do {
             let payload = try PackagedBundle(id, entry, in: source, limits: Limits()).reader().payload()
-            return "\(try Catalogue(payload.records).origin)"
+            return "\(try Catalogue(payload.records).publisher)"
         } catch {
             throw .Other(reason: "\(source.name): \(error)")
         }

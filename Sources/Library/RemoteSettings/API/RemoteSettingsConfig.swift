@@ -14,12 +14,12 @@ public struct RemoteSettingsConfig: Sendable {
     /// else. Snapshots that are packaged from the published bucket are not used.
     /// ``RemoteSettingsService/updateConfig(config:)`` switches between the two.
     public var isPreview: Bool
-    /// The name that the server's releases carry; `nil` to read collections one by one, without releases.
+    /// The name that the server's catalogues carry; `nil` to read collections one by one, without catalogues.
     ///
-    /// The name is `release:` in the server's `dumps.yaml`. Releases of another origin cannot stand in for them, even
-    /// if it signs with the same keys, as a staging server may. With a name, all records are of one release, which
-    /// becomes visible as a whole after a sync. See <doc:Releases>.
-    public var origin: String?
+    /// The name is `catalogue:` in the server's `dumps.yaml`. Catalogues of another publisher cannot stand in for them, even
+    /// if it signs with the same keys, as a staging server may. With a name, all records are of one catalogue, which
+    /// becomes visible as a whole after a sync. See <doc:Catalogues>.
+    public var publisher: String?
     /// The values that the records' filters are evaluated against; `nil` for an app that says nothing about itself.
     public var appContext: RemoteSettingsContext?
     /// The snapshots that were shipped with the app. If several sources have a collection, the newest snapshot is used.
@@ -110,9 +110,9 @@ public struct RemoteSettingsConfig: Sendable {
         userAgent: String = "swift-remote-settings/0.1", limits: Limits = Limits(),
         log: (@Sendable (RemoteSettingsLogEntry) -> Void)? = nil, telemetry: (any RemoteSettingsTelemetry)? = nil,
         environment: HTTPEnvironment = .system, transport: (any HTTPTransport)? = nil, isPreview: Bool = false,
-        updates: UpdatePolicy = UpdatePolicy(), origin: String? = nil
+        updates: UpdatePolicy = UpdatePolicy(), publisher: String? = nil
     ) {
-        self.origin = origin
+        self.publisher = publisher
         self.updates = updates
         self.isPreview = isPreview
         self.server = server
@@ -137,7 +137,7 @@ public struct RemoteSettingsConfig: Sendable {
 extension RemoteSettingsConfig: Equatable {
     public static func == (left: RemoteSettingsConfig, right: RemoteSettingsConfig) -> Bool {
         left.server == right.server && left.bucketName == right.bucketName && left.isPreview == right.isPreview
-            && left.origin == right.origin
+            && left.publisher == right.publisher
             && left.appContext == right.appContext && left.packaged == right.packaged
             && left.trustRoots == right.trustRoots && left.signer == right.signer
             && left.acceptsUnsigned == right.acceptsUnsigned && left.allowsPlainHTTP == right.allowsPlainHTTP

@@ -159,7 +159,7 @@ public final class RemoteSettingsService: Sendable {
 
     /// Makes every collection read again what is held.
     func forgetCollections() {
-        session.forgetRelease()
+        session.forgetCatalogue()
         for collection in state.withLock({ Array($0.collections.values) }) { collection.forget() }
     }
 

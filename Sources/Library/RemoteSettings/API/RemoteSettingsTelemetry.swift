@@ -72,10 +72,10 @@ public struct UptakeEvent: Hashable, Sendable {
         case cleanupError = "cleanup_error"
         /// The collection has failed ten times or more since its last success. It is reported after the failure itself.
         case syncBrokenError = "sync_broken_error"
-        /// The server answered, but its release was not confirmed for longer than the origin allows. Somebody may be
+        /// The server answered, but its catalogue was not confirmed for longer than the publisher allows. Somebody may be
         /// keeping back what is newer.
         ///
-        /// It is reported for the catalogue if ``RemoteSettingsConfig/origin`` names an origin.
+        /// It is reported for the catalogue if ``RemoteSettingsConfig/publisher`` names a publisher.
         case unconfirmed
         /// The server's state is verified, and is not taken: the app's check has refused it, the app has said that it
         /// is bad, or starts with it did not get well.

@@ -23,7 +23,7 @@ extension RemoteSettingsClient {
     /// Says that the state in use is bad, as the next failed starts would. Does I/O.
     ///
     /// It is set aside: from now on the last state that the app has started well with is used, else the packaged one.
-    /// It is not fetched again; a newer one is. With releases, this is so for all collections together.
+    /// It is not fetched again; a newer one is. With catalogues, this is so for all collections together.
     ///
     /// - Throws: ``RemoteSettingsError/Other(reason:)`` if nothing is in use, if ``RemoteSettingsConfig/safeStart`` is
     ///   not set, or if it cannot be stored. In the last case it still holds for this process.

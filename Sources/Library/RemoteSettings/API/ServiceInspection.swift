@@ -20,8 +20,8 @@ public struct ServiceInspection: Hashable, Sendable {
     public var server: String
     /// Whether collections are read from the preview of their buckets.
     public var isPreview: Bool
-    /// The release whose states are read; `nil` without releases.
-    public var release: ReleaseStatus?
+    /// The catalogue whose states are read; `nil` without catalogues.
+    public var catalogue: CatalogueStatus?
     /// The storage directory.
     public var storage: String
     /// When the last sync began that has brought a collection to the server's state, by this device's clock; `nil` if
@@ -38,7 +38,7 @@ public struct ServiceInspection: Hashable, Sendable {
 extension ServiceInspection: CustomStringConvertible {
     public var description: String {
         var lines = ["server: \(server)\(isPreview ? " (preview)" : "")", "storage: \(storage)"]
-        if let release { lines.append("\(release)") }
+        if let catalogue { lines.append("\(catalogue)") }
         if let lastCheck { lines.append("last check: \(lastCheck.rfc3339)") }
         if let clockSkew { lines.append("clock ahead of the server's by \(clockSkew)") }
         if let backoffUntil { lines.append("no requests until \(backoffUntil.rfc3339)") }
@@ -103,7 +103,7 @@ extension RemoteSettingsService {
         let server = try? session.server.get()
         let holds = BackoffFile.read(session.storage.backoffPath, limits: session.limits).holds(at: session.now)
         return ServiceInspection(
-            server: server.map { "\($0)" } ?? "", isPreview: session.config.isPreview, release: release,
+            server: server.map { "\($0)" } ?? "", isPreview: session.config.isPreview, catalogue: catalogue,
             storage: session.storage.path,
             lastCheck: journal.lastCheck, clockSkew: journal.clockSkewDuration,
             backoffUntil: holds.first { $0.origin == server?.root.origin }?.until,

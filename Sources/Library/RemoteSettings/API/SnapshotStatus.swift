@@ -76,9 +76,9 @@ public struct SnapshotStatus: Hashable, Sendable {
     /// It is `false` for a packaged snapshot that is as trusted as the program, because that was verified when it was
     /// packaged. It is also `false` if there is no signature.
     public var isVerifiedHere = false
-    /// The release that lists these records; `nil` without releases, or if the records are not those of the release in
+    /// The catalogue that lists these records; `nil` without catalogues, or if the records are not those of the catalogue in
     /// use.
-    public var release: UInt64?
+    public var catalogue: UInt64?
     /// The snapshots that are not used, with the reasons.
     public var unused: [Unused]
     /// The last sync, if it has just failed, and when `getRecords(syncIfEmpty:)` asks the network again; `nil` if it

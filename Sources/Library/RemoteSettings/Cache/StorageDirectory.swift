@@ -16,7 +16,7 @@ typealias CacheIdentity = FileIdentity
 /// - `<bucket>/<collection>.previous` is the one before it, if some of its attachments may still be of use, or if the
 ///   app can go back to it; `.config.previous` is the one that remote config can go back to;
 /// - `<bucket>/<collection>.trial` is a ``StateTrial``, and `.config.trial` one of what remote config has activated;
-/// - `<bucket>/<collection>.staged` is the ``CacheFile`` of a release that is being stored, or that a process stored
+/// - `<bucket>/<collection>.staged` is the ``CacheFile`` of a catalogue that is being stored, or that a process stored
 ///   but did not live to rename;
 /// - `<bucket>/<collection>.snapshot.damaged` is the last ``CacheFile`` that a read has refused;
 /// - `<bucket>/<collection>.attachments/<sha256>` is an attachment; `<sha256>.keep` beside it keeps it when no record
@@ -187,7 +187,7 @@ struct StorageDirectory: Sendable {
     /// The collections that have something stored, sorted. Nothing is read through a link.
     func collections() throws(FileError) -> [CollectionID] { try collections(with: Self.endings) }
 
-    /// The collections whose state of a release waits for its final name, sorted.
+    /// The collections whose state of a catalogue waits for its final name, sorted.
     func stagedCollections() throws(FileError) -> [CollectionID] { try collections(with: ["staged"]) }
 
     private func collections(with endings: Set<String>) throws(FileError) -> [CollectionID] {

@@ -77,9 +77,9 @@ struct PackagedLocks: Sendable {
         return found.isOfAnotherState ? found.inItsOwnState(of: source, limits: limits) ?? found : found
     }
 
-    /// The bundle of a release whose bundles get their names together; `nil` if none do.
+    /// The bundle of a catalogue whose bundles get their names together; `nil` if none do.
     ///
-    /// As soon as their note is there, all of them are packed, so that a reader can have the whole release.
+    /// As soon as their note is there, all of them are packed, so that a reader can have the whole catalogue.
     private func namedTogether(_ id: CollectionID, in source: PackagedSource, at path: String) -> PackagedBundle? {
         let note = "\(path)/\(LockFile.togetherPath)"
         guard hasCatalogue, let text = try? FileStore.read(note, limit: Limits.lockBytes),

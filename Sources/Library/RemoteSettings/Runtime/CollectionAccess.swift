@@ -12,15 +12,17 @@ package struct CollectionAccess: Sendable {
         package var snapshot: Snapshot
         /// ``SnapshotStatus/Source/cached`` if a sync has stored it, or if it was kept.
         package var source: SnapshotStatus.Source
-        /// Whether it is the state that the release lists. Its timestamp does not count then.
-        package var isOfRelease = false
+        /// Whether it is the state that the catalogue lists. Its timestamp does not count then.
+        package var isOfCatalogue = false
 
-        init(snapshot: Snapshot, source: SnapshotStatus.Source, isOfRelease: Bool) {
-            (self.snapshot, self.source, self.isOfRelease) = (snapshot, source, isOfRelease)
+        init(snapshot: Snapshot, source: SnapshotStatus.Source, isOfCatalogue: Bool) {
+            (self.snapshot, self.source, self.isOfCatalogue) = (snapshot, source, isOfCatalogue)
         }
 
         /// What a sync is about to store.
-        package init(fetched snapshot: Snapshot) { self.init(snapshot: snapshot, source: .cached, isOfRelease: false) }
+        package init(fetched snapshot: Snapshot) {
+            self.init(snapshot: snapshot, source: .cached, isOfCatalogue: false)
+        }
     }
 
     /// How a sync ended.
@@ -106,7 +108,7 @@ package struct CollectionAccess: Sendable {
     }
 
     private static func found(_ current: CurrentState) -> Found? {
-        current.snapshot.map { Found(snapshot: $0, source: current.source, isOfRelease: current.isOfRelease) }
+        current.snapshot.map { Found(snapshot: $0, source: current.source, isOfCatalogue: current.isOfCatalogue) }
     }
 
     /// A snapshot and what vouches for it, as bytes to be kept.
@@ -128,7 +130,7 @@ package struct CollectionAccess: Sendable {
 
     /// Cancels a sync of the collection that nobody waits for any more, so that the next one does not wait for it.
     package func cancelAbandonedSync() {
-        if session.releaseOrigin == nil {
+        if session.publisher == nil {
             session.syncs.cancelIfAbandoned(id)
         } else {
             session.serviceSyncs.cancelIfAbandoned(true)

@@ -29,11 +29,11 @@ struct CurrentState: Sendable {
     /// Either the cache file itself is in use, or a packaged snapshot of the same state, which need not be verified
     /// again.
     var isCached = false
-    /// The release in use when this state was found; `nil` without releases.
-    var view: ReleaseView?
-    /// Whether this is the state that the release lists.
-    var isOfRelease = false
-    /// The version of a file in the storage directory that has the release's state; `nil` if there is none, or if it is
+    /// The catalogue in use when this state was found; `nil` without catalogues.
+    var view: CatalogueView?
+    /// Whether this is the state that the catalogue lists.
+    var isOfCatalogue = false
+    /// The version of a file in the storage directory that has the catalogue's state; `nil` if there is none, or if it is
     /// not known.
     var storedIdentity: CacheIdentity?
     /// The usable packaged bundles of the collection, newest first, for their attachments.

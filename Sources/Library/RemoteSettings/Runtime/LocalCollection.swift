@@ -33,7 +33,7 @@ final class LocalCollection: Sendable {
         /// The last cached state that was read while a packaged one is in use. The collection does not go back behind
         /// it.
         var cachedBehindPackaged: CurrentState?
-        /// The state that comes into use as soon as the session shows its release.
+        /// The state that comes into use as soon as the session shows its catalogue.
         var next: CurrentState?
         /// Stores by this process that are under way. The files that they replace need not be read again.
         var stores = 0
@@ -81,7 +81,7 @@ final class LocalCollection: Sendable {
     /// cache file, which one `lstat` shows. Two concurrent calls may both do it.
     func current() -> CurrentState {
         if let overriding { return current(overriding) }
-        if id != Catalogue.collection, let release = session.currentRelease() { return current(in: release) }
+        if id != Catalogue.collection, let catalogue = session.currentCatalogue() { return current(in: catalogue) }
         let (known, generation, isStoring) = state.withLock { ($0.current, $0.generation, $0.stores > 0) }
         guard let known else { return load(generation) }
         return isStoring || isUnchanged(known) ? known : reload(known, generation)
@@ -93,23 +93,23 @@ final class LocalCollection: Sendable {
         return current
     }
 
-    /// The state that a release lists; the newest one if it lists none, or if its state is not here.
+    /// The state that a catalogue lists; the newest one if it lists none, or if its state is not here.
     ///
-    /// A state of the release needs no look at its file. Its bytes are those that the catalogue lists, whatever happens
+    /// A state of the catalogue needs no look at its file. Its bytes are those that the catalogue lists, whatever happens
     /// to the file.
-    private func current(in release: ReleaseView) -> CurrentState {
+    private func current(in catalogue: CatalogueView) -> CurrentState {
         let (known, next, generation) = state.withLock { ($0.current, $0.next, $0.generation) }
-        let prepared = next?.view === release ? next : nil
-        if let known, known.view === release, known.isOfRelease || prepared == nil && isUnchanged(known) {
+        let prepared = next?.view === catalogue ? next : nil
+        if let known, known.view === catalogue, known.isOfCatalogue || prepared == nil && isUnchanged(known) {
             return known
         }
-        var found = prepared ?? session.loader.load(id, of: release)
-        if !found.isOfRelease, prepared == nil {
-            // A refresh or another process may have stored a later release, and this state with it.
-            if release.catalogue.entries[id] != nil { session.lookAgain(after: release) }
-            if let later = session.currentRelease(), later !== release { return current(in: later) }
+        var found = prepared ?? session.loader.load(id, of: catalogue)
+        if !found.isOfCatalogue, prepared == nil {
+            // A refresh or another process may have stored a later catalogue, and this state with it.
+            if catalogue.catalogue.entries[id] != nil { session.lookAgain(after: catalogue) }
+            if let later = session.currentCatalogue(), later !== catalogue { return current(in: later) }
             if let earlier = known ?? state.withLock({ $0.earlier }) {
-                found = found.notOlder(than: earlier).placed(in: release, of: id)
+                found = found.notOlder(than: earlier).placed(in: catalogue, of: id)
             }
         }
         let isTaken = state.withLock { state in
@@ -156,13 +156,13 @@ final class LocalCollection: Sendable {
     /// Nothing is verified. A state that is already in use is asked with ``current()``, which shows another process's
     /// stores to listeners as well.
     func storedState(isOf timestamp: Timestamp) -> Bool {
-        guard overriding == nil, session.releaseOrigin == nil, !session.changes.isFollowed(id),
+        guard overriding == nil, session.publisher == nil, !session.changes.isFollowed(id),
             state.withLock({ $0.current == nil && $0.earlier == nil })
         else { return false }
         return session.loader.storedState(of: id, isOf: timestamp)
     }
 
-    /// Keeps a state ready for the moment at which the session shows its release.
+    /// Keeps a state ready for the moment at which the session shows its catalogue.
     func prepare(_ next: CurrentState) { state.withLock { $0.next = next } }
 
     /// The records that are for this app, all of one snapshot; `nil` if nothing is held.
@@ -177,11 +177,11 @@ final class LocalCollection: Sendable {
         let state = StateTrial.State(current.view?.snapshot ?? snapshot)
         let isPackaged = (current.view?.source ?? current.source) != .cached
         if trials.countStart(of: subject, serving: state, isPackaged: isPackaged) { return current }
-        forgetWithRelease()
+        forgetWithCatalogue()
         let other = counted(self.current())
         if other.snapshot != nil { return other }
         trials.readmit(state, of: subject)
-        forgetWithRelease()
+        forgetWithCatalogue()
         return self.current()
     }
 
@@ -203,13 +203,13 @@ final class LocalCollection: Sendable {
         let result = Result {
             try trials.setAside(state, of: subject, because: reason, andTrust: toPrevious ? previous : nil)
         }
-        forgetWithRelease()
+        forgetWithCatalogue()
         sendChanges(from: current, to: self.current())
         if case .failure(let error) = result { throw RemoteSettingsError(error) }
     }
 
-    private func forgetWithRelease() {
-        if session.releaseOrigin == nil { forget() } else { session.service?.forgetCollections() }
+    private func forgetWithCatalogue() {
+        if session.publisher == nil { forget() } else { session.service?.forgetCollections() }
     }
 
     /// Like ``records()``, with the state that they belong to.
@@ -262,7 +262,7 @@ final class LocalCollection: Sendable {
             collection: "\(id)", source: current.source, timestamp: current.timestamp,
             age: current.timestamp.map { session.now.elapsed(since: $0) }, records: current.snapshot?.records.count,
             trust: current.snapshot?.provenance, isVerifiedHere: current.isVerifiedHere,
-            release: current.isOfRelease ? current.view?.catalogue.number : nil, unused: unused,
+            catalogue: current.isOfCatalogue ? current.view?.catalogue.number : nil, unused: unused,
             recentFailure: session.failures.standing(id))
     }
 
@@ -356,11 +356,11 @@ extension CurrentState {
         return kept
     }
 
-    /// This state while a release is in use, which may list it.
-    func placed(in release: ReleaseView, of id: CollectionID) -> CurrentState {
+    /// This state while a catalogue is in use, which may list it.
+    func placed(in catalogue: CatalogueView, of id: CollectionID) -> CurrentState {
         var placed = self
-        placed.view = release
-        placed.isOfRelease = snapshot.map { release.catalogue.lists($0.payload, of: id) } ?? false
+        placed.view = catalogue
+        placed.isOfCatalogue = snapshot.map { catalogue.catalogue.lists($0.payload, of: id) } ?? false
         return placed
     }
 }

@@ -36,10 +36,10 @@ final class Session: Sendable {
     let storage: StorageDirectory
     let server: Result<ServerURL, RemoteSettingsError>
     let trust: TrustPolicy
-    /// The origin whose releases are read; `nil` if the configuration names none, or a name that no origin can have.
-    let releaseOrigin: OriginName?
-    /// The release in use.
-    let release = Mutex(KnownRelease())
+    /// The publisher whose catalogues are read; `nil` if the configuration names none, or a name that no publisher can have.
+    let publisher: PublisherName?
+    /// The catalogue in use.
+    let catalogue = Mutex(KnownCatalogue())
     let changes: ChangeHub
     /// What the service knows of its states.
     let allTrials: StateTrials
@@ -81,8 +81,8 @@ final class Session: Sendable {
         journal = SyncJournalKeeper(storage, of: identity, limits: config.limits)
         failures = RecentFailures(config.environment)
         trust = config.trustPolicy
-        // A preview is not published yet, so it is in no release.
-        releaseOrigin = config.isPreview ? nil : config.origin.flatMap { OriginName($0) }
+        // A preview is not published yet, so it is in no catalogue.
+        publisher = config.isPreview ? nil : config.publisher.flatMap { PublisherName($0) }
         logger = ServiceLog(config.log)
         filterContext = config.appContext?.filterContext ?? .empty
         state = Mutex(State(telemetry: config.telemetry ?? telemetry))
@@ -95,7 +95,7 @@ final class Session: Sendable {
         let loader = SnapshotLoader(
             server: (try? server.get()).map { ServerIdentity($0) } ?? ServerIdentity("no valid server"),
             verifier: KeptSnapshotVerifier(trust, limits: limits), storage: storage,
-            packaged: PackagedLocks(config.packaged, limits: limits), readsReleases: releaseOrigin != nil,
+            packaged: PackagedLocks(config.packaged, limits: limits), readsCatalogues: publisher != nil,
             allTrials: allTrials, isPackagedOnly: config.isPackagedOnly, limits: limits, logger: logger,
             now: config.environment.now)
         return state.withLock { state in
@@ -120,16 +120,16 @@ final class Session: Sendable {
     func trusts(likewise other: Session) -> Bool {
         guard let mine = try? server.get(), let theirs = try? other.server.get() else { return false }
         return ServerIdentity(mine) == ServerIdentity(theirs) && trust == other.trust
-            && releaseOrigin == other.releaseOrigin
+            && publisher == other.publisher
     }
 
-    /// - Throws: if no origin can have the name ``RemoteSettingsConfig/origin``.
+    /// - Throws: if no publisher can have the name ``RemoteSettingsConfig/publisher``.
     func checkOrigin() throws(RemoteSettingsError) {
-        guard let name = config.origin, OriginName(name) == nil else { return }
+        guard let name = config.publisher, PublisherName(name) == nil else { return }
         throw .Other(
             reason:
-                "RemoteSettingsConfig.origin: expected \(OriginName.rule), found \(String(reflecting: name)); write the "
-                + "name that the origin's dumps.yaml has")
+                "RemoteSettingsConfig.publisher: expected \(PublisherName.rule), found \(String(reflecting: name)); write the "
+                + "name that the publisher's dumps.yaml has")
     }
 
     /// The service whose configuration this is; `nil` once it is gone.

@@ -12,7 +12,7 @@ struct SnapshotLoader: Sendable {
     let packaged: PackagedLocks
     /// Whether signed catalogues are believed whichever server they came from, because the configuration names their
     /// publisher. If they were bound to a server, a mirror under another URL could go back to an older one.
-    let readsReleases: Bool
+    let readsCatalogues: Bool
     let allTrials: StateTrials
     /// Whether nothing that was stored is used.
     let isPackagedOnly: Bool
@@ -60,7 +60,7 @@ struct SnapshotLoader: Sendable {
     func load(_ id: CollectionID, usesPackaged: Bool = true) -> CurrentState {
         var current = CurrentState()
         let file = cacheFile(id, &current)
-        let isPassedOver = trials != nil && readsReleases && id != Catalogue.collection && passesOverCatalogue()
+        let isPassedOver = trials != nil && readsCatalogues && id != Catalogue.collection && passesOverCatalogue()
         choose(
             id, file, usesPackaged: usesPackaged, trials.map { ($0, storage.trial(of: id)) },
             usesCached: !isPackagedOnly && !isPassedOver, &current)
@@ -103,20 +103,20 @@ struct SnapshotLoader: Sendable {
         return current
     }
 
-    /// Finds the state that a release lists. Does I/O and never fails.
+    /// Finds the state that a catalogue lists. Does I/O and never fails.
     ///
-    /// The state may be packaged, stored, or about to be stored by a process that has already shown the release. If
-    /// there is none, or if the release does not list the collection, the newest state is used.
-    func load(_ id: CollectionID, of view: ReleaseView) -> CurrentState {
+    /// The state may be packaged, stored, or about to be stored by a process that has already shown the catalogue. If
+    /// there is none, or if the catalogue does not list the collection, the newest state is used.
+    func load(_ id: CollectionID, of view: CatalogueView) -> CurrentState {
         // The newest state may be the listed one, if it was put there since the first look.
         listedState(id, of: view) ?? load(id).placed(in: view, of: id)
     }
 
-    private func listedState(_ id: CollectionID, of view: ReleaseView) -> CurrentState? {
+    private func listedState(_ id: CollectionID, of view: CatalogueView) -> CurrentState? {
         guard let entry = view.catalogue.entries[id] else { return nil }
         var current = CurrentState()
         current.view = view
-        current.isOfRelease = true
+        current.isOfCatalogue = true
         var problems: [SnapshotStatus.Unused] = []
         let bundles = packaged.bundles(of: id, problems: &problems)
         for bundle in bundles { protect(&current, by: bundle) }
@@ -333,7 +333,7 @@ struct SnapshotLoader: Sendable {
 
     /// Whether a state that came from a server may be used with the configured one.
     private func isServed(by name: String, _ id: CollectionID, isSigned: Bool) -> Bool {
-        readsReleases && isSigned && id == Catalogue.collection || ServerIdentity(name) == server
+        readsCatalogues && isSigned && id == Catalogue.collection || ServerIdentity(name) == server
     }
 
     /// Whether a packaged state may be used with the configured server.

@@ -9,8 +9,8 @@ extension RemoteSettingsService {
     /// fetched one, and is stored only if it is newer than what is held. The bundle may be some hours old, so sync
     /// afterwards.
     ///
-    /// If ``RemoteSettingsConfig/origin`` names an origin, this is an ordinary sync, because a startup bundle belongs
-    /// to no release.
+    /// If ``RemoteSettingsConfig/publisher`` names a publisher, this is an ordinary sync, because a startup bundle belongs
+    /// to no catalogue.
     ///
     /// - Parameter collections: the collections' names, in the configured bucket, or `bucket/name`; `nil` for those
     ///   that have a client. Others in the bundle are left alone.
@@ -20,8 +20,8 @@ extension RemoteSettingsService {
     public func importStartupBundle(
         of collections: [String]? = nil
     ) async throws(RemoteSettingsError) -> [CollectionSyncResult] {
-        // The bundle may be older than the release, which could then not be read as a whole.
-        if session.releaseOrigin != nil { return try await syncCollections(trigger: .startup) }
+        // The bundle may be older than the catalogue, which could then not be read as a whole.
+        if session.publisher != nil { return try await syncCollections(trigger: .startup) }
         var wanted = collections == nil ? clientCollections : []
         for name in collections ?? [] { wanted.append(try collection(name)) }
         wanted.removeAll { $0.overriding != nil || (try? self.session.checkNetwork($0.id)) == nil }

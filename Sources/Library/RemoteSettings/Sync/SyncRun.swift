@@ -12,8 +12,8 @@ extension LocalCollection {
         expected: Timestamp? = nil, trigger: UptakeEvent.Trigger, owner: any WorkOwner
     ) async -> Result<SyncOutcome, RemoteSettingsError> {
         if let outcome = outcomeWithoutNetwork { return outcome }
-        if session.config.origin != nil, !session.config.isPreview {
-            return await session.syncRelease(with: self, expected: expected, trigger: trigger, owner: owner)
+        if session.config.publisher != nil, !session.config.isPreview {
+            return await session.syncCatalogue(with: self, expected: expected, trigger: trigger, owner: owner)
         }
         return await session.syncs.run(id, expected: expected, owner: owner) { [self] _ in
             do throws(SyncRunFailure) {
@@ -71,9 +71,9 @@ extension Session {
         }
     }
 
-    /// Syncs one collection when releases are read. All the service's collections are synced with it, so that all are
-    /// of one release.
-    fileprivate func syncRelease(
+    /// Syncs one collection when catalogues are read. All the service's collections are synced with it, so that all are
+    /// of one catalogue.
+    fileprivate func syncCatalogue(
         with collection: LocalCollection, expected: Timestamp?, trigger: UptakeEvent.Trigger, owner: any WorkOwner
     ) async -> Result<SyncOutcome, RemoteSettingsError> {
         // A sync that began before the collection was asked for is joined, but may not include it.
@@ -98,8 +98,8 @@ extension Session {
         do throws(SyncRunFailure) {
             let run = try await SyncRun(self, expected: expected, trigger: trigger)
             let results: [CollectionSyncResult]
-            if let origin = releaseOrigin {
-                results = try await run.release(of: origin, collections, expected: expected)
+            if let publisher = publisher {
+                results = try await run.catalogue(of: publisher, collections, expected: expected)
             } else {
                 results = await collections.concurrentMap(width: Self.width) { collection in
                     let result =
@@ -195,10 +195,10 @@ struct SyncRun: Sendable {
             result, of: collection.id, since: began, wasRetried: { collection.current().snapshot != nil })
     }
 
-    /// Brings collections to the server's release. If the server publishes another one meanwhile, everything is
+    /// Brings collections to the server's catalogue. If the server publishes another one meanwhile, everything is
     /// requested once more.
-    func release(
-        of origin: OriginName, _ collections: [LocalCollection], expected: Timestamp?
+    func catalogue(
+        of publisher: PublisherName, _ collections: [LocalCollection], expected: Timestamp?
     ) async throws(SyncRunFailure) -> [CollectionSyncResult] {
         let overridden = collections.compactMap { collection in
             collection.outcomeWithoutNetwork.map { CollectionSyncResult(collection: "\(collection.id)", result: $0) }
@@ -206,10 +206,10 @@ struct SyncRun: Sendable {
         let left = Set(overridden.map(\.collection))
         let others = collections.filter { !left.contains("\($0.id)") && $0.id != Catalogue.collection }
         do {
-            var results = try await ReleaseSync(run: self, origin: origin).results(of: others, isLast: false)
+            var results = try await CatalogueSync(run: self, publisher: publisher).results(of: others, isLast: false)
             if results == nil {
                 let again = try await SyncRun(session, expected: expected, trigger: trigger)
-                results = try await ReleaseSync(run: again, origin: origin).results(of: others, isLast: true)
+                results = try await CatalogueSync(run: again, publisher: publisher).results(of: others, isLast: true)
             }
             let catalogue = collections.filter { $0.id == Catalogue.collection && $0.overriding == nil }.map { known in
                 CollectionSyncResult(

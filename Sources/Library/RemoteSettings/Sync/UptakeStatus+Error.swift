@@ -17,7 +17,7 @@ extension UptakeEvent.Status {
             case .Backoff: self = .backoff
             case .Other: self = error == .closed ? .shutdownError : .unknownError
             }
-        case is ReleaseSyncError, is CatalogueError: self = .syncError
+        case is CatalogueSyncError, is CatalogueError: self = .syncError
         case is StateRejection: self = .rejectedError
         case is FileError: self = .applyError
         case is CancellationError: self = .shutdownError

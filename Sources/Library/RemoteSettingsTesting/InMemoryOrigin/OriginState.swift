@@ -15,8 +15,8 @@ struct OriginState {
     var faults: [Fault] = []
     var log: [OriginTransport.SeenRequest] = []
     var tombstonesHaveTimestamps = true
-    /// The last release.
-    var release: Catalogue?
+    /// The last catalogue.
+    var catalogue: Catalogue?
     private var origin: Origin?
 
     init(time: Timestamp) { self.time = time }
@@ -120,7 +120,7 @@ struct AuthoredCollection {
             let body = #"{"metadata":\#(metadata),"timestamp":\#(timestamp),"changes":[\#(list)]}"#
             return try Changeset(parsing: Bytes(utf8: body), limits: Limits()).snapshot(of: id, onto: nil)
         }
-        let isSigned = ["main", "blocklists", "security-state", "main-preview", "security-state-preview", "releases"]
+        let isSigned = ["main", "blocklists", "security-state", "main-preview", "security-state-preview", "publisher"]
             .contains(id.bucket)
         let payload = try changeset("{}").payload.bytes
         let entries = try isSigned ? signatures.map { try entry($0, payload, address) } : []

@@ -12,7 +12,7 @@ import SnapshotTrust
 ///
 /// A bundle stays mapped while it is served, even if its file is replaced. If a file is shortened in place, all bundles
 /// are read again. A bundle may differ from the one in the lock, because a refresh is at work or because it is damaged.
-/// The collection is then served in its former state. If the directory has releases, all of its collections are.
+/// The collection is then served in its former state. If the directory has catalogues, all of its collections are.
 actor DumpsLoader {
     private struct Loaded {
         var entry: LockFile.Collection
@@ -35,7 +35,7 @@ actor DumpsLoader {
     private let report: @Sendable (String) -> Void
     private var address: OriginAddress?
     private var loaded: [CollectionID: Loaded] = [:]
-    /// Collections that were read for a release of which another collection is missing. They are not served yet.
+    /// Collections that were read for a catalogue of which another collection is missing. They are not served yet.
     private var incomplete: [CollectionID: Loaded] = [:]
     private var lockSeen: FileIdentity?
     /// The value of `mapped_faults_count` before the known bundles were read.
@@ -114,8 +114,8 @@ actor DumpsLoader {
         var (next, hasChanged) = found
         lockSeen = identity
         incomplete = [:]
-        if lock.release != nil, !problems.isEmpty, !loaded.isEmpty {
-            // A part of a release is of no use to clients that ask for releases.
+        if lock.catalogue != nil, !problems.isEmpty, !loaded.isEmpty {
+            // A part of a catalogue is of no use to clients that ask for catalogues.
             (incomplete, next, hasChanged) = (next, loaded, false)
         }
         loaded = next

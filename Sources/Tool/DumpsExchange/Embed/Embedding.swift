@@ -88,7 +88,7 @@ package struct Embedding: Sendable {
 
     private func files() throws -> [(path: String, content: Bytes)] {
         let module = try module()
-        let bundles = try directory.lockedBundles(options.collections, keepingRelease: true, limits: limits)
+        let bundles = try directory.lockedBundles(options.collections, keepingCatalogue: true, limits: limits)
         let whole = try directory.lockFile(limits: limits)
         var lock = whole
         lock.collections = whole.collections.filter { id, _ in bundles.contains { $0.head.collection == id } }

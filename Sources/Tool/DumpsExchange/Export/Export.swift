@@ -51,7 +51,7 @@ package struct Export: Sendable {
     package func write(_ names: [CollectionID], to output: String, existing: Existing = .keep) throws -> Report {
         try check(output, existing)
         let isArchive = layout == .tarZstd || layout == .tarXz
-        let bundles = try directory.lockedBundles(names, keepingRelease: isArchive, limits: limits)
+        let bundles = try directory.lockedBundles(names, keepingCatalogue: isArchive, limits: limits)
         var report = Report(collections: bundles.map(\.head.collection))
         switch layout {
         case .applicationServices:

@@ -12,8 +12,8 @@ package enum CollectionError: Error, Sendable {
     case gone
     case attachment(location: String, record: String, problem: String)
     case pin(PinError)
-    /// Its state, or another one, is not that of the release.
-    case release(ReleaseError)
+    /// Its state, or another one, is not that of the catalogue.
+    case catalogue(CatalogueRefreshError)
     /// Something is larger than `dumps.yaml` allows.
     case overBudget(BudgetExcess)
     /// Its new state violates guards of `dumps.yaml`.
@@ -42,7 +42,7 @@ package enum CollectionError: Error, Sendable {
         case .gone: "gone"
         case .attachment: "attachment"
         case .pin: "pin"
-        case .release: "release"
+        case .catalogue: "catalogue"
         case .overBudget: "budget"
         case .guarded: "guard"
         case .bundle: "bundle"
@@ -84,7 +84,7 @@ package enum CollectionError: Error, Sendable {
         case let error as FetchError: self = .fetch(error)
         case let error as ContentSignatureError: self = .fetch(.signature(error))
         case let error as PinError: self = .pin(error)
-        case let error as ReleaseError: self = .release(error)
+        case let error as CatalogueRefreshError: self = .catalogue(error)
         case let failure as GuardFailure: self = .guarded(failure)
         case let excess as BudgetExcess: self = .overBudget(excess)
         case let error as BundleError: self = .bundle(error)
@@ -114,7 +114,7 @@ extension CollectionError: CustomStringConvertible {
         case .attachment(let location, let record, let problem):
             "attachment \(location) of record \(record): \(problem)"
         case .pin(let error): "\(error)"
-        case .release(let error): "\(error)"
+        case .catalogue(let error): "\(error)"
         case .overBudget(let excess): "\(excess)"
         case .guarded(let failure): "\(failure)"
         case .bundle(let error): "\(error)"

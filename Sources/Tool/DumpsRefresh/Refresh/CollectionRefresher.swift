@@ -34,12 +34,12 @@ struct CollectionRefresher: Sendable {
     let verifier: BundleVerifier
     let server: String
     let limits: Limits
-    /// Whether finished bundles wait until all are packed: known to be within the budget, and a whole release.
+    /// Whether finished bundles wait until all are packed: known to be within the budget, and a whole catalogue.
     let holdsBack: Bool
     /// The collections whose new states are taken in spite of guards.
     let accepted: Set<CollectionID>
-    /// The number of the release, for errors; 0 if there is none.
-    let release: UInt64
+    /// The number of the catalogue, for errors; 0 if there is none.
+    let catalogue: UInt64
     let onEvent: @Sendable (RefreshEvent) -> Void
 
     /// Brings a collection's bundle to the server's state, or says why it stays as it is. The caller records the new
@@ -133,7 +133,7 @@ extension CollectionRefresher {
             throw PinError.unmet(planned.id, pin, reason: "the server now has \(snapshot.timestamp)")
         }
         outcome.serverTimestamp = snapshot.timestamp
-        try planned.check(snapshot, number: release)
+        try planned.check(snapshot, number: catalogue)
         if let atHand, let old {
             outcome.changes = .init(from: old.records, to: snapshot.records)
             if try isSameState(snapshot, planned, atHand, old) { return (snapshot, true) }

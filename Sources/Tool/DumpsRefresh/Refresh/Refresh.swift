@@ -21,9 +21,9 @@ package struct Refresh: Sendable {
         package var isLocked = false
         /// The largest age of a bundle whose pin has ended; `nil` for any age.
         package var maxAge: Duration?
-        /// The most requests under way at once, and the most connections, to origins that speak HTTP/1.1.
+        /// The most requests under way at once, and the most connections, to publishers that speak HTTP/1.1.
         package var jobs = 8
-        /// The most requests under way at once to origins that speak HTTP/2, over one connection. RFC 9113, section
+        /// The most requests under way at once to publishers that speak HTTP/2, over one connection. RFC 9113, section
         /// 6.5.2, recommends that a server allow at least 100.
         package var streams = 100
         /// The monitor's timestamp that an update event announced: caches are not asked for an older state. `nil` for
@@ -63,14 +63,14 @@ package struct Refresh: Sendable {
 
     /// Refreshes the named collections, or all configured ones if none is named. Does I/O and network.
     ///
-    /// Where the configuration asks for a release, it is taken as a whole or not at all: all configured collections are
-    /// refreshed, whichever is named, and only to the states that the origin's catalogue lists.
+    /// Where the configuration asks for a catalogue, it is taken as a whole or not at all: all configured collections are
+    /// refreshed, whichever is named, and only to the states that the publisher's catalogue lists.
     ///
     /// - Throws: ``DumpsError``, `HTTPError` if the monitor cannot be fetched, ``FileError`` or `BundleError` where the
     ///   lock cannot be read or written. Errors of single collections are in their outcomes.
     package func run(_ names: [CollectionID] = []) async throws -> RefreshReport {
         var settings = try configuration.selecting(names, file: directory.configurationPath)
-        if configuration.release != nil { settings = configuration.allCollections }
+        if configuration.catalogue != nil { settings = configuration.allCollections }
         let strangers = options.accepted.filter { id in !settings.contains { $0.id == id } }
         guard strangers.isEmpty else {
             throw DumpsError.notConfigured(strangers.sorted(), directory.configurationPath)
@@ -97,21 +97,22 @@ package struct Refresh: Sendable {
         var outcomes = pass.outcomes
         var excess: BudgetExcess?
         if isWriting {
-            try dropPartOfRelease(&outcomes, pass.plan, lockFile)
-            excess = try replaceHeldBack(&outcomes, lockFile, pass.release?.catalogue)
+            try dropPartOfCatalogue(&outcomes, pass.plan, lockFile)
+            excess = try replaceHeldBack(&outcomes, lockFile, pass.catalogue?.catalogue)
             try keepBackoff()
             try finish(&lockFile, outcomes)
         }
         excess = excess ?? lockFile.excess(over: configuration.totalBudget)
-        let release = release(after: lockFile, pass)
+        let catalogue = catalogue(after: lockFile, pass)
         await explainFailures(&outcomes, pass.monitor)
         var report = RefreshReport(
             server: "\(client.server)", monitor: pass.monitor.timestamp, isDryRun: !isWriting,
             isLocked: options.isLocked,
-            outcomes: zip(pass.plan, outcomes).map(judged).map { confirmed($0, by: release) }, metrics: client.metrics,
+            outcomes: zip(pass.plan, outcomes).map(judged).map { confirmed($0, by: catalogue) },
+            metrics: client.metrics,
             recovered: recovered,
             excess: excess)
-        report.release = release
+        report.catalogue = catalogue
         return report
     }
 
@@ -135,13 +136,13 @@ package struct Refresh: Sendable {
         var plan: [PlannedCollection]
         var monitor: MonitorChangeset
         var outcomes: [CollectionOutcome]
-        /// The release whose states are taken.
-        var release: VerifiedCatalogue?
+        /// The catalogue whose states are taken.
+        var catalogue: VerifiedCatalogue?
 
         /// The newest state that the server has and its catalogue does not list; `nil` if there is none.
         var newestOtherState: Timestamp? {
             outcomes.compactMap { outcome in
-                guard case .release(.otherState(_, let listed, let found))? = outcome.error else { return nil }
+                guard case .catalogue(.otherState(_, let listed, let found))? = outcome.error else { return nil }
                 return max(listed, found)
             }.max()
         }
@@ -158,13 +159,13 @@ package struct Refresh: Sendable {
             settings, lock, client: client, isFull: options.isFull, expected: expected)
         let chains = ChainStore(client: client, policy: policy, time: now)
         var step = CatalogueStep.Result()
-        if let release = configuration.release {
+        if let catalogue = configuration.catalogue {
             step = await CatalogueStep(
-                origin: release.origin, directory: directory,
+                publisher: catalogue.publisher, directory: directory,
                 fetcher: CollectionFetcher(client: client, chains: chains, policy: policy), policy: policy, now: now,
                 limits: limits
             ).run(&plan, lock)
-            plan = plan.map { replanned($0, of: step.release?.catalogue) }
+            plan = plan.map { replanned($0, of: step.catalogue?.catalogue) }
         }
         onEvent(.planned(plan))
         // Once, before collections are worked on side by side.
@@ -177,10 +178,10 @@ package struct Refresh: Sendable {
         } else {
             outcomes = await work(plan, step, chains, keeping: known)
         }
-        return Pass(plan: plan, monitor: monitor, outcomes: outcomes, release: step.release)
+        return Pass(plan: plan, monitor: monitor, outcomes: outcomes, catalogue: step.catalogue)
     }
 
-    /// What is done with a collection so that it has the state of the release.
+    /// What is done with a collection so that it has the state of the catalogue.
     private func replanned(_ planned: PlannedCollection, of catalogue: Catalogue?) -> PlannedCollection {
         guard planned.id != Catalogue.collection, let catalogue else { return planned }
         let state = planned.held.flatMap { try? directory.listedState(of: planned.id, $0, limits: limits) }
@@ -189,23 +190,23 @@ package struct Refresh: Sendable {
             state: state)
     }
 
-    /// The release that the directory has now; in a dry run, the one that it would have.
-    private func release(after lock: LockFile, _ pass: Pass) -> VerifiedCatalogue? {
-        guard configuration.release != nil else { return nil }
-        guard isWriting else { return pass.release }
+    /// The catalogue that the directory has now; in a dry run, the one that it would have.
+    private func catalogue(after lock: LockFile, _ pass: Pass) -> VerifiedCatalogue? {
+        guard configuration.catalogue != nil else { return nil }
+        guard isWriting else { return pass.catalogue }
         let verifier = BundleVerifier(policy, limits: limits)
         return (try? directory.packagedCatalogue(lock, by: verifier, limits: limits)) ?? nil
     }
 
-    /// Fails the catalogue if nothing confirms the release any more. What was fetched stays: it is newer than what was
+    /// Fails the catalogue if nothing confirms it any more. What was fetched stays: it is newer than what was
     /// there.
-    private func confirmed(_ outcome: CollectionOutcome, by release: VerifiedCatalogue?) -> CollectionOutcome {
-        guard outcome.id == Catalogue.collection, outcome.error == nil, let release,
-            let since = configuration.release?.unconfirmedSince(release, at: now)
+    private func confirmed(_ outcome: CollectionOutcome, by catalogue: VerifiedCatalogue?) -> CollectionOutcome {
+        guard outcome.id == Catalogue.collection, outcome.error == nil, let catalogue,
+            let since = configuration.catalogue?.unconfirmedSince(catalogue, at: now)
         else { return outcome }
         var outcome = outcome
         outcome.status = .failed
-        outcome.error = .release(.unconfirmed(number: release.catalogue.number, since: since))
+        outcome.error = .catalogue(.unconfirmed(number: catalogue.catalogue.number, since: since))
         return outcome
     }
 
@@ -219,16 +220,16 @@ package struct Refresh: Sendable {
     private func outcomeWithoutWork(_ planned: PlannedCollection, _ step: CatalogueStep.Result) -> CollectionOutcome? {
         var outcome = CollectionOutcome(planned, status: .failed)
         if let problem = planned.problem {
-            outcome.error = .release(problem)
+            outcome.error = .catalogue(problem)
             return outcome
         }
-        if configuration.release != nil {
+        if configuration.catalogue != nil {
             if planned.id == Catalogue.collection {
                 outcome.error = step.error
                 if step.error != nil { return outcome }
-            } else if step.release == nil || step.error != nil, planned.action.needsWork {
-                // Without its catalogue, nobody knows which state belongs to the release.
-                outcome.error = .release(.notWhole(failed: [Catalogue.collection]))
+            } else if step.catalogue == nil || step.error != nil, planned.action.needsWork {
+                // Without the catalogue, nobody knows which states belong together.
+                outcome.error = .catalogue(.notWhole(failed: [Catalogue.collection]))
                 return outcome
             }
         }
@@ -270,7 +271,7 @@ package struct Refresh: Sendable {
         // From the monitor: after repacking, the outcome's timestamp is the bundle's own.
         let state = PinState(pin, serverTimestamp: planned.serverTimestamp, now: now)
         outcome.pin = state
-        if let number = planned.leftRelease { outcome.notes.append("its pin leaves release \(number)") }
+        if let number = planned.leftCatalogue { outcome.notes.append("its pin leaves catalogue \(number)") }
         guard state.isOverdue, let until = pin.until else { return outcome }
         outcome.notes.append(
             "its pin ended on \(Pin.dateText(until)); unpin it, or pin it again with a later --until")
@@ -321,8 +322,8 @@ package struct Refresh: Sendable {
                 attachmentsURL: AttachmentsURLSource(), width: max(options.jobs, options.streams), limits: limits,
                 onEvent: onEvent),
             verifier: BundleVerifier(policy, limits: limits), server: "\(client.server)", limits: limits,
-            holdsBack: configuration.totalBudget != nil || configuration.release != nil,
-            accepted: options.accepted, release: step.release?.catalogue.number ?? 0, onEvent: onEvent)
+            holdsBack: configuration.totalBudget != nil || configuration.catalogue != nil,
+            accepted: options.accepted, catalogue: step.catalogue?.catalogue.number ?? 0, onEvent: onEvent)
         let packed = Dictionary(known.filter(\.isHeldBack).map { ($0.id, $0) }) { first, _ in first }
         // The monitor's answer has shown the protocol.
         let width = client.isMultiplexed(client.server.root) ? options.streams : options.jobs
@@ -345,13 +346,13 @@ package struct Refresh: Sendable {
         }
     }
 
-    /// Fails what waits for its name, if anything of the release has failed: a lock that mixes releases is none of
+    /// Fails what waits for its name, if anything of the catalogue has failed: a lock that mixes catalogues is none of
     /// them.
-    private func dropPartOfRelease(
+    private func dropPartOfCatalogue(
         _ outcomes: inout [CollectionOutcome], _ plan: [PlannedCollection], _ lock: LockFile
     ) throws {
-        guard configuration.release != nil else { return }
-        // A collection that leaves the release, by its pin or because the release does not have it, holds nothing up.
+        guard configuration.catalogue != nil else { return }
+        // A collection that leaves the catalogue, by its pin or because it is not listed, holds nothing up.
         let failed = zip(plan, outcomes).filter { planned, outcome in
             outcome.status == .failed && planned.problem == nil && planned.settings.pin == nil
         }.map(\.1.id)
@@ -360,28 +361,28 @@ package struct Refresh: Sendable {
             let id = outcomes[index].id
             try FileStore.remove(directory.packPath(id))
             outcomes[index].status = .failed
-            outcomes[index].error = .release(.notWhole(failed: failed))
+            outcomes[index].error = .catalogue(.notWhole(failed: failed))
             outcomes[index].entry = lock.collections[id]
             onEvent(.finished(outcomes[index]))
         }
     }
 
-    /// If all bundles together have a budget, or are a release, renames all finished ones into place, or none of them.
+    /// If all bundles together have a budget, or are a catalogue, renames all finished ones into place, or none of them.
     ///
     /// - Returns: by how much they exceed the budget.
     private func replaceHeldBack(
-        _ outcomes: inout [CollectionOutcome], _ lock: LockFile, _ release: Catalogue?
+        _ outcomes: inout [CollectionOutcome], _ lock: LockFile, _ catalogue: Catalogue?
     ) throws -> BudgetExcess? {
         let finished = outcomes.indices.filter { outcomes[$0].status != .failed && outcomes[$0].isHeldBack }
         guard !finished.isEmpty else { return nil }
         var after = lock
         for index in finished { after.collections[outcomes[index].id] = outcomes[index].entry }
         let excess = after.excess(over: configuration.totalBudget)
-        if excess == nil, configuration.release != nil {
+        if excess == nil, configuration.catalogue != nil {
             let entries = finished.compactMap { index in outcomes[index].entry.map { (outcomes[index].id, $0) } }
             try directory.replaceBundles(
                 with: Dictionary(uniqueKeysWithValues: entries),
-                release: release.map { .init(origin: $0.origin, number: $0.number) })
+                catalogue: catalogue.map { .init(publisher: $0.publisher, number: $0.number) })
         }
         for index in finished {
             let id = outcomes[index].id
@@ -391,7 +392,7 @@ package struct Refresh: Sendable {
                 outcomes[index].error = .overBudget(excess)
                 outcomes[index].entry = lock.collections[id]
             } else if let entry = outcomes[index].entry {
-                if configuration.release == nil { try directory.replaceBundle(of: id, with: entry) }
+                if configuration.catalogue == nil { try directory.replaceBundle(of: id, with: entry) }
                 try? directory.removeDownloads(of: id)
             }
             onEvent(.finished(outcomes[index]))
@@ -411,8 +412,8 @@ package struct Refresh: Sendable {
         for outcome in outcomes where outcome.status != .failed {
             if let entry = outcome.entry { lockFile.collections[outcome.id] = entry }
         }
-        lockFile.release =
-            configuration.release == nil ? nil : try? directory.packagedRelease(lockFile, limits: limits)
+        lockFile.catalogue =
+            configuration.catalogue == nil ? nil : try? directory.packagedCatalogue(lockFile, limits: limits)
         if lockFile != before { try directory.writeLock(lockFile) }
         if try FileStore.isDirectory(directory.workPath) {
             try directory.finishWork(keepingDownloads: outcomes.contains { $0.status == .failed })

@@ -45,18 +45,18 @@ package struct PlannedCollection: Sendable {
     package let held: LockFile.Collection?
     /// What the monitor says.
     package let serverTimestamp: Timestamp?
-    /// The state that the release lists; `nil` if there is no release, or the collection's pin leaves it.
+    /// The state that the catalogue lists; `nil` if there is no catalogue, or the collection's pin leaves it.
     var listed: Catalogue.Entry?
     /// Whether a catalogue decides which state is taken, so that an older one than the bundle's is no rollback.
     var isVouchedFor = false
     /// Whether the configuration trusts what vouches for the bundle. If it does not, the lock's timestamp may be a
     /// thief's, and is not a floor.
     var isTrusted = false
-    /// The number of the release whose state the collection does not have, because it is pinned; `nil` if there is
+    /// The number of the catalogue whose state the collection does not have, because it is pinned; `nil` if there is
     /// none.
-    var leftRelease: UInt64?
-    /// Why the collection has no state in the release.
-    var problem: ReleaseError?
+    var leftCatalogue: UInt64?
+    /// Why the collection has no state in the catalogue.
+    var problem: CatalogueRefreshError?
 
     init(
         settings: DumpsConfiguration.Collection, action: Action, held: LockFile.Collection?,

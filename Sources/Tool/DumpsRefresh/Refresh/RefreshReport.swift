@@ -18,8 +18,8 @@ package struct RefreshReport: Sendable {
     package let recovered: [CollectionID]
     /// By how much all bundles together exceed their budget.
     package let excess: BudgetExcess?
-    /// The release that the directory has after the refresh, or would have; `nil` if there are no releases.
-    package var release: VerifiedCatalogue?
+    /// The catalogue that the directory has after the refresh, or would have; `nil` if there are no catalogues.
+    package var catalogue: VerifiedCatalogue?
 
     /// Whether a refresh would change, or has changed, anything.
     package var wouldChange: Bool { !recovered.isEmpty || outcomes.contains { $0.status == .planned } }

@@ -139,7 +139,7 @@ package struct Survey: Sendable {
 }
 
 extension DumpsConfiguration {
-    /// The named collections' settings, or all, with those of a release's catalogue.
+    /// The named collections' settings, or all, with those of a catalogue.
     ///
     /// - Throws: ``DumpsError`` if a name is not configured, or nothing is.
     func selecting(_ names: [CollectionID], file: String) throws(DumpsError) -> [Collection] {

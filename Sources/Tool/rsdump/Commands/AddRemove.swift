@@ -91,9 +91,9 @@ struct Remove: AsyncParsableCommand {
         for id in collections { Console.print("\(id): removed") }
         let catalogue = Catalogue.collection
         guard !keepBundles, !collections.contains(catalogue),
-            try dumps.directory.configurationOrDefault().release != nil,
+            try dumps.directory.configurationOrDefault().catalogue != nil,
             try dumps.directory.lockFile(limits: Limits()).collections[catalogue] != nil
         else { return }
-        Console.print("on the machine that publishes, the next rsdump publish notes this in the release's catalogue")
+        Console.print("on the machine that publishes, the next rsdump publish notes this in the catalogue")
     }
 }

@@ -17,10 +17,10 @@ struct ClientOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The origin whose releases are read: its signed catalogue says which states belong together. The default "
-                + "is the origin in dumps.yaml beside --packaged; without one, each collection is read by itself.",
+            "The publisher whose catalogues are read: a catalogue says which states belong together. The default "
+                + "is the publisher in dumps.yaml beside --packaged; without one, each collection is read by itself.",
             valueName: "name"))
-    var origin: String?
+    var publisher: String?
 
     @Option(
         parsing: .singleValue,
@@ -52,7 +52,7 @@ struct ClientOptions: ParsableArguments {
             packaged: packaged.map { [.directory($0)] } ?? [], trustRoots: policy.roots, signer: settings.trust.signer,
             acceptsUnsigned: settings.trust.acceptsUnsigned, allowsPlainHTTP: settings.allowsPlainHTTP,
             userAgent: "rsdump/\(RSDump.version)",
-            log: { _ in }, origin: origin ?? settings.release.map { "\($0.origin)" })
+            log: { _ in }, publisher: publisher ?? settings.catalogue.map { "\($0.publisher)" })
         config.passesOverSetAside = isOnlooker
         return RemoteSettingsService(storageDir: storage, config: config)
     }

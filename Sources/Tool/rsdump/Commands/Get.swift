@@ -47,9 +47,9 @@ struct Get: AsyncParsableCommand {
         var records = await client.getRecords(syncIfEmpty: syncIfEmpty)
         // The storage could not be read at the first attempt, and can be read at the second.
         if records == nil, client.snapshot.source != .none { records = client.getRecords() }
-        if explain { Console.error(SnapshotExplanation(status: client.snapshot, release: service.release).text) }
+        if explain { Console.error(SnapshotExplanation(status: client.snapshot, catalogue: service.catalogue).text) }
         guard let records else {
-            throw CommandFailure(.someFailed, SnapshotExplanation(status: client.snapshot, release: nil).absence)
+            throw CommandFailure(.someFailed, SnapshotExplanation(status: client.snapshot, catalogue: nil).absence)
         }
         if let attachment {
             try await write(attachment, of: records, client)

@@ -90,31 +90,31 @@ struct PublishCommand: AsyncParsableCommand {
             message's SHA-384 to its standard output, as DER (as OpenSSL does) or as the 96 bytes of r and s (as \
             PKCS#11 tools do). It has two minutes and no terminal. The directory of --keys, or \
             \(KeyDirectory.chainVariable), has the certificate of its key (rsdump keys create --signer-public-key). \
-            Nothing is written unless that certificate's key has made every signature. A release is refused if its \
+            Nothing is written unless that certificate's key has made every signature. A catalogue is refused if its \
             certificate ends before half of expires-after is over.
 
-            If dumps.yaml has release: with the name of the origin, each run publishes one release. Its catalogue, \
+            If dumps.yaml has catalogue: with the name of the publisher, each run publishes one catalogue. Its catalogue, \
             which is the collection \(Catalogue.collection), lists the state of every collection and says until when \
-            the release is confirmed. --confirm renews that time. It needs no sources and is meant for a nightly job. \
+            the catalogue is confirmed. --confirm renews that time. It needs no sources and is meant for a nightly job. \
             A plain publish renews the time too when half of it is over. \
-            The first publication into a new directory writes release: by itself and says so. The name is the host of \
+            The first publication into a new directory writes catalogue: by itself and says so. The name is the host of \
             an https --server. If that address has a port or a path, a part of its hash follows the host. If the \
-            address is one of this machine or of a private network, the name is random. --origin gives another name, \
-            --no-release gives none.
+            address is one of this machine or of a private network, the name is random. --publisher gives another name, \
+            --no-catalogue gives none.
 
             While apps move from one root to another, --overlap-keys adds a second signature. If an older root has \
             signed the root of the keys (rsdump keys succeed), apps that pin the older root get a signature too. \
-            Bundles keep all chains, and origins serve them.
+            Bundles keep all chains, and servers of the bundles serve them.
 
             \(OnChangeOptions.help)
 
             Examples:
               rsdump publish --dry-run          show what would change; needs no keys
               rsdump publish --keys keys
-              rsdump publish --origin shop      the first time: names the origin
+              rsdump publish --publisher shop      the first time: names the publisher
               rsdump publish main/settings --keys keys --at 2026-11-22T08:00:00Z
               rsdump publish --resign           after rsdump keys renew
-              rsdump publish --confirm          every night, if there are releases
+              rsdump publish --confirm          every night, if there are catalogues
               rsdump publish --rollback main/settings --to 2026-11-21
               rsdump publish --sign-with 'openssl dgst -sha384 -sign signer.key'
 
@@ -141,7 +141,7 @@ struct PublishCommand: AsyncParsableCommand {
     @Flag(help: "Only sign again, with the present keys, what a root in dumps.yaml vouches for now; no data changes.")
     var resign = false
 
-    @Flag(help: "Only confirm the present release, by a new time and signature; no data changes.")
+    @Flag(help: "Only confirm the present catalogue, by a new time and signature; no data changes.")
     var confirm = false
 
     @Flag(help: "Publish an earlier state of the named collections, from git's history, as a new one.")
@@ -166,21 +166,21 @@ struct PublishCommand: AsyncParsableCommand {
             valueName: "date"))
     var at: String?
 
-    @Option(help: ArgumentHelp("The origin's base URL, for dumps.yaml and the lock.", valueName: "server"))
+    @Option(help: ArgumentHelp("The server's base URL, for dumps.yaml and the lock.", valueName: "server"))
     var server: String?
 
     @Option(
         help: ArgumentHelp(
-            "The origin's own name, for a new dumps.yaml; by default made from --server, or random.",
+            "The publisher's name, for a new dumps.yaml; by default made from --server, or random.",
             valueName: "name"))
-    var origin: String?
+    var publisher: String?
 
-    @Flag(help: "A new dumps.yaml says release: off, and no catalogue is made.")
-    var noRelease = false
+    @Flag(help: "A new dumps.yaml says catalogue: off, and no catalogue is made.")
+    var noCatalogue = false
 
     @Option(
         help: ArgumentHelp(
-            "Where the chain is; by default, the origin that serves the collections serves it too.", valueName: "url"))
+            "Where the chain is; by default, the server of the collections serves it too.", valueName: "url"))
     var chainURL: String?
 
     @Option(help: ArgumentHelp("Keys for a second signature, of another root.", valueName: "dir"))
@@ -188,7 +188,7 @@ struct PublishCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Where the second signature's chain is; by default, the origin serves it too.", valueName: "url"))
+            "Where the second signature's chain is; by default, the server serves it too.", valueName: "url"))
     var overlapChainURL: String?
 
     @OptionGroup var onChange: OnChangeOptions
@@ -200,10 +200,10 @@ struct PublishCommand: AsyncParsableCommand {
         if let at, Timestamp(rfc3339: at) == nil {
             throw ValidationError("--at is \(at), expected a date such as 2026-11-22 or 2026-11-22T08:00:00Z")
         }
-        if let origin, OriginName(origin) == nil {
-            throw ValidationError("--origin is \(origin), expected \(OriginName.rule)")
+        if let publisher, PublisherName(publisher) == nil {
+            throw ValidationError("--publisher is \(publisher), expected \(PublisherName.rule)")
         }
-        if origin != nil, noRelease { throw ValidationError("--origin does not go with --no-release") }
+        if publisher != nil, noCatalogue { throw ValidationError("--publisher does not go with --no-catalogue") }
         if overlapKeys == nil, overlapChainURL != nil {
             throw ValidationError("--overlap-chain-url goes with --overlap-keys")
         }
@@ -225,7 +225,7 @@ struct PublishCommand: AsyncParsableCommand {
             throw ValidationError("--confirm goes neither with --dry-run nor with --resign")
         }
         if confirm, !collections.isEmpty {
-            throw ValidationError("--confirm is about the release as a whole; name no collections with it")
+            throw ValidationError("--confirm is about the catalogue as a whole; name no collections with it")
         }
         if format == .markdown, !dryRun { throw ValidationError("--format markdown goes with --dry-run") }
     }
@@ -250,9 +250,9 @@ struct PublishCommand: AsyncParsableCommand {
         settings.isExact = at != nil
         settings.chainURL = chainURL
         settings.server = server
-        settings.origin = origin.flatMap { OriginName($0) }
-        settings.declinesReleases = noRelease
-        settings.suggestedOrigin = .suggested(
+        settings.publisher = publisher.flatMap { PublisherName($0) }
+        settings.declinesCatalogues = noCatalogue
+        settings.suggestedPublisher = .suggested(
             for: server.flatMap { try? ServerURL($0, allowPlainHTTP: true) }, chance: HTTPEnvironment.system.random())
         if let overlapKeys {
             let other = try KeyDirectory(overlapKeys.withoutTrailingSlashes).signer([:])
@@ -301,10 +301,10 @@ struct PublishCommand: AsyncParsableCommand {
 
     private func preview(_ sources: [CollectionSource], at time: Timestamp) async throws {
         for note in sources.flatMap(\.notes) { Console.error("note: \(Console.visible(note))") }
-        let (states, release) = try Publishing.preview(
+        let (states, catalogue) = try Publishing.preview(
             sources, in: dumps.directory, at: time, isExact: at != nil, accepted: Set(accepted))
-        if let release, release.status != .unchanged {
-            Console.error("note: \(ReleaseText.next(release)) would be published")
+        if let catalogue, catalogue.status != .unchanged {
+            Console.error("note: \(CatalogueText.next(catalogue)) would be published")
         }
         let present =
             try FileStore.exists(dumps.directory.lockPath)
@@ -321,12 +321,12 @@ enum Publishing {
     static func preview(
         _ sources: [CollectionSource], in directory: DumpsDirectory, at time: Timestamp, isExact: Bool = false,
         accepted: Set<CollectionID>? = nil
-    ) throws -> (states: [CollectionID: ComparedSnapshot], release: NextRelease?) {
+    ) throws -> (states: [CollectionID: ComparedSnapshot], catalogue: NextCatalogue?) {
         var states: [CollectionID: ComparedSnapshot] = [:]
-        let (previewed, release) = try Publisher.preview(
+        let (previewed, catalogue) = try Publisher.preview(
             sources, in: directory, at: time, isExact: isExact, accepted: accepted)
         for (id, state) in previewed { states[id] = ComparedSnapshot(planned: try state.get().unsigned) }
-        return (states, release)
+        return (states, catalogue)
     }
 }
 
@@ -349,9 +349,11 @@ private struct PublishReport {
         for outcome in outcomes {
             let name = "\(outcome.id)".padded(to: width)
             switch outcome.result {
-            case .success(let state) where outcome.release != nil:
+            case .success(let state) where outcome.catalogue != nil:
                 let end = outcome.chainEnd.map { ", signed until \($0.rfc3339)" } ?? ""
-                let words = outcome.release.map { ReleaseText.words($0, resigned: state.status == .resigned, style) }
+                let words = outcome.catalogue.map {
+                    CatalogueText.words($0, resigned: state.status == .resigned, style)
+                }
                 lines.append("\(name)  \(words ?? "")\(end)")
             case .success(let state):
                 let end = outcome.chainEnd.map { ", signed until \($0.rfc3339)" } ?? ""
@@ -361,7 +363,7 @@ private struct PublishReport {
             }
             lines += outcome.notes.map { "  \(style.yellow("note")): \(Console.visible($0))" }
         }
-        let collections = outcomes.filter { $0.release == nil }
+        let collections = outcomes.filter { $0.catalogue == nil }
         let changed = collections.count { (try? $0.result.get()).map { $0.status != .unchanged } ?? false }
         // With --confirm, no collection is compared.
         if !collections.isEmpty || outcomes.isEmpty {
@@ -398,7 +400,7 @@ private struct PublishReport {
                         "chainNotAfter": outcome.chainEnd.map { .string($0.rfc3339) },
                         "notes": outcome.notes.isEmpty ? nil : .array(outcome.notes.map(JSONValue.string)),
                         "error": message.map(JSONValue.string),
-                        "release": outcome.release.map(ReleaseText.json),
+                        "catalogue": outcome.catalogue.map(CatalogueText.json),
                     ])
                 }),
             "hooks": HooksReport.json(hooks),

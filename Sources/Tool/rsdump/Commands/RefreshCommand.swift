@@ -16,7 +16,7 @@ struct RefreshCommand: AsyncParsableCommand {
             before anything is written. A collection that fails keeps its last good bundle; the others are refreshed \
             all the same.
 
-            If dumps.yaml has release: with the name of an origin, a refresh takes all the states that the origin's \
+            If dumps.yaml has catalogue: with the name of a publisher, a refresh takes all the states that the origin's \
             catalogue lists, or none of them. It then refreshes all collections of dumps.yaml, even if only some are \
             named.
 
@@ -34,7 +34,7 @@ struct RefreshCommand: AsyncParsableCommand {
               rsdump refresh
               rsdump refresh main/regions --format json
               rsdump refresh --summary summary.md    for a pull request or a job's page
-              rsdump refresh --locked                on a release branch
+              rsdump refresh --locked                on a catalogue branch
 
             \(ExitStatus.help)
             """)

@@ -15,7 +15,7 @@ struct Status: AsyncParsableCommand {
             not become outdated. One request is made, none with --offline. A pinned bundle does not become outdated \
             before its pin's last day is past.
 
-            If dumps.yaml has release:, the output names the release that the bundles belong to, and says until when \
+            If dumps.yaml has catalogue:, the output names the catalogue that the bundles belong to, and says until when \
             it is confirmed.
 
             In a git repository, sizes are compared with the lock in HEAD: the growth is what a commit would add.
@@ -27,7 +27,7 @@ struct Status: AsyncParsableCommand {
             If the server cannot be asked, the local states are shown, and the exit code says why.
 
             Exits with 1 if a bundle is missing, over its budget, or outdated and older than --max-age, if all bundles \
-            together are over the budget, if the bundles are not one release, or if nothing confirms the release any \
+            together are over the budget, if the bundles are not of one catalogue, or if nothing confirms the catalogue any \
             more.
             """)
 
@@ -46,7 +46,7 @@ struct Status: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Fail for outdated bundles older than this, 90d if it is not given, and for a release that was last confirmed "
+            "Fail for outdated bundles older than this, 90d if it is not given, and for a catalogue that was last confirmed "
                 + "longer ago.", valueName: "age"))
     var maxAge: Age?
 
@@ -60,7 +60,7 @@ struct Status: AsyncParsableCommand {
             opened.directory, configuration: opened.configuration, policy: opened.policy, now: now,
             limits: opened.limits)
         let (states, problem) = try await look(survey, opened)
-        let release = try ReleaseVerification(
+        let catalogue = try CatalogueVerification(
             opened.directory, opened.configuration, policy: opened.policy, limits: opened.limits)
         let report = StatusReport(
             states: states.map { state in
@@ -68,8 +68,8 @@ struct Status: AsyncParsableCommand {
             }, now: now, isOffline: offline || problem != nil, configuration: opened.configuration,
             sizes: await SizeComparison(opened.directory, limits: opened.limits),
             missed: await MissedRefreshes(opened.directory, limits: opened.limits),
-            release: release,
-            unconfirmed: ReleaseText.problem(release, opened.configuration, at: now, limit: maxAge?.duration))
+            catalogue: catalogue,
+            unconfirmed: CatalogueText.problem(catalogue, opened.configuration, at: now, limit: maxAge?.duration))
         format.print(report.text(.output), report.json)
         if let problem { throw problem }
         if report.hasFailures { throw ExitStatus.someFailed.code }

@@ -29,7 +29,7 @@ struct Sync: AsyncParsableCommand {
         } catch {
             throw CommandFailure(error, service.clientUrl())
         }
-        if let release = service.release { Console.print(ReleaseText.sentence(release, .output)) }
+        if let catalogue = service.catalogue { Console.print(CatalogueText.sentence(catalogue, .output)) }
         var failures: [CommandFailure] = []
         for result in results {
             switch result.result {

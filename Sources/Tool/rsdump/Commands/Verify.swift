@@ -15,8 +15,8 @@ struct Verify: AsyncParsableCommand {
             Signatures are verified at the time that the lock records for each bundle, not at the present time: a \
             shipped bundle outlives the certificates that signed it. A pinned collection must be at its pin.
 
-            If dumps.yaml has release:, the bundles must be one release of that origin: they must have the states that \
-            the packaged catalogue lists. The output names pinned collections, which are not part of the release.
+            If dumps.yaml has catalogue:, the bundles must be of one catalogue of that publisher: they must have the states that \
+            the packaged catalogue lists. The output names pinned collections, which are not part of the catalogue.
 
             With --locked the directory must contain exactly what the lock says, and the lock must have what dumps.yaml \
             asks for: the rules for attachments, and the trusted roots. Besides the bundles, only dumps.yaml, \
@@ -32,7 +32,7 @@ struct Verify: AsyncParsableCommand {
               rsdump verify --dumps git:v1.0
 
             Exits with 3 if anything is wrong. Otherwise, exits with 1 if a bundle, an attachment or all bundles \
-            together exceed the budget in dumps.yaml or violate its guards, or if the release was last confirmed longer ago than its \
+            together exceed the budget in dumps.yaml or violate its guards, or if the catalogue was last confirmed longer ago than its \
             max-age there.
             """)
 
@@ -73,14 +73,14 @@ struct Verify: AsyncParsableCommand {
         let verification = Verification(opened.directory, policy: opened.policy, limits: opened.limits)
         let outcomes = try await verification.run(collections, configured: opened.configuration.allCollections)
         let now = HTTPEnvironment.system.now()
-        let release =
+        let catalogue =
             collections.isEmpty
-            ? try ReleaseVerification(
+            ? try CatalogueVerification(
                 opened.directory, opened.configuration, policy: opened.policy, limits: opened.limits) : nil
         // Without a limit of its owner's, a directory is as good after ten years as today.
-        let hasLimit = opened.configuration.release?.maxAge != nil
+        let hasLimit = opened.configuration.catalogue?.maxAge != nil
         let report = VerifyReport(
-            outcomes: outcomes, release: release, now: now,
+            outcomes: outcomes, catalogue: catalogue, now: now,
             strays: locked ? try opened.directory.strayFiles() : nil,
             disagreements: locked ? try disagreements(opened, outcomes, at: now) : nil,
             unattested: try attestation.map { file in
@@ -88,7 +88,7 @@ struct Verify: AsyncParsableCommand {
                     .differences(from: opened.directory, limits: opened.limits)
             },
             guarded: guards ? try await violations(opened, outcomes) : nil,
-            tooOld: hasLimit ? ReleaseText.problem(release, opened.configuration, at: now) : nil,
+            tooOld: hasLimit ? CatalogueText.problem(catalogue, opened.configuration, at: now) : nil,
             excess: try opened.directory.lockFile(limits: opened.limits).excess(over: opened.configuration.totalBudget))
         let isRight = report.isGood && report.isWithinBudget && report.passesGuards && report.tooOld == nil
         if !quiet || !isRight { format.print(report.text(.output), report.json) }

@@ -9,7 +9,7 @@ enum RefreshJSON {
     static func document(_ report: RefreshReport, at now: Timestamp, hooks: JSONValue? = nil) -> JSONValue {
         .members([
             "server": .string(report.server),
-            "release": report.release.map { ReleaseText.json($0, at: now) },
+            "catalogue": report.catalogue.map { CatalogueText.json($0, at: now) },
             "dryRun": .bool(report.isDryRun),
             "locked": .bool(report.isLocked),
             "collections": .array(report.outcomes.map(collection)),

@@ -16,9 +16,10 @@ struct RefreshMarkdown {
             "\(changed.count) changed, \(unchanged) unchanged, \(report.failed.count) failed; "
                 + "\(Counted.text(report.metrics.requests, "request")) to \(MarkdownText.code(report.server)), "
                 + "\(ByteSize.text(UInt64(report.metrics.bodyBytes))) received.")
-        if let release = report.release {
+        if let catalogue = report.catalogue {
             lines += [
-                "", "This is \(MarkdownText.code(ReleaseText.sentence(release, at: now, Style(isColored: false)))).",
+                "",
+                "This is \(MarkdownText.code(CatalogueText.sentence(catalogue, at: now, Style(isColored: false)))).",
             ]
         }
         if !changed.isEmpty {

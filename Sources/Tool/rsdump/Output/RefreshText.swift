@@ -15,7 +15,7 @@ struct RefreshText {
             lines += outcome.notes.map { "\(String(repeating: " ", count: width))  note: \(Console.visible($0))" }
         }
         if let excess = report.excess { lines.append("\(style.red("over budget")): \(excess)") }
-        if let release = report.release { lines.append(ReleaseText.sentence(release, at: now, style)) }
+        if let catalogue = report.catalogue { lines.append(CatalogueText.sentence(catalogue, at: now, style)) }
         lines.append(total)
         if report.isLocked {
             lines.append(report.wouldChange ? style.red("something would change") : style.green("nothing would change"))

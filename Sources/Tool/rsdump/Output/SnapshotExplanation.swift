@@ -4,8 +4,8 @@ import RemoteSettingsModel
 /// Says where a collection's records come from, for people.
 struct SnapshotExplanation {
     let status: SnapshotStatus
-    /// The release in use; `nil` without releases.
-    let release: ReleaseStatus?
+    /// The catalogue in use; `nil` without catalogues.
+    let catalogue: CatalogueStatus?
 
     var text: String {
         var lines = ["collection  \(status.collection)"]
@@ -29,9 +29,9 @@ struct SnapshotExplanation {
         case .imported: lines.append("signature   none, imported")
         case nil: break
         }
-        if let release {
-            let place = status.release == release.number ? "" : ", which does not have this state"
-            lines.append("release     \(ReleaseText.sentence(release, Style(isColored: false)))\(place)")
+        if let catalogue {
+            let place = status.catalogue == catalogue.number ? "" : ", which does not have this state"
+            lines.append("catalogue     \(CatalogueText.sentence(catalogue, Style(isColored: false)))\(place)")
         }
         lines += status.unused.map { "not used    \($0)" }
         return lines.map(Console.visible).joined(separator: "\n")

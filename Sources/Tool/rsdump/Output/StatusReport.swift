@@ -10,14 +10,14 @@ struct StatusReport {
     let configuration: DumpsConfiguration
     let sizes: SizeComparison
     let missed: MissedRefreshes
-    /// Whether the bundles are one release; `nil` if `dumps.yaml` asks for none.
-    let release: ReleaseVerification?
-    /// Why the release counts as unconfirmed; `nil` if it is confirmed.
+    /// Whether the bundles are one catalogue; `nil` if `dumps.yaml` asks for none.
+    let catalogue: CatalogueVerification?
+    /// Why the catalogue counts as unconfirmed; `nil` if it is confirmed.
     let unconfirmed: String?
 
     var hasFailures: Bool {
         states.contains { $1 == .tooOld || $1 == .missing || $0.excess != nil } || isOverTotal
-            || !(release?.problems ?? []).isEmpty || unconfirmed != nil
+            || !(catalogue?.problems ?? []).isEmpty || unconfirmed != nil
     }
 
     private var isOverTotal: Bool { sizes.total > configuration.totalBudget ?? .max }
@@ -47,11 +47,11 @@ struct StatusReport {
         if let growth = sizes.totalGrowth { total += ", \(Self.change(growth)) since HEAD" }
         if isOverTotal { total += style.red("  error: over budget") }
         rows.append(total)
-        if let release {
-            if let held = release.release { rows.append(ReleaseText.sentence(held, at: now, style)) }
-            if let unconfirmed { rows.append("release\(style.red("  error: \(unconfirmed)"))") }
-            rows += release.left.map { "\($0)\(style.yellow("  warning: its pin leaves the release"))" }
-            rows += release.problems.map { "release\(style.red("  error: \(Console.visible($0))"))" }
+        if let catalogue {
+            if let held = catalogue.catalogue { rows.append(CatalogueText.sentence(held, at: now, style)) }
+            if let unconfirmed { rows.append("catalogue\(style.red("  error: \(unconfirmed)"))") }
+            rows += catalogue.left.map { "\($0)\(style.yellow("  warning: its pin leaves the catalogue"))" }
+            rows += catalogue.problems.map { "catalogue\(style.red("  error: \(Console.visible($0))"))" }
         }
         return rows.map { $0.trimmingSpaces() }.joined(separator: "\n")
     }
@@ -92,7 +92,7 @@ struct StatusReport {
         .members([
             "server": .string(configuration.server),
             "offline": .bool(isOffline),
-            "release": release.map { ReleaseText.json($0, at: now) },
+            "catalogue": catalogue.map { CatalogueText.json($0, at: now) },
             "unconfirmed": unconfirmed.map(JSONValue.string),
             "collections": .array(
                 states.map { state, freshness in

@@ -6,8 +6,8 @@ import RemoteSettingsModel
 /// The result of a verification, as text and as JSON.
 struct VerifyReport {
     let outcomes: [Verification.Outcome]
-    /// Whether the bundles are one release; `nil` if that was not checked.
-    let release: ReleaseVerification?
+    /// Whether the bundles are one catalogue; `nil` if that was not checked.
+    let catalogue: CatalogueVerification?
     let now: Timestamp
     /// Files that are not in the lock; `nil` if nobody looked for them.
     let strays: [String]?
@@ -17,7 +17,7 @@ struct VerifyReport {
     let unattested: [String]?
     /// What guards found; `nil` if nobody asked them.
     let guarded: [(id: CollectionID, violations: [GuardViolation])]?
-    /// Why the release's last confirmation is too old; `nil` if `dumps.yaml` has no limit, or a higher one.
+    /// Why the catalogue's last confirmation is too old; `nil` if `dumps.yaml` has no limit, or a higher one.
     let tooOld: String?
     /// The amount by which all bundles together exceed their budget.
     let excess: BudgetExcess?
@@ -28,7 +28,7 @@ struct VerifyReport {
 
     var isGood: Bool {
         outcomes.allSatisfy { $0.verdict.isGood } && (strays ?? []).isEmpty && (disagreements ?? []).isEmpty
-            && (release?.problems ?? []).isEmpty && (unattested ?? []).isEmpty
+            && (catalogue?.problems ?? []).isEmpty && (unattested ?? []).isEmpty
     }
 
     func text(_ style: Style) -> String {
@@ -58,12 +58,12 @@ struct VerifyReport {
                 "\("\(id)".padded(to: width))  \(style.red("failed")): guard \(Console.visible("\($0)"))"
             }
         }
-        if let release {
-            lines += release.problems.map { "release  \(style.red("failed")): \(Console.visible($0))" }
-            lines += release.left.map { "\($0)  \(style.yellow("note")): its pin leaves the release" }
-            if let held = release.release, release.problems.isEmpty {
-                lines.append(ReleaseText.sentence(held, at: now, style))
-                if let tooOld { lines.append("release  \(style.red("failed")): \(tooOld)") }
+        if let catalogue {
+            lines += catalogue.problems.map { "catalogue  \(style.red("failed")): \(Console.visible($0))" }
+            lines += catalogue.left.map { "\($0)  \(style.yellow("note")): its pin leaves the catalogue" }
+            if let held = catalogue.catalogue, catalogue.problems.isEmpty {
+                lines.append(CatalogueText.sentence(held, at: now, style))
+                if let tooOld { lines.append("catalogue  \(style.red("failed")): \(tooOld)") }
             }
         }
         let good = outcomes.count { $0.verdict.isGood }
@@ -75,8 +75,8 @@ struct VerifyReport {
     var json: JSONValue {
         .members([
             "verified": .bool(isGood),
-            "release": release.map { ReleaseText.json($0, at: now) },
-            "releaseTooOld": tooOld.map(JSONValue.string),
+            "catalogue": catalogue.map { CatalogueText.json($0, at: now) },
+            "catalogueTooOld": tooOld.map(JSONValue.string),
             "unexpectedFiles": strays.map { .array($0.map(JSONValue.string)) },
             "disagreements": disagreements.map { disagreements in
                 .array(

@@ -11,9 +11,9 @@ private func table(_ records: [String]) throws -> RecordTable {
     try RecordTable(records.map { try CanonicalJSON.canonicalize(Bytes(utf8: $0), limits: Limits()) }, limits: Limits())
 }
 
-private func release(_ changes: [String: String] = [:], without member: String? = nil) -> String {
+private func catalogue(_ changes: [String: String] = [:], without member: String? = nil) -> String {
     var members = [
-        "id": #""release""#, "format": "1", "origin": #""a.example""#, "number": "12", "made": "100",
+        "id": #""catalogue""#, "format": "1", "publisher": #""a.example""#, "number": "12", "made": "100",
         "confirmed": "200", "expires": "300",
     ].merging(changes) { _, new in new }
     if let member { members[member] = nil }
@@ -29,8 +29,8 @@ private let removed = #"{"id":"main_-gone","bucket":"main","collection":"gone","
 struct CatalogueRecordsTests {
     @Test func recordsAreReadAndWritten() throws {
         let catalogue = try Catalogue(
-            table([release(), listed(), listed("a__b_-x__", "a_b", "x_"), removed]))
-        #expect(catalogue.origin.description == "a.example" && catalogue.number == 12)
+            table([catalogue(), listed(), listed("a__b_-x__", "a_b", "x_"), removed]))
+        #expect(catalogue.publisher.description == "a.example" && catalogue.number == 12)
         #expect(catalogue.expires == Timestamp(milliseconds: 300))
         let entry = try #require(catalogue.entries[CollectionID("main/c")])
         #expect(entry.timestamp.milliseconds == 90 && entry.records == 3 && entry.payload.hex == hash)
@@ -53,34 +53,35 @@ struct CatalogueRecordsTests {
                 #expect(other == nil, "\(id) and \(other?.description ?? "")")
             }
         }
-        #expect(seen["release"] == nil)
+        #expect(seen["catalogue"] == nil)
     }
 
     @Test func membersOfLaterVersionsAreLeftAside() throws {
-        let catalogue = try Catalogue(table([release(["signed-by": "[1]", "last_modified": "5"]), listed()]))
+        let catalogue = try Catalogue(table([catalogue(["signed-by": "[1]", "last_modified": "5"]), listed()]))
         #expect(catalogue.entries.count == 1)
     }
 
     @Test(arguments: [
-        [listed()], [release(without: "format")], [release(["format": "1.0"])], [release(without: "origin")],
-        [release(["origin": #""A.example""#])], [release(["origin": #""""#])], [release(["origin": #""a/b""#])],
-        [release(["origin": "\"\(String(repeating: "a", count: 65))\""])], [release(["origin": #""-a""#])],
-        [release(["number": "0"])], [release(["number": "-1"])], [release(["number": "1.5"])],
-        [release(["number": "9007199254740992"])], [release(["number": "18446744073709551615"])],
-        [release(["number": #""12""#])], [release(without: "made")], [release(["made": "201"])],
-        [release(["confirmed": "301"])], [release(["expires": "9007199254740992"])],
-        [release(), listed("main_-d")],
-        [release(), listed("releases_-catalogue", "releases", "catalogue")],
-        [release(), listed().replacing(hash, with: "ab")],
-        [release(), listed().replacing(hash, with: hash.uppercased())],
-        [release(), listed().replacing("90", with: "-90")],
-        [release(), listed().replacing(":3", with: ":2147483648")],
-        [release(), listed().replacing(":3", with: ":null")],
-        [release(), listed().replacing(#""bucket":"main","#, with: "")],
-        [release(), listed().replacing("90", with: #"90,"removed":3"#)],
-        [release(), removed.replacing("7", with: "13")], [release(), removed.replacing("7", with: "0")],
-        [release(), removed.replacing("7", with: "true")],
-        [release(), removed.replacing(":7", with: #":7,"sha256":"\#(hash)""#)],
+        [listed()], [catalogue(without: "format")], [catalogue(["format": "1.0"])], [catalogue(without: "publisher")],
+        [catalogue(["publisher": #""A.example""#])], [catalogue(["publisher": #""""#])],
+        [catalogue(["publisher": #""a/b""#])],
+        [catalogue(["publisher": "\"\(String(repeating: "a", count: 65))\""])], [catalogue(["publisher": #""-a""#])],
+        [catalogue(["number": "0"])], [catalogue(["number": "-1"])], [catalogue(["number": "1.5"])],
+        [catalogue(["number": "9007199254740992"])], [catalogue(["number": "18446744073709551615"])],
+        [catalogue(["number": #""12""#])], [catalogue(without: "made")], [catalogue(["made": "201"])],
+        [catalogue(["confirmed": "301"])], [catalogue(["expires": "9007199254740992"])],
+        [catalogue(), listed("main_-d")],
+        [catalogue(), listed("publisher_-catalogue", "publisher", "catalogue")],
+        [catalogue(), listed().replacing(hash, with: "ab")],
+        [catalogue(), listed().replacing(hash, with: hash.uppercased())],
+        [catalogue(), listed().replacing("90", with: "-90")],
+        [catalogue(), listed().replacing(":3", with: ":2147483648")],
+        [catalogue(), listed().replacing(":3", with: ":null")],
+        [catalogue(), listed().replacing(#""bucket":"main","#, with: "")],
+        [catalogue(), listed().replacing("90", with: #"90,"removed":3"#)],
+        [catalogue(), removed.replacing("7", with: "13")], [catalogue(), removed.replacing("7", with: "0")],
+        [catalogue(), removed.replacing("7", with: "true")],
+        [catalogue(), removed.replacing(":7", with: #":7,"sha256":"\#(hash)""#)],
     ])
     func anythingElseIsNoCatalogue(_ records: [String]) throws {
         let table = try table(records)
@@ -92,12 +93,12 @@ struct CatalogueRecordsTests {
     }
 
     @Test func aLaterFormatIsNamed() throws {
-        let table = try table([release(["format": "2", "origin": "{}"])])
+        let table = try table([catalogue(["format": "2", "publisher": "{}"])])
         #expect(throws: CatalogueError.laterFormat(2)) { try Catalogue(table) }
     }
 
     @Test func theHighestNumberIsRead() throws {
-        #expect(try Catalogue(table([release(["number": "9007199254740991"])])).number == Catalogue.highestNumber)
+        #expect(try Catalogue(table([catalogue(["number": "9007199254740991"])])).number == Catalogue.highestNumber)
     }
 
     /// The schema and the reader agree about each of these, as far as a schema can see: it sees one record, and no sums.
@@ -111,10 +112,10 @@ struct CatalogueRecordsTests {
         func problems(_ record: String) throws -> Int {
             try schema.violations(of: JSONValue(parsing: Bytes(utf8: record), limits: Limits())).count
         }
-        for record in [release(), listed(), removed, release(["more": "{}"])] { #expect(try problems(record) == 0) }
+        for record in [catalogue(), listed(), removed, catalogue(["more": "{}"])] { #expect(try problems(record) == 0) }
         let wrong = [
-            release(["number": "0"]), release(["number": "9007199254740992"]), release(without: "expires"),
-            release(["origin": #""A""#]), release(["format": "2"]), listed().replacing(hash, with: "ab"),
+            catalogue(["number": "0"]), catalogue(["number": "9007199254740992"]), catalogue(without: "expires"),
+            catalogue(["publisher": #""A""#]), catalogue(["format": "2"]), listed().replacing(hash, with: "ab"),
             listed().replacing("90", with: #"90,"removed":3"#), removed.replacing("7", with: "0"), #"{"id":"x"}"#,
         ]
         for record in wrong { #expect(try problems(record) > 0, "\(record)") }
@@ -122,19 +123,20 @@ struct CatalogueRecordsTests {
 }
 
 struct CatalogueSuccessionTests {
-    private static func origin(_ name: String) -> OriginName {
-        guard let origin = OriginName(name) else { preconditionFailure("no name") }
-        return origin
+    private static func publisher(_ name: String) -> PublisherName {
+        guard let publisher = PublisherName(name) else { preconditionFailure("no name") }
+        return publisher
     }
 
     private func time(_ milliseconds: UInt64) -> Timestamp { Timestamp(milliseconds: milliseconds) }
 
     private func verified(
         _ number: UInt64, _ listed: [String: UInt64], removed: [String: UInt64] = [:], confirmed: UInt64 = 10,
-        origin name: String = "a", begins: UInt64? = 5
+        publisher name: String = "a", begins: UInt64? = 5
     ) throws -> VerifiedCatalogue {
         let catalogue = Catalogue(
-            origin: Self.origin(name), number: number, made: time(1), confirmed: time(confirmed), expires: time(99),
+            publisher: Self.publisher(name), number: number, made: time(1), confirmed: time(confirmed),
+            expires: time(99),
             entries: Dictionary(
                 uniqueKeysWithValues: try listed.map { name, timestamp in
                     let payload = try #require(SHA256Digest(repeatElement(UInt8(timestamp), count: 32)))
@@ -148,14 +150,14 @@ struct CatalogueSuccessionTests {
         let held = try verified(3, ["main/a": 1, "main/b": 2])
         try verified(4, ["main/a": 1, "main/b": 7]).checkSuccession(of: held)
         try verified(900, ["main/a": 1], removed: ["main/b": 5]).checkSuccession(of: held)
-        // Numbers decide, not the times of single collections: the origin may take a state back.
+        // Numbers decide, not the times of single collections: the publisher may take a state back.
         try verified(4, ["main/a": 1, "main/b": 1, "main/c": 1], confirmed: 2).checkSuccession(of: held)
         try verified(Catalogue.highestNumber, ["main/a": 1, "main/b": 2]).checkSuccession(of: held)
     }
 
     @Test func aLowerNumberDoesNot() throws {
         let held = try verified(3, ["main/a": 1])
-        #expect(throws: CatalogueError.olderRelease(found: 2, held: 3)) {
+        #expect(throws: CatalogueError.olderCatalogue(found: 2, held: 3)) {
             try verified(2, ["main/a": 1], confirmed: 50).checkSuccession(of: held)
         }
     }
@@ -190,21 +192,21 @@ struct CatalogueSuccessionTests {
         #expect(CatalogueError.unlisted(ids).description.count < 300)
     }
 
-    @Test func anotherOriginDoesNotFollow() throws {
-        let held = try verified(3, ["main/a": 1], origin: "production")
+    @Test func anotherPublisherDoesNotFollow() throws {
+        let held = try verified(3, ["main/a": 1], publisher: "production")
         #expect(throws: CatalogueError.self) {
-            try verified(4, ["main/a": 1], origin: "staging").checkSuccession(of: held)
+            try verified(4, ["main/a": 1], publisher: "staging").checkSuccession(of: held)
         }
         // Not even under a later certificate.
         #expect(throws: CatalogueError.self) {
-            try verified(4, ["main/a": 1], origin: "staging", begins: 50).checkSuccession(of: held)
+            try verified(4, ["main/a": 1], publisher: "staging", begins: 50).checkSuccession(of: held)
         }
     }
 
     @Test func aLaterCertificateBeginsAnew() throws {
         let fastForwarded = try verified(Catalogue.highestNumber, ["main/a": 9, "main/extra": 9])
         try verified(12, ["main/a": 1], begins: 6).checkSuccession(of: fastForwarded)
-        #expect(throws: CatalogueError.olderRelease(found: 12, held: Catalogue.highestNumber)) {
+        #expect(throws: CatalogueError.olderCatalogue(found: 12, held: Catalogue.highestNumber)) {
             try verified(12, ["main/a": 1]).checkSuccession(of: fastForwarded)
         }
         // Whoever has the replaced key cannot come back.
@@ -215,7 +217,7 @@ struct CatalogueSuccessionTests {
     }
 
     @Test func withoutSignaturesNumbersOnlyGrow() throws {
-        #expect(throws: CatalogueError.olderRelease(found: 2, held: 3)) {
+        #expect(throws: CatalogueError.olderCatalogue(found: 2, held: 3)) {
             try verified(2, ["main/a": 1], begins: nil).checkSuccession(of: verified(3, ["main/a": 1], begins: nil))
         }
     }
@@ -253,12 +255,13 @@ struct CatalogueSuccessionTests {
 
     @Test func errorsAreSentences() throws {
         let errors: [CatalogueError] = [
-            .malformed("x"), .laterFormat(2), .otherOrigin(found: Self.origin("a"), expected: Self.origin("b")),
-            .olderRelease(found: 1, held: 2), .sameNumberOtherStates(1),
+            .malformed("x"), .laterFormat(2),
+            .otherPublisher(found: Self.publisher("a"), expected: Self.publisher("b")),
+            .olderCatalogue(found: 1, held: 2), .sameNumberOtherStates(1),
             .olderConfirmation(found: time(1), held: time(2)),
             .unlisted([try CollectionID("main/a")]), .earlierCertificate(found: time(1), held: time(2)),
             .expired(1, since: time(1)), .confirmedAhead(found: time(2), now: time(1)),
         ]
-        for error in errors { #expect(error.description.hasPrefix("releases/catalogue: "), "\(error)") }
+        for error in errors { #expect(error.description.hasPrefix("publisher/catalogue: "), "\(error)") }
     }
 }

@@ -20,13 +20,13 @@ struct PageTests {
         }
     }
 
-    @Test func theFrontPageShowsTheRelease() async throws {
+    @Test func theFrontPageShowsTheCatalogue() async throws {
         func text(expires: UInt64, format: Int = 1) async throws -> String {
             var fixture = PageFixture()
-            fixture.name = "releases/catalogue"
+            fixture.name = "publisher/catalogue"
             fixture.records = [
-                "release": [
-                    "format": .count(format), "origin": .string("a.example"), "number": .count(12),
+                "catalogue": [
+                    "format": .count(format), "publisher": .string("a.example"), "number": .count(12),
                     "made": .count(fixture.timestamp), "confirmed": .count(fixture.timestamp),
                     "expires": .count(expires),
                 ]
@@ -35,11 +35,12 @@ struct PageTests {
         }
         let now = PageFixture.now.milliseconds
         let confirmed = try await text(expires: now)
-        #expect(confirmed.contains("Release 12 of a.example") && confirmed.contains("made 3 days ago, confirmed until"))
+        #expect(
+            confirmed.contains("Catalogue 12 of a.example") && confirmed.contains("made 3 days ago, confirmed until"))
         #expect(try await text(expires: now - 1).contains("unconfirmed since"))
-        // What is no catalogue is a collection like any other.
-        #expect(try await !text(expires: now, format: 2).contains("Release 12"))
-        #expect(try await !PageFixture().answer("/").text.contains("elease 12"))
+        // What is not a catalogue is a collection like any other.
+        #expect(try await !text(expires: now, format: 2).contains("Catalogue 12"))
+        #expect(try await !PageFixture().answer("/").text.contains("atalogue 12"))
     }
 
     @Test func aNameFindsItsCollections() async throws {

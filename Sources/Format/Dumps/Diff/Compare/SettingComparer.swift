@@ -26,8 +26,8 @@ extension DumpsConfiguration {
         if !trust.roots.isEmpty { set("trust.roots", trust.roots.map(\.hex).joined(separator: ", ")) }
         set("trust.signer", trust.signer)
         if trust.acceptsUnsigned { set("trust.accept-unsigned", "true") }
-        set("release.origin", release?.origin)
-        set("release.max-age", release?.maxAge)
+        set("catalogue.publisher", catalogue?.publisher)
+        set("catalogue.max-age", catalogue?.maxAge)
         if compression == .stored { set("compression", "stored") }
         set("budget.bundle", budget.bundle)
         set("budget.attachment", budget.attachment)

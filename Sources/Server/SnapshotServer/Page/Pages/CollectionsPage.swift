@@ -12,7 +12,7 @@ struct CollectionsPage {
         Frame.document(title: "Remote Settings snapshots") { html in
             html.element(.h1, text: "Remote Settings snapshots")
             html.element(.p, .class("lead"), text: summary)
-            release(&html)
+            catalogue(&html)
             problems(&html)
             html.searchForm(
                 .home, label: "Find a collection by its name", search: search, all: (.home, "All collections"))
@@ -40,20 +40,20 @@ struct CollectionsPage {
         return parts.joined(separator: " · ")
     }
 
-    /// Writes which release the collections belong to, if a catalogue says so.
-    private func release(_ html: inout HTMLWriter) {
+    /// Writes which catalogue the collections belong to, if a catalogue says so.
+    private func catalogue(_ html: inout HTMLWriter) {
         // A page is made anew for each reader. A catalogue this large would be slow to read, and no real one is.
         guard let collection = catalog[Catalogue.collection], collection.bundle.head.records < 10_000,
-            let release = try? Catalogue(collection.bundle.payload().records)
+            let catalogue = try? Catalogue(collection.bundle.payload().records)
         else { return }
-        let end = release.confirmedUntil(certificateEnds: collection.provenance.verdict?.chainNotAfter)
+        let end = catalogue.confirmedUntil(certificateEnds: collection.provenance.verdict?.chainNotAfter)
         let isConfirmed = now <= end
         html.element(.p, .class(isConfirmed ? "notice" : "notice bad")) { html in
-            html.element(.strong, text: "Release \(release.number) of \(release.origin)")
-            html.text(", made \(Wording.ago(release.made, at: now)), ")
+            html.element(.strong, text: "Catalogue \(catalogue.number) of \(catalogue.publisher)")
+            html.text(", made \(Wording.ago(catalogue.made, at: now)), ")
             html.text(isConfirmed ? "confirmed until " : "unconfirmed since ")
             html.time(end)
-            html.text(isConfirmed ? "." : ": nothing has confirmed since that this is the current release.")
+            html.text(isConfirmed ? "." : ": nothing has confirmed since that this is the current catalogue.")
         }
     }
 

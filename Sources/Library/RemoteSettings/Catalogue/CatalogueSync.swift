@@ -1,0 +1,344 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotTrust
+
+/// A sync of a catalogue: fetch and verify the catalogue, fetch and verify what it lists, store all of it, show it.
+///
+/// | What happens | What is served afterwards |
+/// |---|---|
+/// | the catalogue is the known one, and its states are here | what was served |
+/// | a newer catalogue, and all its states could be fetched or are here | all of the newer states, from one moment on |
+/// | a state that somebody asked for, or of the catalogue in use, could not be fetched | the earlier catalogue, whole |
+/// | a state that belongs to neither could not be fetched | the newer catalogue without it; its sync fails |
+/// | the server has published again meanwhile | everything is asked for once more; then as above |
+/// | the catalogue is older, or may not follow the known one | the earlier catalogue; the sync fails |
+/// | the catalogue lists no longer what is here | what is here, as a state of no catalogue |
+/// | another process has stored a later catalogue meanwhile | that one |
+/// | killed before the catalogue's file is replaced | the earlier catalogue |
+/// | killed after it | the newer one: readers find its states under their temporary names |
+struct CatalogueSync: Sendable {
+    /// One collection on its way to the catalogue.
+    fileprivate struct Wanted: Sendable {
+        let collection: LocalCollection
+        /// Whether somebody asked for it. Otherwise it is brought along, because an earlier state of it is stored.
+        let isAsked: Bool
+        let began: Timestamp
+        /// What was held before.
+        let before: CurrentState
+        /// What is held once the catalogue is shown, with the snapshot if that has to be stored.
+        var state: Result<(current: CurrentState, fetched: Snapshot?), any Error>
+    }
+
+    let run: SyncRun
+    let publisher: PublisherName
+    private var session: Session { run.session }
+
+    /// - Parameters:
+    ///   - asked: the collections that somebody asked for.
+    ///   - isLast: whether there is no further try if the server has published another catalogue meanwhile.
+    /// - Returns: the results of what was asked for; `nil` to try again.
+    /// - Throws: if the catalogue could not be fetched, or is not one that may follow what is held.
+    func results(of asked: [LocalCollection], isLast: Bool) async throws -> [CollectionSyncResult]? {
+        let known = session.currentCatalogue()
+        let began = session.now
+        let catalogue = try await fetchCatalogue(after: known)
+        var wanted = await prepare(asked, for: catalogue)
+        if !isLast, wanted.contains(where: \.isOvertaken) { return nil }
+        let shown = await show(catalogue, &wanted, after: known)
+        if shown === catalogue {
+            let timestamp = catalogue.snapshot.timestamp
+            await run.recordOutcome(
+                .success(catalogue === known ? .upToDate(timestamp) : .updated(timestamp)), of: Catalogue.collection,
+                since: began)
+        }
+        if let shown { reportFreshness(of: shown) }
+        var results: [CollectionSyncResult] = []
+        for wanted in wanted {
+            let result = await run.recordOutcome(wanted.outcome, of: wanted.collection.id, since: wanted.began)
+            if wanted.isAsked {
+                results.append(CollectionSyncResult(collection: "\(wanted.collection.id)", result: result))
+            }
+        }
+        return results
+    }
+
+    private func fetchCatalogue(after known: CatalogueView?) async throws -> CatalogueView {
+        let began = session.now
+        do {
+            return try await serversCatalogue(after: known)
+        } catch {
+            await run.recordOutcome(.failure(error), of: Catalogue.collection, since: began)
+            throw error
+        }
+    }
+
+    /// Finds the catalogue's state of each collection, here or on the server.
+    private func prepare(_ asked: [LocalCollection], for catalogue: CatalogueView) async -> [Wanted] {
+        let others = companions(of: Set(asked.map(\.id)), in: catalogue)
+        let refused = session.trials == nil ? [] : (asked + others).filter { self.holdsBack($0, catalogue) }.map(\.id)
+        return await (asked.map { ($0, true) } + others.map { ($0, false) })
+            .concurrentMap(width: Session.width) { collection, isAsked in
+                await self.prepared(collection, isAsked: isAsked, for: catalogue, refused: refused)
+            }
+    }
+
+    /// Whether a state that the catalogue lists is set aside. Nothing else of the catalogue is fetched then, because it
+    /// could not be shown.
+    private func holdsBack(_ collection: LocalCollection, _ catalogue: CatalogueView) -> Bool {
+        guard let entry = catalogue.catalogue.entries[collection.id] else { return false }
+        do {
+            try sync(of: collection).checkWanted(entry.timestamp, payload: entry.payload)
+            return false
+        } catch {
+            return collection.current().snapshot?.timestamp != entry.timestamp
+        }
+    }
+
+    /// Stores and shows the catalogue if all that it needs was found.
+    ///
+    /// - Returns: the catalogue in use from now on.
+    private func show(
+        _ catalogue: CatalogueView, _ wanted: inout [Wanted], after known: CatalogueView?
+    ) async -> CatalogueView? {
+        guard catalogue !== known || wanted.contains(where: \.isFetched) else {
+            await recoverLeftovers()
+            return known
+        }
+        do {
+            let missing = wanted.filter(\.holdsBack).map(\.collection.id)
+            guard missing.isEmpty || catalogue === known else {
+                throw CatalogueSyncError.incomplete(catalogue: catalogue.catalogue.number, missing: missing)
+            }
+            return try await store(catalogue, wanted)
+        } catch {
+            for index in wanted.indices { wanted[index].fail(error) }
+            return known
+        }
+    }
+
+    /// Collections that nobody asked for now, but that would be left behind: those of this process, and those that are
+    /// stored, even if an earlier sync has already left them behind.
+    private func companions(of asked: Set<CollectionID>, in view: CatalogueView) -> [LocalCollection] {
+        guard let service = session.service else { return [] }
+        let stored = (try? session.storage.collections()) ?? []
+        return Set(stored + service.clientCollections.map(\.id)).subtracting(asked)
+            .filter {
+                $0 != Catalogue.collection && (view.catalogue.entries[$0] != nil || view.catalogue.removed[$0] != nil)
+            }.sorted()
+            .map { service.collection(id: $0) }
+            .filter { $0.overriding == nil && $0.current().snapshot != nil }
+    }
+
+    /// The server's present catalogue, verified; `known` if that is still the present one.
+    private func serversCatalogue(after known: CatalogueView?) async throws -> CatalogueView {
+        let id = Catalogue.collection
+        guard let expected = run.monitor.collections[id] else {
+            throw CatalogueSyncError.noCatalogue(server: "\(run.client.server)", publisher: publisher)
+        }
+        if let known, known.snapshot.timestamp == expected { return known }
+        if let refusal = session.trials?.trial(of: session.storage.trial(of: id)).refusal(at: expected) {
+            throw StateRejection(id, expected, refusal.reason)
+        }
+        var wanted = CollectionFetcher.Wanted(
+            id: id, expected: expected,
+            base: known.flatMap { $0.snapshot.timestamp < expected ? $0.snapshot.payload : nil }, floor: nil,
+            wasSigned: known?.snapshot.provenance.isSigned ?? false)
+        // Succession decides here, not the timestamp: whoever had the key before it was replaced could have used any
+        // timestamp.
+        wanted.refusesEquivocation = false
+        guard let fetched = try await run.fetcher.fetch(wanted) else {
+            guard let known else { throw FetchError.noAnswer(url: "\(run.client.server)") }
+            return known
+        }
+        let view = try CatalogueView(
+            fetched.snapshot, from: .cached, of: publisher, roots: session.trust.roots, limits: session.limits)
+        if let known, view.snapshot.payload == known.snapshot.payload { return known }
+        do throws(CatalogueError) {
+            let current = try known.map { (known) throws(CatalogueError) in try known.verified() }
+            try view.verified().checkAcceptance(after: current, at: session.now, limits: session.limits)
+        } catch {
+            // A list of collections that is older than what is held may come from a cache. Nothing is new then.
+            if let known, expected < known.snapshot.timestamp, error.isOlder { return known }
+            throw error
+        }
+        return view
+    }
+
+    /// Finds the state of one collection that the catalogue lists, here or on the server.
+    private func prepared(
+        _ collection: LocalCollection, isAsked: Bool, for view: CatalogueView, refused: [CollectionID]
+    ) async -> Wanted {
+        let (began, current) = (session.now, collection.current())
+        sync(of: collection).reportDamage(of: current)
+        let state: Result<(current: CurrentState, fetched: Snapshot?), any Error>
+        do {
+            guard refused.isEmpty || refused.contains(collection.id) else {
+                throw CatalogueSyncError.incomplete(catalogue: view.catalogue.number, missing: refused)
+            }
+            state = .success(try await self.state(of: collection, after: current, in: view))
+        } catch {
+            state = .failure(error)
+        }
+        return Wanted(collection: collection, isAsked: isAsked, began: began, before: current, state: state)
+    }
+
+    private func state(
+        of collection: LocalCollection, after current: CurrentState, in view: CatalogueView
+    ) async throws -> (current: CurrentState, fetched: Snapshot?) {
+        let id = collection.id
+        guard let entry = view.catalogue.entries[id] else {
+            guard view.catalogue.removed[id] != nil else {
+                throw CatalogueSyncError.notListed(id, catalogue: view.catalogue.number)
+            }
+            var kept = current
+            (kept.view, kept.isOfCatalogue) = (view, false)
+            return (kept, nil)
+        }
+        if current.isOfCatalogue, current.view?.catalogue.entries[id] == entry {
+            var same = current
+            same.view = view
+            return (same, nil)
+        }
+        let local = session.loader.load(id, of: view)
+        if local.isOfCatalogue { return (local, nil) }
+        try sync(of: collection).checkWanted(entry.timestamp, payload: entry.payload)
+        let snapshot = try await fetched(collection, onto: current, entry, in: view)
+        try await sync(of: collection).validate(snapshot, over: current)
+        var stored = current.replaced(by: snapshot)
+        (stored.view, stored.isOfCatalogue) = (view, true)
+        return (stored, snapshot)
+    }
+
+    private func sync(of collection: LocalCollection) -> CollectionSync {
+        CollectionSync(session: session, collection: collection, trigger: run.trigger)
+    }
+
+    /// Fetches a state and checks that it is the one that the catalogue lists.
+    private func fetched(
+        _ collection: LocalCollection, onto current: CurrentState, _ entry: Catalogue.Entry, in view: CatalogueView
+    ) async throws -> Snapshot {
+        let id = collection.id
+        // The catalogue vouches for the state that it lists, so what is held sets no lower limit.
+        var wanted = CollectionFetcher.Wanted(
+            id: id, expected: entry.timestamp,
+            base: current.snapshot.flatMap { $0.timestamp < entry.timestamp ? $0.payload : nil }, floor: nil,
+            wasSigned: current.wasSigned)
+        wanted.refusesEquivocation = false
+        wanted.needsState = true
+        var found = try await run.fetcher.fetch(wanted)
+        sync(of: collection).reportRetry(found?.retried)
+        if let snapshot = found?.snapshot, !view.catalogue.lists(snapshot.payload, of: id), wanted.base != nil,
+            found?.retried == nil
+        {
+            wanted.base = nil
+            found = try await run.fetcher.fetch(wanted)
+        }
+        guard let snapshot = found?.snapshot else { throw FetchError.noAnswer(url: "\(run.client.server)") }
+        guard view.catalogue.lists(snapshot.payload, of: id) else {
+            throw CatalogueSyncError.otherState(
+                id, catalogue: view.catalogue.number, expected: entry.timestamp, found: snapshot.timestamp)
+        }
+        return snapshot
+    }
+
+    /// Stores a catalogue and shows it.
+    ///
+    /// - Returns: what is shown afterwards: the catalogue, or a later one that another process has stored meanwhile.
+    private func store(_ view: CatalogueView, _ wanted: [Wanted]) async throws -> CatalogueView {
+        var prepared: [(collection: LocalCollection, state: CatalogueStore.ListedState)] = []
+        for wanted in wanted {
+            guard case .success((let current, let snapshot)) = wanted.state else { continue }
+            let id = wanted.collection.id
+            prepared.append(
+                (wanted.collection, .init(id: id, current: current, fetched: snapshot, before: wanted.before)))
+        }
+        session.catalogue.withLock { $0.isStoring = true }
+        defer { session.catalogue.withLock { $0.isStoring = false } }
+        let shown = try await session.withStorageLock { () throws -> CatalogueView in
+            // This is checked under the lock, so that a closed session cannot write after the session that follows it.
+            guard !session.isClosed else { throw RemoteSettingsError.closed }
+            let store = CatalogueStore(session: session, publisher: publisher, trigger: run.trigger)
+            return try store.commit(view, prepared.map(\.state)) { shown, identity, stored in
+                if shown === view {
+                    for (collection, state) in prepared {
+                        var current = state.current
+                        current.storedIdentity = stored[state.id]
+                        collection.prepare(current)
+                    }
+                }
+                session.show(shown, identity: identity)
+            }
+        }
+        // Listeners hear of the catalogue once all of it is visible.
+        for (collection, _) in prepared { _ = collection.current() }
+        return shown
+    }
+
+    /// Renames files that a killed process has left waiting. It does so once in a session, because it has to look at
+    /// all folders.
+    private func recoverLeftovers() async {
+        let isFirst = session.catalogue.withLock { state in
+            defer { state.hasSettled = true }
+            return !state.hasSettled
+        }
+        guard isFirst, (try? session.storage.stagedCollections())?.isEmpty == false else { return }
+        // Readers find the states under either name. If this fails, the next writer tries again.
+        try? await session.withStorageLock {
+            CatalogueStore(session: session, publisher: publisher, trigger: run.trigger).recoverLeftovers()
+        }
+    }
+
+    /// Tells telemetry if nothing has confirmed the catalogue for longer than its publisher allows.
+    private func reportFreshness(of view: CatalogueView) {
+        guard !view.isConfirmed(at: session.now) else { return }
+        session.logger.warning(
+            "catalogue \(view.catalogue.number) of \(publisher): unconfirmed since \(view.confirmedUntil.rfc3339); the "
+                + "server answers, and nothing that it says is newer")
+        session.report(
+            "\(Catalogue.collection)", .unconfirmed, run.trigger, timestamp: view.snapshot.timestamp,
+            since: session.now)
+    }
+}
+
+extension CatalogueSync.Wanted {
+    /// Whether the catalogue cannot be shown without it: somebody asked for it, or it belongs to the catalogue in use, so
+    /// that it would be left behind. A collection that the catalogue does not list holds nothing back.
+    fileprivate var holdsBack: Bool {
+        guard case .failure(let error) = state, isAsked || before.isOfCatalogue else { return false }
+        if case CatalogueSyncError.notListed = error { return false }
+        return true
+    }
+
+    /// Whether the server has a later state than the catalogue lists, as if it had published meanwhile.
+    fileprivate var isOvertaken: Bool {
+        guard case .failure(CatalogueSyncError.otherState(_, _, let expected, let found)) = state else { return false }
+        return found > expected
+    }
+
+    fileprivate var isFetched: Bool { if case .success((_, .some)) = state { true } else { false } }
+
+    /// Discards what was found, so that it is not stored.
+    fileprivate mutating func fail(_ error: any Error) {
+        if case .success = state { state = .failure(error) }
+    }
+
+    /// The result for the collection.
+    fileprivate var outcome: Result<SyncOutcome, any Error> {
+        state.map { _ in
+            let after = collection.current()
+            let timestamp = after.timestamp ?? Timestamp(milliseconds: 0)
+            return after.snapshot?.payload == before.snapshot?.payload ? .upToDate(timestamp) : .updated(timestamp)
+        }
+    }
+}
+
+extension CatalogueError {
+    /// Whether the error only says that what was found is older than what is held.
+    fileprivate var isOlder: Bool {
+        switch self {
+        case .olderCatalogue, .olderConfirmation, .earlierCertificate: true
+        default: false
+        }
+    }
+}

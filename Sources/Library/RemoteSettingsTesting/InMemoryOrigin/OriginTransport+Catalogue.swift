@@ -1,0 +1,67 @@
+import Foundation
+import RemoteSettings
+import RemoteSettingsModel
+import SnapshotTrust
+
+extension OriginTransport {
+    /// Publishes the present states of the collections with the catalogue `publisher/catalogue` that
+    /// `rsdump publish` would make.
+    ///
+    /// What is written to a collection afterwards belongs to the next catalogue.
+    ///
+    /// - Parameters:
+    ///   - publisher: the name of the publisher.
+    ///   - number: the catalogue's number; `nil` for the one after the last.
+    ///   - expiresAfter: how long the publisher's confirmation holds.
+    ///   - confirming: whether to confirm the last catalogue again, and change nothing else.
+    ///   - omitted: collections that the catalogue leaves out, which no publisher should do.
+    /// - Returns: the catalogue's number.
+    /// - Throws: ``RemoteSettingsError`` if no publisher can have the name.
+    @discardableResult
+    public func publishCatalogue(
+        as publisher: String = "in-memory", number: UInt64? = nil, expiresAfter: Duration = .seconds(7 * 86_400),
+        confirming: Bool = false, omitting omitted: [String] = []
+    ) throws -> UInt64 {
+        guard let name = PublisherName(publisher) else {
+            throw RemoteSettingsError.Other(
+                reason:
+                    "expected the name of a publisher, \(PublisherName.rule); found \(String(reflecting: publisher))")
+        }
+        let target = try collection("\(Catalogue.collection)")
+        return try state.withLock { state in
+            let time = state.nextTime()
+            let last = state.catalogue
+            var catalogue = Catalogue(
+                publisher: name, number: number ?? (last?.number ?? 0) + 1, made: time, confirmed: time,
+                expires: time.advanced(by: expiresAfter), entries: [:], removed: last?.removed ?? [:])
+            for id in Array(state.collections.keys) where id != Catalogue.collection && !omitted.contains("\(id)") {
+                catalogue.entries[id] = try state.collections[id]?.listed(at: address)
+                catalogue.removed[id] = nil
+            }
+            for id in last?.entries.keys.sorted() ?? [] where state.collections[id] == nil {
+                catalogue.removed[id] = catalogue.number
+            }
+            if confirming, let last {
+                (catalogue.number, catalogue.made) = (last.number, last.made)
+                (catalogue.entries, catalogue.removed) = (last.entries, last.removed)
+            }
+            let records = catalogue.records.map { id, members in
+                let stamped =
+                    [JSONValue.Member(key: "id", value: .string(id))] + members
+                    + [.init(key: "last_modified", value: .count(time.milliseconds))]
+                return (id, String(decoding: JSONText.compact(.object(stamped)), as: UTF8.self))
+            }
+            state.collections[target.collection]?.edit(at: time) { all in
+                all = Dictionary(records) { first, _ in first }
+            }
+            state.catalogue = catalogue
+            return catalogue.number
+        }
+    }
+
+    /// Takes a collection off the server. The next catalogue says that it was removed.
+    package func removeCollection(_ id: String) throws {
+        let id = try CollectionID(id)
+        state.withLock { $0.collections[id] = nil }
+    }
+}

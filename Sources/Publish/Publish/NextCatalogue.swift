@@ -1,0 +1,87 @@
+import RemoteSettingsModel
+import SnapshotTrust
+
+/// The catalogue that publishing makes from the present catalogue and from the directory's next states. No I/O, no clock.
+package struct NextCatalogue: Hashable, Sendable {
+    package enum Status: String, Hashable, Sendable {
+        /// The states differ from those of the present catalogue, or there is no present catalogue. The number is new.
+        case made
+        /// Only the times are new.
+        case confirmed
+        case unchanged
+    }
+
+    package let catalogue: Catalogue
+    package let status: Status
+    /// Collections that the present catalogue does not list.
+    package let added: [CollectionID]
+    /// Collections that the present catalogue lists in another state.
+    package let changed: [CollectionID]
+    /// Collections that the present catalogue lists and that the directory no longer has.
+    package let removed: [CollectionID]
+
+    /// - Parameters:
+    ///   - present: the present catalogue if a configured root vouches for it, else `nil`. A number that nobody signed
+    ///     is no floor.
+    ///   - states: the states of all collections that are listed.
+    ///   - timestamp: the catalogue's timestamp if the catalogue differs from the present one.
+    ///   - time: the present time.
+    ///   - confirms: whether the times are renewed in any case. Otherwise they are renewed when half of `expiresAfter`
+    ///     is over.
+    ///   - begins: when the signing certificate's validity begins; `nil` if that is not known.
+    /// - Throws: ``PublishError/otherPublisher(_:configured:)`` or ``PublishError/numbersUsedUp(_:)``.
+    package init(
+        _ settings: (publisher: PublisherName, expiresAfter: Duration), after present: VerifiedCatalogue?,
+        states: [CollectionID: Catalogue.Entry], timestamp: Timestamp, time: Timestamp, confirms: Bool,
+        begins: Timestamp?
+    ) throws(PublishError) {
+        let held = present?.catalogue
+        if let held, held.publisher != settings.publisher {
+            throw .otherPublisher(held.publisher, configured: settings.publisher)
+        }
+        let before = held?.entries ?? [:]
+        added = states.keys.filter { before[$0] == nil }.sorted()
+        changed = states.keys.filter { id in before[id].map { $0 != states[id] } ?? false }.sorted()
+        removed = before.keys.filter { states[$0] == nil }.sorted()
+        let expires = timestamp.advanced(by: settings.expiresAfter)
+        if let held, added.isEmpty, changed.isEmpty, removed.isEmpty {
+            let isDue =
+                time >= held.confirmed.advanced(by: settings.expiresAfter / 2)
+                || held.expires != held.confirmed.advanced(by: settings.expiresAfter)
+            guard confirms || isDue else {
+                (catalogue, status) = (held, .unchanged)
+                return
+            }
+            var confirmed = held
+            (confirmed.confirmed, confirmed.expires) = (max(timestamp, held.made), max(expires, held.made))
+            (catalogue, status) = (confirmed, .confirmed)
+            return
+        }
+        let number: UInt64
+        if let present, present.catalogue.number == Catalogue.highestNumber {
+            // Clients that hold this number start again from 1 only if a newer certificate signs.
+            guard let begins, let held = present.certificateBegins, begins > held
+            else { throw .numbersUsedUp(Catalogue.collection) }
+            number = 1
+        } else {
+            number = (held?.number ?? 0) + 1  // bounded: by the highest number, which is less than 2^53
+        }
+        var gone = (held?.removed ?? [:]).filter { states[$0.key] == nil }.mapValues { min($0, number) }
+        for id in removed { gone[id] = number }
+        catalogue = Catalogue(
+            publisher: settings.publisher, number: number, made: timestamp, confirmed: timestamp, expires: expires,
+            entries: states, removed: gone)
+        status = .made
+    }
+
+    /// The catalogue as the source of a collection.
+    var source: CollectionSource {
+        let records = catalogue.records.map { id, members in
+            let text = JSONText.compact(.object([.init(key: "id", value: .string(id))] + members))
+            return SourceRecord(
+                id: id, members: Bytes(Array(text.dropFirst().dropLast())), file: "\(Catalogue.collection)", line: 1)
+        }
+        return CollectionSource(
+            id: Catalogue.collection, records: records, attachments: [:], metadata: [], notes: [])
+    }
+}

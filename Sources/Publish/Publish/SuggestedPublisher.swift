@@ -1,0 +1,39 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotTrust
+
+extension PublisherName {
+    /// A name for a publisher that nobody has named. Two publishers of one team, such as staging and production, must not
+    /// get the same one: one of them could stand in for the other under the same keys.
+    ///
+    /// An address of the form `https://HOST` that means the same on every machine gives `HOST`. If the address has a
+    /// port, a path or another scheme, a part of its SHA-256 follows the host, as one host may serve several publishers.
+    /// If the address says nothing, as that of this machine or of a private network, the name is random.
+    ///
+    /// - Parameters:
+    ///   - server: where apps sync; `nil` if it is not known.
+    ///   - chance: a random number from 0 up to, but not including, 1.
+    package static func suggested(for server: ServerURL?, chance: Double) -> PublisherName {
+        if let server, let host = PublisherName(server.url.host), isGlobal(server.url.host) {
+            let address = server.withoutVersion
+            if address == "https://\(host)" { return host }
+            let digest = SHA256Digest(hashing: Bytes(utf8: address)).hex.prefix(12)
+            if let name = PublisherName("\(host)-\(digest)") { return name }
+        }
+        let digits = String(UInt64(min(max(chance, 0), 1) * 0x1p53), radix: 16)
+        guard let name = PublisherName("publisher-" + digits) else {
+            preconditionFailure("hexadecimal digits are part of a name")
+        }
+        return name
+    }
+
+    /// Whether a host means the same on every machine, as far as its name tells.
+    private static func isGlobal(_ host: String) -> Bool {
+        let labels = host.split(separator: ".")
+        guard labels.count > 1, let last = labels.last, last.contains(where: \.isLetter) else { return false }
+        // Names of RFC 6761, 6762 and 8375, and others that are usual in private networks.
+        return !host.hasSuffix("home.arpa")
+            && !["localhost", "local", "internal", "test", "invalid", "lan", "intranet", "private", "corp", "home"]
+                .contains(last)
+    }
+}

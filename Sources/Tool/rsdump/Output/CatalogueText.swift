@@ -1,0 +1,103 @@
+import Dumps
+import Publish
+import RemoteSettings
+import RemoteSettingsModel
+import SnapshotTrust
+
+/// Describes a catalogue in words.
+enum CatalogueText {
+    /// An example is `catalogue 13 of settings.example.org, in which main/a is changed and main/b is removed`.
+    static func next(_ next: NextCatalogue) -> String {
+        let catalogue = next.catalogue
+        let name = "catalogue \(catalogue.number) of \(catalogue.publisher)"
+        guard next.status == .made else { return "a confirmation of \(name)" }
+        let parts = [("new", next.added), ("changed", next.changed), ("removed", next.removed)]
+            .filter { !$0.1.isEmpty }.map { word, ids in
+                "\(Counted.list(ids)) \(Counted.noun(ids.count, "is", plural: "are")) \(word)"
+            }
+        return parts.isEmpty ? name : "\(name), in which \(parts.joined(separator: ", and "))"
+    }
+
+    /// The result of publishing for the catalogue.
+    static func words(_ next: NextCatalogue, resigned: Bool, _ style: Style) -> String {
+        let catalogue = next.catalogue
+        let name = "catalogue \(catalogue.number) of \(catalogue.publisher)"
+        let end = ", confirmed until \(catalogue.expires.rfc3339)"
+        switch next.status {
+        case .made: return "\(style.green("made")): \(Self.next(next))\(end)"
+        case .confirmed: return "\(style.green("confirmed")): \(name)\(end)"
+        case .unchanged: return "\(resigned ? style.green("signed again") : "unchanged"): \(name)\(end)"
+        }
+    }
+
+    /// An example is `catalogue 13 of settings.example.org, made 2026-11-20T…, confirmed until 2026-11-27T…`.
+    static func sentence(_ verified: VerifiedCatalogue, at now: Timestamp, _ style: Style) -> String {
+        let catalogue = verified.catalogue
+        let name = "catalogue \(catalogue.number) of \(catalogue.publisher), made \(catalogue.made.rfc3339)"
+        return verified.isConfirmed(at: now)
+            ? "\(name), confirmed until \(verified.confirmedUntil.rfc3339)"
+            : "\(name), \(style.yellow("unconfirmed")) since \(verified.confirmedUntil.rfc3339): \(whyUnconfirmed)"
+    }
+
+    /// Two causes look the same from here.
+    static let whyUnconfirmed =
+        "a mirror may keep back what is newer, or its publisher has not run rsdump publish --confirm"
+
+    /// The same of the catalogue that an app reads.
+    static func sentence(_ catalogue: CatalogueStatus, _ style: Style) -> String {
+        catalogue.freshness.isConfirmed ? "\(catalogue)" : "\(style.yellow("\(catalogue)")): \(whyUnconfirmed)"
+    }
+
+    /// Why a catalogue counts as unconfirmed; `nil` if it is confirmed, or if there is none.
+    static func problem(
+        _ verification: CatalogueVerification?, _ configuration: DumpsConfiguration, at now: Timestamp,
+        limit: Duration? = nil
+    ) -> String? {
+        guard let catalogue = verification?.catalogue,
+            let since = configuration.catalogue?.unconfirmedSince(catalogue, at: now, limit: limit)
+        else { return nil }
+        return "unconfirmed since \(since.rfc3339), last confirmed at \(catalogue.catalogue.confirmed.rfc3339): "
+            + whyUnconfirmed
+    }
+
+    static func json(_ catalogue: NextCatalogue) -> JSONValue {
+        .object(
+            members(catalogue.catalogue) + [
+                .init(key: "status", value: .string(catalogue.status.rawValue)),
+                .init(key: "added", value: names(catalogue.added)),
+                .init(key: "changed", value: names(catalogue.changed)),
+                .init(key: "removed", value: names(catalogue.removed)),
+            ])
+    }
+
+    static func json(_ catalogue: VerifiedCatalogue, at now: Timestamp) -> JSONValue {
+        .object(
+            members(catalogue.catalogue) + [
+                .init(key: "confirmedUntil", value: .count(catalogue.confirmedUntil.milliseconds)),
+                .init(key: "isConfirmed", value: .bool(catalogue.isConfirmed(at: now))),
+            ])
+    }
+
+    /// The result of `verify`.
+    static func json(_ catalogue: CatalogueVerification, at now: Timestamp) -> JSONValue {
+        var members: [JSONValue.Member] = []
+        if let held = catalogue.catalogue, case .object(let own) = json(held, at: now) { members = own }
+        return .object(
+            members + [
+                .init(key: "pinnedElsewhere", value: names(catalogue.left)),
+                .init(key: "problems", value: .array(catalogue.problems.map(JSONValue.string))),
+            ])
+    }
+
+    private static func names(_ ids: [CollectionID]) -> JSONValue { .array(ids.map { .string("\($0)") }) }
+
+    private static func members(_ catalogue: Catalogue) -> [JSONValue.Member] {
+        [
+            .init(key: "publisher", value: .string("\(catalogue.publisher)")),
+            .init(key: "number", value: .count(catalogue.number)),
+            .init(key: "made", value: .count(catalogue.made.milliseconds)),
+            .init(key: "confirmed", value: .count(catalogue.confirmed.milliseconds)),
+            .init(key: "expires", value: .count(catalogue.expires.milliseconds)),
+        ]
+    }
+}

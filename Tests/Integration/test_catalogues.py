@@ -1,0 +1,802 @@
+"""Catalogues: published, packaged, verified offline, and attacked on every way in between.
+
+The attacks are those of The Update Framework's table; each test says what an origin, a mirror, a network or somebody with a
+leaked key does.
+"""
+import datetime
+import http.server
+import json
+import os
+import random
+import re
+import secrets
+import shutil
+import signal
+import subprocess
+import threading
+import time
+
+import jsonschema
+import pytest
+
+import rsdump
+import toolchain
+from dumps import Dumps
+from publishing import Hook
+from serve import Serving
+
+ROUNDS = int(os.environ.get("RELEASE_KILL_ROUNDS", "8"))
+SEED = os.environ.get("KILL_SEED") or secrets.token_hex(4)
+SCHEMA = rsdump.REPOSITORY / "Sources/Format/SnapshotTrust/Documentation.docc/Resources/catalogue-record.schema.json"
+CATALOGUE = "publisher/catalogue"
+HIGHEST = 2**53 - 1
+# A clock that is days ahead, of Debian's libfaketime.
+FAKETIME = "/usr/$LIB/faketime/libfaketimeMT.so.1"
+
+
+class Origin:
+    """Sources, keys and dumps of an origin with catalogues."""
+
+    def __init__(self, path, name="settings.example.org", keys=None):
+        self.path = path
+        self.dumps = Dumps(path / "dumps")
+        self.values = {}
+        (path / "sources/main").mkdir(parents=True)
+        if keys:
+            shutil.copytree(keys, path / "keys")
+        else:
+            assert self.run("keys", "create", "keys").code == rsdump.DONE
+        self.root = self.run("keys", "status", "keys", "--format", "json").json()["root"]
+        (path / "dumps").mkdir()
+        self.configure(name)
+
+    def configure(self, name, more=""):
+        origin = f"catalogue:\n  publisher: {name}\n{more}" if name else ""
+        collections = "".join(f"  main/{each}:\n" for each in self.values)
+        self.dumps.config.write_text(
+            f"version: 1\nserver: http://127.0.0.1:8888/v1\ntrust:\n  roots: ['{self.root}']\n{origin}collections:\n"
+            + collections)
+
+    def run(self, *arguments, **options):
+        return rsdump.run(*arguments, cwd=self.path, **options)
+
+    def publish(self, *options, **values):
+        self.values |= values
+        for name, value in values.items():
+            (self.path / f"sources/main/{name}.yaml").write_text(f"records:\n  - {{id: a, value: {value}}}\n")
+        outcome = self.run("publish", *options)
+        assert outcome.code == rsdump.DONE, str(outcome)
+        return outcome
+
+    def sign(self, catalogue, *options):
+        """What somebody with the key does: a catalogue of any content."""
+        configured = self.dumps.config.read_text()
+        if CATALOGUE in self.dumps.lock["collections"]:
+            assert self.run("remove", CATALOGUE).code == rsdump.DONE
+        self.configure(None)
+        source = self.path / "sources/publisher/catalogue.json"
+        source.parent.mkdir(exist_ok=True)
+        source.write_text(json.dumps({"records": catalogue}))
+        outcome = self.run("publish", CATALOGUE, *options)
+        assert outcome.code == rsdump.DONE, str(outcome)
+        shutil.rmtree(source.parent)
+        self.dumps.config.write_text(configured)
+
+    def copy(self, path):
+        shutil.copytree(self.path, path, symlinks=True)
+        origin = Origin.__new__(Origin)
+        origin.path, origin.dumps, origin.root = path, Dumps(path / "dumps"), self.root
+        origin.values = dict(self.values)
+        return origin
+
+    @property
+    def catalogue(self):
+        return catalogue(self.dumps)
+
+
+def catalogue(dumps):
+    return {record["id"]: record for record in dumps.bundle(CATALOGUE).records}
+
+
+def plain(records):
+    """Records as a source has them."""
+    return {name: {k: v for k, v in record.items() if k not in ("id", "last_modified")} for name, record in records.items()}
+
+
+class Packager(Dumps):
+    """A directory that packages the catalogue of an origin."""
+
+    def __init__(self, path, root, url, names=("one", "two"), origin="settings.example.org", more=""):
+        super().__init__(path)
+        self.path.mkdir()
+        self.root, self.url, self.taken = root, url, names
+        self.configure(origin, more)
+
+    def configure(self, origin="settings.example.org", more="", url=None):
+        self.url = url or self.url
+        catalogue = f"catalogue:\n  publisher: {origin}\n" if origin else ""
+        collections = "".join(f"  main/{name}:\n" for name in self.taken)
+        self.config.write_text(
+            f"version: 1\nserver: {self.url}/v1\ntrust:\n  roots: ['{self.root}']\n{catalogue}{more}collections:\n{collections}")
+
+    def refresh(self, *options):
+        return rsdump.run("refresh", "--dumps", self.path, "--format", "json", *options)
+
+    def verify(self):
+        return rsdump.run("verify", "--locked", "--dumps", self.path, "--format", "json")
+
+    def status(self, *options):
+        return rsdump.run("status", "--dumps", self.path, "--format", "json", *options)
+
+    def value(self, name):
+        return self.bundle(f"main/{name}").records[0]["value"]
+
+    def good(self):
+        outcome = self.refresh()
+        assert outcome.code == rsdump.DONE, str(outcome)
+        verified = self.verify()
+        assert verified.code == rsdump.DONE, str(verified)
+        return outcome.json()
+
+    def refuses(self, *words):
+        """A refresh that fails and changes nothing."""
+        before = self.files()
+        outcome = self.refresh()
+        assert outcome.code == rsdump.SOME_FAILED and outcome.says(*words), str(outcome)
+        assert self.files() == before
+        return outcome
+
+
+class Network:
+    """Between client and origins: answers each request with that of the origin that `choose(path, count)` names."""
+
+    def __init__(self, choose):
+        self.choose = choose
+        network = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                found = re.search(r"/collections/([^/?]+)", self.path)
+                name = found[1] if found else self.path
+                network.counts[name] = network.counts.get(name, 0) + 1
+                serving = network.choose(name, network.counts[name])
+                answer = serving.ask(self.path) if serving else None
+                body = answer.body if answer else b"{}"
+                self.send_response(answer.status if answer else 503)
+                for header in ("content-type", "etag", "last-modified", "expires", "cache-control"):
+                    if answer and header in answer.headers:
+                        self.send_header(header, answer.headers[header])
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.counts = {}
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+    def __enter__(self):
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.fixture(scope="module")
+def made_origin(tmp_path_factory):
+    origin = Origin(tmp_path_factory.mktemp("origin") / "origin")
+    origin.publish(one=1, two=1)
+    return origin
+
+
+@pytest.fixture
+def origin(made_origin, tmp_path):
+    return made_origin.copy(tmp_path / "origin")
+
+
+@pytest.fixture
+def served(origin):
+    with Serving("--dumps", origin.dumps.path, "--watch") as serving:
+        yield serving
+
+
+def wait_for(serving, dumps):
+    """Until the server has taken up what is in the directory."""
+    wanted = dumps.bundle(CATALOGUE).timestamp
+    for _ in range(200):
+        if serving.changeset(CATALOGUE).json().get("timestamp") == wanted:
+            return
+        time.sleep(0.05)
+    raise AssertionError(serving.log())
+
+
+def test_a_catalogue_is_published_packaged_and_verified_offline(origin, served, tmp_path):
+    packager = Packager(tmp_path / "packager", origin.root, served.url)
+    report = packager.good()
+    assert report["catalogue"]["number"] == 1 and report["catalogue"]["isConfirmed"]
+    assert packager.lock["catalogue"] == {"publisher": "settings.example.org", "number": 1}
+    before = packager.stats()
+    assert packager.good()["requests"] == 1 and packager.stats() == before
+    origin.publish(two=2)
+    wait_for(served, origin.dumps)
+    # A catalogue is a whole, whatever was named.
+    outcome = packager.refresh("main/one")
+    assert outcome.code == rsdump.DONE and packager.value("two") == 2, str(outcome)
+    assert packager.lock["catalogue"]["number"] == 2
+    shown = packager.status("--offline").json()["catalogue"]
+    assert shown["number"] == 2 and shown["problems"] == [] and shown["isConfirmed"]
+    text = rsdump.run("status", "--offline", "--dumps", packager.path)
+    assert text.says("catalogue 2 of settings.example.org", "confirmed until"), str(text)
+    with Serving("--dumps", packager.path) as mirror:
+        other = Packager(tmp_path / "mirror", origin.root, mirror.url, names=("two",))
+        other.good()
+        assert other.lock["catalogue"]["number"] == 2 and other.names == ["main/two", CATALOGUE]
+
+
+def test_catalogues_fit_their_schema(origin):
+    assert origin.run("remove", "main/one").code == rsdump.DONE
+    (origin.path / "sources/main/one.yaml").unlink()
+    assert origin.run("publish").says("main/one is removed")
+    schema = json.loads(SCHEMA.read_text())
+    jsonschema.Draft7Validator.check_schema(schema)
+    validator = jsonschema.Draft7Validator(schema)
+    records = origin.catalogue
+    assert records.keys() == {"catalogue", "main_-one", "main_-two"} and records["main_-one"]["removed"] == 2
+    for record in records.values():
+        validator.validate(record)
+    for wrong in [records["catalogue"] | {"number": 0}, records["main_-two"] | {"removed": 1}, {"id": "main_-two"},
+                  records["main_-two"] | {"sha256": "ab"}, records["catalogue"] | {"publisher": "A b"}]:
+        assert not validator.is_valid(wrong), wrong
+
+
+def test_a_nightly_confirmation_changes_a_package_only_when_half_of_the_time_is_over(origin, served, tmp_path):
+    packager = Packager(tmp_path / "packager", origin.root, served.url)
+    packager.good()
+    before = packager.stats()
+    origin.run("publish", "--confirm")
+    wait_for(served, origin.dumps)
+    assert packager.good()["catalogue"]["number"] == 1 and packager.stats() == before
+    locked = packager.refresh("--locked")
+    assert locked.code == rsdump.DONE, str(locked)
+
+
+def test_without_catalogue_in_the_configuration_everything_is_as_before(origin, served, tmp_path):
+    packager = Packager(tmp_path / "packager", origin.root, served.url, origin=None)
+    report = packager.good()
+    assert "catalogue" not in report and "catalogue" not in packager.lock
+    assert packager.names == ["main/one", "main/two"] and report["requests"] == 4
+    assert "catalogue" not in packager.verify().json() and "catalogue" not in packager.status("--offline").json()
+    plain = Origin(tmp_path / "plain", name=None)
+    outcome = plain.publish("--format", "json", one=1)
+    assert plain.dumps.names == ["main/one"] and "catalogue" not in plain.dumps.lock
+    assert [each["collection"] for each in outcome.json()["collections"]] == ["main/one"]
+    refused = plain.run("publish", "--confirm")
+    assert refused.code == rsdump.USAGE and refused.says("dumps.yaml", "catalogue:"), str(refused)
+
+
+def test_staging_cannot_stand_in_for_production(origin, served, tmp_path):
+    """Arbitrary files: the same keys sign staging, whose collections have the same names and are newer."""
+    staging = Origin(tmp_path / "staging", name="staging.example.org", keys=origin.path / "keys")
+    staging.publish(one=666, two=666)
+    with Serving("--dumps", staging.dumps.path) as lies, Network(lambda name, count: lies) as network:
+        # What happens without a catalogue: the substitute is taken, and the truth refused for as long as it is older.
+        before = Packager(tmp_path / "before", origin.root, served.url, origin=None)
+        before.good()
+        before.configure(None, url=network.url)
+        assert before.refresh().code == rsdump.DONE and before.value("one") == 666
+        before.configure(None, url=served.url)
+        assert before.refresh().says("rollback") and before.value("one") == 666
+
+        packager = Packager(tmp_path / "packager", origin.root, served.url)
+        packager.good()
+        packager.configure(url=network.url)
+        packager.refuses("expected the catalogue of the publisher settings.example.org", "staging.example.org")
+        assert packager.verify().code == rsdump.DONE and packager.value("one") == 1
+        # Nor for a directory that has nothing to compare with.
+        empty = Packager(tmp_path / "empty", origin.root, network.url)
+        assert empty.refresh().says("staging.example.org") and empty.names == []
+        # Single collections of staging beside production's catalogue.
+        network.choose = lambda name, count: lies if name in ("one", "changes") else served
+        empty.refuses("expected the state that catalogue 1 lists")
+        assert empty.names == []
+
+    # Where the lie was told before, the catalogue heals it: an older true state is no rollback.
+    before.configure("settings.example.org", url=served.url)
+    before.good()
+    assert before.value("one") == before.value("two") == 1
+
+
+def test_a_mirror_that_mixes_catalogues(origin, tmp_path):
+    """Mix and match: an old catalogue with new collections, the reverse, and one collection of another catalogue."""
+    old = origin.copy(tmp_path / "old")
+    origin.publish(one=2, two=2)
+    with Serving("--dumps", old.dumps.path) as first, Serving("--dumps", origin.dumps.path) as second:
+        with Network(lambda name, count: first) as network:
+            packager = Packager(tmp_path / "packager", origin.root, network.url)
+            packager.good()
+            origin.publish(one=3)
+            for choose in (
+                lambda name, count: second if name == "one" else first,
+                lambda name, count: first if name == "catalogue" else second,
+                lambda name, count: second if name in ("catalogue", "changes") else first,
+                lambda name, count: first if name == "two" else second,
+            ):
+                network.choose = choose
+                outcome = packager.refresh()
+                assert outcome.code in (rsdump.DONE, rsdump.SOME_FAILED), str(outcome)
+                assert packager.verify().code == rsdump.DONE
+                assert (packager.value("one"), packager.value("two")) == (1, 1), str(outcome)
+            failed = {each["collection"]: each["error"]["code"] for each in outcome.json()["collections"] if "error" in each}
+            assert set(failed.values()) == {"catalogue"} and "main/two" in failed
+            empty = Packager(tmp_path / "empty", origin.root, network.url)
+            assert empty.refresh().code == rsdump.SOME_FAILED and empty.names == []
+            network.choose = lambda name, count: second
+            packager.good()
+            assert (packager.value("one"), packager.value("two")) == (2, 2)
+            # Rollback: the whole old catalogue, once a newer one is known.
+            network.choose = lambda name, count: first
+            assert packager.refresh("--full").says("expected catalogue 2 or a later one, found catalogue 1")
+            assert packager.value("one") == 2
+
+
+def test_a_publication_under_way_is_asked_again_once(origin, tmp_path):
+    old = origin.copy(tmp_path / "old")
+    origin.publish(one=2, two=2)
+    with Serving("--dumps", old.dumps.path) as first, Serving("--dumps", origin.dumps.path) as second:
+        # The catalogue is the last that changes.
+        with Network(lambda name, count: first if name == "catalogue" and count == 1 else second) as network:
+            packager = Packager(tmp_path / "packager", origin.root, network.url)
+            packager.good()
+            assert (packager.value("one"), packager.value("two")) == (2, 2)
+            assert network.counts["catalogue"] == 2
+            assert packager.lock["catalogue"]["number"] == 2
+
+
+def test_a_catalogue_is_taken_as_a_whole_or_not_at_all(origin, tmp_path):
+    with Serving("--dumps", origin.dumps.path, "--watch") as serving, Network(lambda name, count: serving) as network:
+        packager = Packager(tmp_path / "packager", origin.root, network.url)
+        packager.good()
+        origin.publish(one=2, two=2)
+        wait_for(serving, origin.dumps)
+        network.choose = lambda name, count: None if name == "two" else serving
+        outcome = packager.refuses("a catalogue is taken as a whole", "main/two")
+        assert packager.verify().code == rsdump.DONE and packager.lock["catalogue"]["number"] == 1
+        assert outcome.json()["catalogue"]["number"] == 1
+        network.choose = lambda name, count: serving
+        packager.good()
+        assert packager.value("two") == 2
+
+
+def test_a_catalogue_that_forgets_a_collection(origin, served, tmp_path):
+    packager = Packager(tmp_path / "packager", origin.root, served.url, names=("one",))
+    packager.good()
+    forged = plain(origin.catalogue)
+    del forged["main_-two"]
+    forged["catalogue"]["number"] = 7
+    origin.sign(forged)
+    wait_for(served, origin.dumps)
+    packager.refuses("main/two: listed before")
+
+
+@pytest.mark.parametrize("case", ["itself", "later", "nothing", "twice"])
+def test_what_is_no_catalogue(origin, served, tmp_path, case):
+    packager = Packager(tmp_path / "packager", origin.root, served.url)
+    packager.good()
+    forged = plain(origin.catalogue)
+    forged["catalogue"]["number"] = 7
+    if case == "itself":
+        forged["publisher_-catalogue"] = forged["main_-one"] | {"bucket": "publisher", "collection": "catalogue"}
+    if case == "later":
+        forged["catalogue"]["format"] = 2
+    if case == "nothing":
+        forged = {"a": {"b": 1}}
+    if case == "twice":
+        forged["main_-one2"] = forged["main_-one"]
+    origin.sign(forged)
+    wait_for(served, origin.dumps)
+    packager.refuses({"later": "format 1, found 2"}.get(case, "expected a catalogue"))
+    refused = origin.run("publish", "--confirm")
+    assert refused.code == rsdump.USAGE and refused.says("rsdump remove publisher/catalogue"), str(refused)
+
+
+def test_a_fast_forward_is_healed_by_a_new_certificate(origin, served, tmp_path):
+    """Somebody with the leaked key publishes the highest number. No number follows it; a later certificate does."""
+    packager = Packager(tmp_path / "packager", origin.root, served.url)
+    packager.good()
+    leaked = origin.copy(tmp_path / "leaked")
+    forged = plain(origin.catalogue)
+    forged["catalogue"]["number"] = HIGHEST
+    leaked.sign(forged)
+    with Serving("--dumps", leaked.dumps.path) as lies:
+        packager.configure(url=lies.url)
+        packager.good()
+        assert packager.lock["catalogue"]["number"] == HIGHEST
+        packager.configure(url=served.url)
+        packager.refuses(f"expected catalogue {HIGHEST} or a later one")
+        time.sleep(1.1)    # certificates count in seconds
+        assert origin.run("keys", "renew", "keys").code == rsdump.DONE
+        origin.publish(one=2)
+        wait_for(served, origin.dumps)
+        packager.good()
+        assert packager.lock["catalogue"]["number"] == 2 and packager.value("one") == 2
+        # The leaked key does not come back.
+        packager.configure(url=lies.url)
+        packager.refuses("expected a signature of a certificate that is valid from")
+
+
+def milliseconds(text):
+    return round(datetime.datetime.fromisoformat(text).timestamp() * 1000)
+
+
+def in_days(days, *arguments, **options):
+    """The tool with a clock that is so many days ahead."""
+    environment = {"LD_PRELOAD": FAKETIME, "FAKETIME": f"+{days}d", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+    return rsdump.run(*arguments, env=environment, **options)
+
+
+def test_thirty_nights_behind_a_frozen_mirror(origin, served, tmp_path):
+    """Indefinite freeze: the mirror answers for ever what it answered once. The nights are green until the confirmation
+    ends, and red from then on. The records stay."""
+    packager = Packager(tmp_path / "packager", origin.root, served.url)
+    packager.good()
+    before = packager.stats()
+    for night in range(1, 31):
+        outcome = in_days(night, "refresh", "--dumps", packager.path)
+        if night < 7:
+            assert outcome.code == rsdump.DONE and outcome.says("confirmed until"), str(outcome)
+        else:
+            assert outcome.code == rsdump.SOME_FAILED, (night, str(outcome))
+            assert outcome.says("catalogue 1, unconfirmed since", "a mirror or a cache may keep it back"), str(outcome)
+        assert packager.stats() == before and packager.value("one") == 1
+    for options in [("refresh", "--locked"), ("refresh", "--dry-run"), ("status",), ("status", "--offline")]:
+        outcome = in_days(23, *options, "--dumps", packager.path)
+        assert outcome.code == rsdump.SOME_FAILED and outcome.says("unconfirmed since"), str(outcome)
+    # Bundles are as good after years as today, unless their owner says otherwise.
+    assert in_days(3650, "verify", "--locked", "--dumps", packager.path).says("unconfirmed since")
+    assert in_days(3650, "verify", "--locked", "--dumps", packager.path).code == rsdump.DONE
+    # Stricter limits: of a command, and of the configuration.
+    assert in_days(2, "status", "--dumps", packager.path).code == rsdump.DONE
+    assert in_days(2, "status", "--max-age", "1d", "--dumps", packager.path).code == rsdump.SOME_FAILED
+    packager.config.write_text(re.sub(r"(catalogue:\n)", r"\1  max-age: 1d\n", packager.config.read_text()))
+    for command in ("refresh", "status", "verify"):
+        outcome = in_days(2, command, "--dumps", packager.path)
+        assert outcome.code == rsdump.SOME_FAILED and outcome.says("unconfirmed since"), str(outcome)
+    # The mirror goes on, and so does the package.
+    packager.configure()
+    assert in_days(30, "publish", "--confirm", cwd=origin.path).code == rsdump.DONE
+    wait_for(served, origin.dumps)
+    assert in_days(30, "refresh", "--dumps", packager.path).says("confirmed until")
+
+
+def test_nothing_is_taken_from_a_mirror_that_is_frozen_from_the_beginning(origin, served, tmp_path):
+    """No catalogue is held that could show how old the first one is."""
+    packager = Packager(tmp_path / "packager", origin.root, served.url)
+    for command in (("refresh",), ("refresh", "--locked")):
+        outcome = in_days(23, *command, "--dumps", packager.path)
+        assert outcome.code == rsdump.SOME_FAILED and outcome.says("nothing has confirmed since"), str(outcome)
+    assert not (packager.path / "dumps.lock.json").exists()
+    storage = tmp_path / "app"
+    app = ("--storage", storage, "--server", f"{served.url}/v1", "--trust-root", origin.root, "--publisher", "settings.example.org")
+    outcome = in_days(23, "sync", "main/one", *app)
+    assert outcome.code != rsdump.DONE and outcome.says("nothing has confirmed since"), str(outcome)
+    # An app that holds it reads on, and says so.
+    assert rsdump.run("sync", "main/one", *app).says("confirmed until")
+    outcome = in_days(23, "sync", "main/one", *app)
+    assert outcome.code == rsdump.DONE and outcome.says("unconfirmed since"), str(outcome)
+    outcome = in_days(23, "get", "main/one", "--explain", *app)
+    assert outcome.code == rsdump.DONE and outcome.says("unconfirmed since"), str(outcome)
+
+
+def test_a_key_of_one_day_confirms_for_no_longer_than_its_certificate(origin, tmp_path):
+    """Somebody with the key confirms the honest states until the year 287396, and then no longer needs the key."""
+    thief = origin.copy(tmp_path / "thief")
+    forged = plain(thief.catalogue)
+    forged["catalogue"]["expires"] = HIGHEST
+    thief.sign(forged)
+    with Serving("--dumps", thief.dumps.path) as lies, Serving("--dumps", origin.dumps.path, "--watch") as served:
+        packager = Packager(tmp_path / "packager", origin.root, lies.url)
+        packager.good()
+        end = packager.lock["collections"][CATALOGUE]["trust"]["signed"]["chainNotAfter"]
+        catalogue = packager.refresh().json()["catalogue"]
+        assert catalogue["confirmedUntil"] == milliseconds(end) < catalogue["confirmed"] + 366 * 86_400_000
+        # The next honest confirmation replaces it at once: its end differs by more than the publisher's term.
+        origin.run("publish", "--confirm")
+        wait_for(served, origin.dumps)
+        packager.configure(url=served.url)
+        report = packager.good()
+        assert report["catalogue"]["confirmedUntil"] == origin.catalogue["catalogue"]["expires"]
+
+
+def test_signing_again_displaces_what_the_old_key_has_signed_at_the_same_time(origin, served, tmp_path):
+    """The thief's catalogue has the number and the timestamp of the true one. Nothing but the signatures is new after that."""
+    leaked = origin.copy(tmp_path / "leaked")
+    forged = plain(origin.catalogue)
+    forged["main_-two"] = {"bucket": "main", "collection": "two", "removed": 1}
+    at = datetime.datetime.fromtimestamp(origin.dumps.bundle(CATALOGUE).timestamp / 1000, datetime.UTC)
+    leaked.sign(forged, "--at", at.isoformat(timespec="milliseconds").replace("+00:00", "Z"))
+    assert leaked.dumps.bundle(CATALOGUE).timestamp == origin.dumps.bundle(CATALOGUE).timestamp
+    with Serving("--dumps", leaked.dumps.path) as lies, Network(lambda *_: answering) as network:
+        packager = Packager(tmp_path / "packager", origin.root, network.url, names=("one",))
+        app = ("--storage", tmp_path / "app", "--trust-root", origin.root, "--publisher", "settings.example.org",
+               "--server", f"{network.url}/v1")
+        answering = lies
+        packager.good()
+        assert rsdump.run("sync", "main/one", *app).code == rsdump.DONE
+        time.sleep(1.1)    # certificates count in seconds
+        assert origin.run("keys", "renew", "keys").code == rsdump.DONE
+        assert origin.run("publish", "--resign").code == rsdump.DONE
+        wait_for(served, origin.dumps)
+        answering = served
+        packager.good()
+        assert "sha256" in catalogue(packager)["main_-two"]
+        synced = rsdump.run("sync", "main/two", *app)
+        assert synced.code == rsdump.DONE, str(synced)
+        assert rsdump.run("get", "main/two", *app).json()["value"] == 1
+
+
+def test_a_lock_that_was_edited(origin, served, tmp_path):
+    packager = Packager(tmp_path / "packager", origin.root, served.url)
+    packager.good()
+    old = packager.copy(tmp_path / "old")
+    origin.publish(one=2)
+    wait_for(served, origin.dumps)
+    packager.good()
+    lock = packager.path / "dumps.lock.json"
+    whole = lock.read_text()
+
+    def wrong(*words):
+        verified = packager.verify()
+        assert verified.code == rsdump.VERIFICATION and verified.says(*words), str(verified)
+        assert rsdump.run("status", "--offline", "--dumps", packager.path).code == rsdump.SOME_FAILED
+        lock.write_text(whole)
+
+    lock.write_text(whole.replace('"number": 2', '"number": 3'))
+    wrong("expected catalogue 2 of settings.example.org", "found catalogue 3")
+    lock.write_text(re.sub(r'  "catalogue": \{[^}]*\},\n', "", whole))
+    wrong("found none")
+    # A bundle of the catalogue before, with its entry: each for itself is good.
+    bundle = packager.bundle_path("main/one")
+    bundle.write_bytes(old.bundle_path("main/one").read_bytes())
+    edited = json.loads(whole)
+    edited["collections"]["main/one"] = old.lock["collections"]["main/one"]
+    lock.write_text(json.dumps(edited))
+    wrong("main/one: expected the state that catalogue 2 lists")
+    lock.write_text(json.dumps(edited))
+    packager.good()
+    assert packager.value("one") == 2
+    # Without the catalogue there is no catalogue.
+    edited = json.loads(whole)
+    del edited["collections"][CATALOGUE]
+    lock.write_text(json.dumps(edited))
+    packager.bundle_path(CATALOGUE).unlink()
+    assert packager.verify().says("found none")
+    packager.good()
+    assert packager.bundle_path(CATALOGUE).exists()
+
+
+def test_a_pin_leaves_the_catalogue_in_words(origin, served, tmp_path):
+    packager = Packager(tmp_path / "packager", origin.root, served.url)
+    packager.good()
+    assert rsdump.run("pin", "main/one", "--dumps", packager.path).code == rsdump.DONE
+    origin.publish(one=2, two=2)
+    wait_for(served, origin.dumps)
+    text = rsdump.run("refresh", "--dumps", packager.path)
+    assert text.code == rsdump.DONE and text.says("main/one", "its pin leaves catalogue 2"), str(text)
+    assert (packager.value("one"), packager.value("two")) == (1, 2)
+    verified = packager.verify()
+    assert verified.code == rsdump.DONE and verified.json()["catalogue"]["pinnedElsewhere"] == ["main/one"], str(verified)
+    assert rsdump.run("status", "--offline", "--dumps", packager.path).says("its pin leaves the catalogue")
+    assert rsdump.run("pin", CATALOGUE, "--dumps", packager.path).code == rsdump.USAGE
+
+
+def test_a_removed_collection(origin, served, tmp_path):
+    packager = Packager(tmp_path / "packager", origin.root, served.url)
+    packager.good()
+    removed = origin.run("remove", "main/one")
+    assert removed.code == rsdump.DONE and removed.says("the next rsdump publish notes this"), str(removed)
+    (origin.path / "sources/main/one.yaml").unlink()
+    preview = origin.run("publish", "--dry-run")
+    assert preview.says("catalogue 2 of settings.example.org, in which main/one is removed"), str(preview)
+    origin.publish(two=2)
+    wait_for(served, origin.dumps)
+    outcome = packager.refresh()
+    # The others go on.
+    assert outcome.code == rsdump.SOME_FAILED and outcome.says("removed it in catalogue 2", "rsdump remove"), str(outcome)
+    assert packager.value("two") == 2 and packager.lock["catalogue"]["number"] == 2
+    assert packager.verify().says("main/one: removed from the catalogue since number 2")
+    assert rsdump.run("remove", "main/one", "--dumps", packager.path).code == rsdump.DONE
+    packager.good()
+
+
+def test_commands_are_told_of_the_catalogue_among_the_others(origin, tmp_path):
+    hook = Hook(tmp_path)
+    origin.publish("--on-change", hook.command, one=5)
+    assert [each["collections"] for each in hook.take()] == [["main/one", CATALOGUE]]
+    origin.publish("--on-change", hook.command)
+    assert hook.take() == []
+
+
+def test_a_new_directory_begins_with_a_name(tmp_path):
+    origin = Origin(tmp_path / "origin")
+    shutil.rmtree(origin.dumps.path)
+    origin.publish("--publisher", "new.example.org", one=1)
+    assert origin.dumps.lock["catalogue"] == {"publisher": "new.example.org", "number": 1}
+    assert rsdump.run("verify", "--locked", "--dumps", origin.dumps.path).code == rsdump.DONE
+    other = origin.run("publish", "--publisher", "other.example.org")
+    assert other.code == rsdump.USAGE and other.says("new.example.org"), str(other)
+    # The catalogue is not among an app's defaults.
+    exported = origin.run("export", "main/one", "--to", "json", "--key", "id", "--value", "value", "--output", "defaults.json")
+    assert exported.code == rsdump.DONE, str(exported)
+    assert json.loads((origin.path / "defaults.json").read_text()) == {"a": 1}
+
+
+def test_two_publishers_and_a_wrong_clock(origin, tmp_path):
+    outcomes = []
+    threads = [threading.Thread(target=lambda: outcomes.append(origin.run("publish", "--confirm"))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for outcome in outcomes:
+        assert outcome.code == rsdump.DONE or outcome.says("wait until it has ended"), str(outcome)
+    assert origin.catalogue["catalogue"]["number"] == 1
+    behind = origin.run("publish", "--confirm", "--at", "2026-01-01")
+    assert behind.code != rsdump.DONE
+    assert rsdump.run("verify", "--locked", "--dumps", origin.dumps.path).code == rsdump.DONE
+
+
+def test_killed_publications_leave_one_catalogue(origin, tmp_path):
+    """Whatever goes on after a kill, be it a confirmation that looks at no source, finds one catalogue or makes one."""
+    chance = random.Random(SEED)
+    timed = origin.copy(tmp_path / "timed")
+    began = time.monotonic()
+    timed.publish(one=2, two=2)
+    seconds = time.monotonic() - began
+    interrupted = 0
+    for number in range(ROUNDS):
+        where = f"round {number} of KILL_SEED={SEED} RELEASE_KILL_ROUNDS={ROUNDS}"
+        work = origin.copy(tmp_path / f"round-{number}")
+        for name in ("one", "two"):
+            (work.path / f"sources/main/{name}.yaml").write_text("records:\n  - {id: a, value: 2}\n")
+        process = rsdump.start("publish", cwd=work.path)
+        time.sleep(chance.uniform(0, seconds))
+        interrupted += process.poll() is None
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        goes_on = ["publish", "--confirm"] if chance.random() < 0.5 else ["publish"]
+        outcome = work.run(*goes_on)
+        assert outcome.code == rsdump.DONE, f"{where}: {outcome}"
+        verified = rsdump.run("verify", "--locked", "--dumps", work.dumps.path)
+        assert verified.code == rsdump.DONE, f"{where}: {verified}"
+        values = {work.dumps.bundle(f"main/{name}").records[0]["value"] for name in ("one", "two")}
+        assert len(values) == 1, f"{where}: {values}"
+        assert work.catalogue["catalogue"]["number"] == values.pop(), where
+        assert not (work.dumps.path / ".rsdump").exists(), where
+        shutil.rmtree(work.path)
+    assert interrupted > 0
+
+
+def test_who_reads_between_the_renames_of_a_publication_gets_one_catalogue(origin, tmp_path):
+    """A publication is killed before each of its renames, and a server and apps start then."""
+    library, log, stash = (tmp_path / name for name in ("faults.so", "log", "stash"))
+    stash.mkdir()
+    subprocess.run(
+        [toolchain.clang(), "-std=gnu17", "-shared", "-fPIC", "-o", library, rsdump.REPOSITORY / "Tests/Faults/faults.c",
+         "-ldl", "-lpthread"], check=True)
+    for name in ("one", "two"):
+        (origin.path / f"sources/main/{name}.yaml").write_text("records:\n  - {id: a, value: 2}\n")
+
+    def publish(work, at, **kind):
+        log.unlink(missing_ok=True)
+        faults = {"LD_PRELOAD": library, "FAULTS_BELOW": work.path, "FAULTS_PROGRAM": rsdump.BINARY.name,
+                  "FAULTS_LOG": log, "FAULTS_STASH": stash, "FAULTS_AT": at, **kind}
+        return work.run("publish", env={name: str(value) for name, value in faults.items()})
+
+    assert publish(origin.copy(tmp_path / "counted"), 0).code == rsdump.DONE
+    renames = {line.split(" ", 3)[3].removeprefix(f"{tmp_path}/counted/dumps/"): int(line.split()[0])
+               for line in log.read_text().splitlines() if "rename" in line}
+    bundles = ["main/one.zip", "main/two.zip", "publisher/catalogue.zip"]
+    moments = [renames[name] for name in [*bundles, "dumps.lock.json"]]
+    assert moments == sorted(moments), renames
+    for moment in moments:
+        work = origin.copy(tmp_path / f"work-{moment}")
+        assert publish(work, moment, FAULTS_KIND="kill").code == -signal.SIGKILL
+        assert work.dumps.lock["catalogue"]["number"] == 1
+        with Serving("--dumps", work.dumps.path) as serving:
+            listed = {r["collection"]: r["timestamp"] for r in serving.changeset(CATALOGUE).json()["changes"] if "sha256" in r}
+            served = {name: serving.changeset(f"main/{name}").json() for name in ("one", "two")}
+        assert listed == {name: answer["timestamp"] for name, answer in served.items()}, moment
+        values = [answer["changes"][0]["value"] for answer in served.values()]
+        for name in ("one", "two"):
+            read = work.run(
+                "get", f"main/{name}", "--storage", "app", "--packaged", "dumps", "--server", "http://127.0.0.1:8888/v1",
+                "--trust-root", work.root, "--publisher", "settings.example.org")
+            assert read.code == rsdump.DONE, str(read)
+            values.append(re.search(r'"value": ?(\d)', read.out)[1])
+        # The note of all bundles is the moment from which on the catalogue is the next one.
+        assert set(map(str, values)) == {"2"}, (moment, values)
+        assert work.run("publish").code == rsdump.DONE and work.dumps.lock["catalogue"]["number"] == 2
+        shutil.rmtree(work.path)
+
+
+def test_killed_refreshes_leave_one_catalogue(origin, served, tmp_path):
+    chance = random.Random(SEED)
+    old = Packager(tmp_path / "old", origin.root, served.url)
+    old.good()
+    origin.publish(one=2, two=2)
+    wait_for(served, origin.dumps)
+    timed = old.copy(tmp_path / "timed")
+    began = time.monotonic()
+    assert rsdump.run("refresh", "--dumps", timed.path).code == rsdump.DONE
+    seconds = time.monotonic() - began
+    with Network(lambda name, count: None) as down:
+        for number in range(ROUNDS):
+            where = f"round {number} of KILL_SEED={SEED} RELEASE_KILL_ROUNDS={ROUNDS}"
+            path = tmp_path / f"round-{number}"
+            shutil.copytree(old.path, path)
+            process = rsdump.start("refresh", "--dumps", path)
+            time.sleep(chance.uniform(0, seconds))
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            packager = Dumps(path)
+            configured = packager.config.read_text()
+            # The next run finds no server, and leaves one catalogue all the same.
+            packager.config.write_text(configured.replace(served.url, down.url))
+            assert rsdump.run("refresh", "--dumps", path).code != rsdump.DONE, where
+            verified = rsdump.run("verify", "--locked", "--dumps", path)
+            assert verified.code == rsdump.DONE, f"{where}: {verified}"
+            packager.config.write_text(configured)
+            assert rsdump.run("refresh", "--dumps", path).code == rsdump.DONE, where
+            assert packager.lock["catalogue"]["number"] == 2, where
+            assert rsdump.run("verify", "--locked", "--dumps", path).code == rsdump.DONE, where
+            shutil.rmtree(path)
+
+
+def test_readers_of_a_server_never_see_a_catalogue_that_is_not_there(origin, served):
+    """If the catalogue is the same before and after, everything in between is what it lists."""
+    stop, seen, problems = threading.Event(), set(), []
+
+    def read():
+        while not stop.is_set():
+            before = served.changeset(CATALOGUE).json()
+            found = {name: served.changeset(f"main/{name}").json()["timestamp"] for name in ("one", "two")}
+            after = served.changeset(CATALOGUE).json()
+            if before["timestamp"] != after["timestamp"]:
+                continue
+            wanted = {r["collection"]: r["timestamp"] for r in after["changes"] if "collection" in r}
+            seen.add(after["timestamp"])
+            if wanted != found:
+                problems.append((wanted, found))
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for number in range(2, 8):
+        origin.publish(one=number, two=number)
+        time.sleep(0.6)
+    stop.set()
+    for reader in readers:
+        reader.join()
+    assert not problems, problems[:3]
+    assert len(seen) > 3
+
+
+def test_a_mirror_carries_the_catalogue(origin, tmp_path):
+    output = tmp_path / "mirror"
+    made = rsdump.run("export", "main/one", "--to", "mirror", "--dumps", origin.dumps.path, "--url", "https://m.example",
+                      "--output", output)
+    assert made.code == rsdump.DONE, str(made)
+    text = "\n".join(str(path) for path in output.rglob("*"))
+    assert "publisher" in text and "catalogue" in text and "main/collections/two" not in text
+    archive = tmp_path / "dumps.tar.xz"
+    packed = rsdump.run("export", "main/one", "--to", "tar.xz", "--dumps", origin.dumps.path, "--output", archive)
+    assert packed.code == rsdump.DONE, str(packed)
+    shutil.unpack_archive(archive, tmp_path / "unpacked")
+    verified = rsdump.run("verify", "--locked", "--dumps", tmp_path / "unpacked/dumps")
+    assert verified.code == rsdump.DONE and verified.says("catalogue 1 of settings.example.org"), str(verified)
