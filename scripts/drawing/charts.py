@@ -82,7 +82,8 @@ def reads():
         ("cached, verified again", "cache after a sync, signature and chain verified again", "accent"),
         ("directory, verified", "directory, verified", "accent")]
     values = [(name, quantity(found[key]["here"], "ms"), colour) for name, key, colour in rows]
-    values.append(("JSONDecoder, two members a record", quantity(found["embedded, stored"]["beside it"], "ms"), "rule"))
+    beside = quantity(found["embedded, stored"]["beside it"], "ms")
+    values.append(("JSONDecoder, two members a record", beside, "rule"))
     told = "; ".join(f"{name}: {value:g} ms" for name, value, _ in values)
     return bars("First getRecords: 1,908 records (1.2 MB)", "milliseconds in a running process, less is better", values, "ms",
                 f"{told}. Tests/Benchmark/results/reads.csv has the numbers.")
@@ -97,8 +98,9 @@ def link():
         ("an earlier rsdump, HTTP/1.1, 8 connections", "rsdump refresh before: HTTP/1.1, 8 connections", "accent")]
     rows = [(name, float(found[key]["least / median / most"].split("/")[1]), colour) for name, key, colour in names]
     told = "; ".join(f"{name}: {value:g} s" for name, value, _ in rows)
-    return bars("First refresh of 31 collections", "seconds for 2,816 requests and 24.4 MB over TLS, on a link of 20 ms and 100 Mbit/s",
-                rows, "s", f"{told}. Medians of five runs. Tests/Benchmark/results/link-cold.csv has the numbers.", label=350)
+    return bars("First refresh of 31 collections",
+                "seconds for 2,816 requests and 24.4 MB over TLS, on a link of 20 ms and 100 Mbit/s", rows, "s",
+                f"{told}. Medians of five runs. Tests/Benchmark/results/link-cold.csv has the numbers.", label=350)
 
 
 def memory():
@@ -107,7 +109,8 @@ def memory():
     groups = [(name, [quantity(row[column]) for column in columns]) for name, row in found.items()]
     told = "; ".join(f"{name}: {' / '.join(f'{value:g}' for value in values)} MiB" for name, values in groups)
     series = [("as SwiftPM links", "rule"), ("with flags of the linker", "accent"), ("and functions in order", "good")]
-    return grouped("Peak memory of a process that reads records", "MiB of the whole process on Linux, by what it reads and how it is linked",
+    return grouped("Peak memory of a process that reads records",
+                   "MiB of the whole process on Linux, by what it reads and how it is linked",
                    series, groups, "MiB", f"{told}: as SwiftPM links, with flags, and with functions in order. "
                    "The goal is 12 MiB. Tests/Benchmark/results/process-linking.csv has the numbers.", mark=(12, "goal: 12 MiB"))
 
@@ -138,7 +141,8 @@ def git():
         "deflate, git gc", "stored, git gc")]) for changes in ("1", "8", "100")]
     groups[0] = ("1 changed record", groups[0][1])
     told = "; ".join(f"{name} a night: {values[0]:g} MB deflated, {values[1]:g} MB stored" for name, values in groups)
-    return grouped("What 30 nights cost in git", "MB of .git after git gc; one collection of 5,000 records, by what changes each night",
+    return grouped("What 30 nights cost in git",
+                   "MB of .git after git gc; one collection of 5,000 records, by what changes each night",
                    [("compression: deflate (default)", "accent"), ("compression: stored", "good")], groups, "MB",
                    f"{told}. Tests/Benchmark/results/nights.csv has the numbers.")
 
@@ -152,7 +156,8 @@ def growth():
     c = Canvas(860, 380, "CPU time as a collection grows", (
         f"CPU seconds with {', '.join(sizes)} records. {told}. Tests/Benchmark/results/scale-records.csv has the numbers."))
     c.text(20, 30, c.title, 15.5, bold=True)
-    c.text(20, 51, "CPU seconds of a whole process, by the number of records (170 bytes each); both axes are logarithmic", 12.5, "soft")
+    c.text(20, 51, "CPU seconds of a whole process, by the number of records (170 bytes each); both axes are logarithmic",
+           12.5, "soft")
     left, right, top, bottom = 70, 610, 76, 330
     across = lambda size: left + (right - left) * (math.log10(float(size.replace(",", ""))) - 2) / 4
     up = lambda value: bottom - (bottom - top) * (math.log10(value) + 2) / 2.5

@@ -72,13 +72,16 @@ def sync():
     message(84, "app", "library", "service.sync()", mono=True)
     message(118, "library", "server", "which timestamps? one request for all collections")
     message(150, "server", "library", "the list of collections", dashed=True)
-    step(164, ["compare with the newest of cached and packaged", "the list has nothing newer: the sync ends here"], "raised", "accent")
+    step(164, ["compare with the newest of cached and packaged", "the list has nothing newer: the sync ends here"],
+         "raised", "accent")
     message(242, "library", "server", "what has changed since my timestamp? (_since)")
     message(274, "server", "library", "changed records, metadata, signature", dashed=True)
     message(308, "library", "server", "certificate chain, if no valid one is kept")
     message(340, "server", "library", "the chain", dashed=True)
-    step(356, ["merge; verify the signature over the whole collection,", "up to a pinned root; an older state is refused"], "good-wash", "good")
-    step(414, ["does not verify: fetch the whole collection, once;", "fails again: nothing is stored, what was held stays"], "bad-wash", "bad")
+    step(356, ["merge; verify the signature over the whole collection,", "up to a pinned root; an older state is refused"],
+         "good-wash", "good")
+    step(414, ["does not verify: fetch the whole collection, once;", "fails again: nothing is stored, what was held stays"],
+         "bad-wash", "bad")
     step(472, ["the app's check (config.validate), if there is one"], "raised", "accent")
     message(534, "library", "storage", "replace the file in one step")
     message(570, "library", "app", "client.changes", mono=True, dashed=True)
@@ -151,7 +154,8 @@ def serving():
         x = left + at * width + width / 2
         c.text(x, 312, rows[name][at], 17, "good", "middle", bold=True)
         c.text(x, 332, name, 13, "soft", "middle")
-    c.text(22, 364, "A is the oldest state, D the newest. Of packaged and cached, the newer one that can be trusted serves.", 12.5, "soft")
+    c.text(22, 364, "A is the oldest state, D the newest. Of packaged and cached, the newer one that can be trusted serves.",
+           12.5, "soft")
     return c
 
 

@@ -32,6 +32,6 @@ def photograph(light, dark):
         with scene.serving() as address:
             for path, scheme in ((light, 1), (dark, 0)):
                 subprocess.run(
-                    [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={name}/profile",
-                     f"--blink-settings=preferredColorScheme={scheme}", f"--window-size={WIDTH},{HEIGHT}",
+                    [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+                     f"--user-data-dir={name}/profile", f"--blink-settings=preferredColorScheme={scheme}", f"--window-size={WIDTH},{HEIGHT}",
                      f"--screenshot={path}", address], check=True, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)

@@ -43,6 +43,23 @@ def earlier(name, records):
     return records
 
 
+def compiler():
+    return shutil.which("clang") or shutil.which("cc")
+
+
+def why_not():
+    """What is missing, or nothing. A build that is older than a source is not asked: the source may say something else."""
+    if not RSDUMP.is_file():
+        return f"without {RSDUMP.name}"
+    if not compiler() or not shutil.which("git"):
+        return "without a C compiler and git"
+    if "RSDUMP" not in os.environ:
+        newest = max((ROOT / "Sources").rglob("*.swift"), key=lambda path: path.stat().st_mtime)
+        if newest.stat().st_mtime > RSDUMP.stat().st_mtime:
+            return f"as {newest.relative_to(ROOT)} is newer than {RSDUMP.relative_to(ROOT)}"
+    return ""
+
+
 class Scene:
     """A directory that goes with the scene, rsdump with a moved clock in it, and a server."""
 
@@ -50,7 +67,7 @@ class Scene:
         self.folder = folder
         self.clock = folder / "clock.so"
         subprocess.run(
-            ["cc", "-shared", "-fPIC", "-o", self.clock, ROOT / "Tests/Servers/clock/shifted_clock.c"], check=True)
+            [compiler(), "-shared", "-fPIC", "-o", self.clock, ROOT / "Tests/Servers/clock/shifted_clock.c"], check=True)
         tools = folder / "tools"
         tools.mkdir()
         (tools / "gh").write_text('#!/bin/sh\n[ "$2" = list ] || echo https://github.com/example/app/pull/1\n')
@@ -187,7 +204,8 @@ def screen(title, description, command, text):
         for piece, colour in row:
             # Spaces are places, so that columns stand in any font.
             for word in re.finditer(r"\S+(?: \S+)*", piece):
-                c.cells(22 + (column + word.start()) * cell, 30 + step * index, word[0], size, colour, bold=index == 0 and colour == "ink")
+                is_command = index == 0 and colour == "ink"
+                c.cells(22 + (column + word.start()) * cell, 30 + step * index, word[0], size, colour, bold=is_command)
             column += len(piece)
     return c
 
@@ -304,8 +322,8 @@ def pictures():
             f"rsdump status prints a line for each collection: the bundle's timestamp, the server's, the age, the size, and what a "
             f"refresh would do. {plain}"), "rsdump status", status),
         "diff": screen("rsdump diff in a terminal", (
-            f"rsdump diff dumps server prints what a refresh would change, record by record and field by field; what is new is green, "
-            f"what is gone is red, what changed is yellow. {counts}."), "rsdump diff dumps server", diff),
+            f"rsdump diff dumps server prints what a refresh would change, record by record and field by field; what is new is "
+            f"green, what is gone is red, what changed is yellow. {counts}."), "rsdump diff dumps server", diff),
         "pull-request": markdown("The text of a nightly pull request", (
             "scripts/nightly opens a pull request with the title Update Remote Settings dumps. Its text has a table of the changed "
             "collections with the numbers of records before and after, and then each created, updated and deleted record with its "
