@@ -1,16 +1,16 @@
 import RemoteSettingsModel
 
 /// An error of one request. It always names the URL.
-public struct HTTPError: Error, Hashable, Sendable {
+package struct HTTPError: Error, Hashable, Sendable {
     /// The URL asked for, after redirects; or the text that should have been a URL.
-    public let url: String
+    package let url: String
     /// What went wrong.
-    public let reason: Reason
+    package let reason: Reason
 
     /// - Parameters:
     ///   - url: the URL or text. A user name and password in it are left out, so that neither reaches a log.
     ///   - reason: what went wrong.
-    public init(_ url: String, _ reason: Reason) {
+    package init(_ url: String, _ reason: Reason) {
         self.url = Self.withoutUserInformation(url)
         self.reason = reason
     }
@@ -18,13 +18,13 @@ public struct HTTPError: Error, Hashable, Sendable {
     /// - Parameters:
     ///   - url: the URL asked for, after redirects.
     ///   - reason: what went wrong.
-    public init(_ url: HTTPURL, _ reason: Reason) {
+    package init(_ url: HTTPURL, _ reason: Reason) {
         self.url = url.description
         self.reason = reason
     }
 
     /// What went wrong. Its description is a sentence for people.
-    public enum Reason: Hashable, Sendable {
+    package enum Reason: Hashable, Sendable {
         /// Not a usable URL, with the reason.
         case invalidURL(String)
         /// A plain `http` URL of another machine, which the configuration does not allow.
@@ -75,7 +75,7 @@ public struct HTTPError: Error, Hashable, Sendable {
     }
 
     /// What was waited for.
-    public enum TimeoutPhase: String, Hashable, Sendable {
+    package enum TimeoutPhase: String, Hashable, Sendable {
         /// The connection, its TLS handshake included.
         case connect
         /// The head of the answer.
@@ -89,7 +89,7 @@ public struct HTTPError: Error, Hashable, Sendable {
     }
 
     /// The kind of error. It decides exit codes and what to do next.
-    public enum Category: Hashable, Sendable {
+    package enum Category: Hashable, Sendable {
         /// The URL or the configuration is wrong; no request was sent.
         case usage
         /// Nothing answered.
@@ -103,7 +103,7 @@ public struct HTTPError: Error, Hashable, Sendable {
     }
 
     /// The kind of error that ``reason`` is.
-    public var category: Category {
+    package var category: Category {
         switch reason {
         case .invalidURL, .insecure, .badLocation: .usage
         case .timeout(.connect, _), .timeout(.head, _), .unreachable: .unreachable
@@ -114,7 +114,7 @@ public struct HTTPError: Error, Hashable, Sendable {
     }
 
     /// Whether the same request may succeed a little later: after time-outs, broken connections, 429 and 5xx.
-    public var isRetryable: Bool {
+    package var isRetryable: Bool {
         switch reason {
         case .timeout(.answer, _), .timeout(.run, _): false
         case .timeout, .tooSlow, .unreachable, .connection, .truncated: true
@@ -127,7 +127,7 @@ public struct HTTPError: Error, Hashable, Sendable {
     ///
     /// No connection could be made, or it broke or was too slow. An answer of a gateway or of an unavailable server
     /// (502, 503, 504) counts too, if it names no time to come back at.
-    public var isNetworkFailure: Bool {
+    package var isNetworkFailure: Bool {
         switch reason {
         case .timeout, .tooSlow, .unreachable, .tls, .connection, .truncated, .notHTTP: true
         case .status(let code, _): (502...504).contains(code)
@@ -139,7 +139,7 @@ public struct HTTPError: Error, Hashable, Sendable {
     package var isUnavailability: Bool { isNetworkFailure || status.map { (500...599).contains($0) } ?? false }
 
     /// The answer's status, if the status is the error.
-    public var status: Int? {
+    package var status: Int? {
         if case .status(let code, _) = reason { code } else { nil }
     }
 
@@ -154,7 +154,7 @@ public struct HTTPError: Error, Hashable, Sendable {
 
 extension HTTPError: CustomStringConvertible {
     /// One line without control characters, whatever the server sent.
-    public var description: String {
+    package var description: String {
         let shown = url.count > 300 ? url.prefix(300) + "…" : url[...]
         return Self.printable("\(shown): \(reason)")
     }
@@ -170,7 +170,7 @@ extension HTTPError: CustomStringConvertible {
 }
 
 extension HTTPError.Reason: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .invalidURL(let why): "not a usable URL: \(why)"
         case .insecure: "plain http is refused; use https, or allow plain http for this server in the configuration"

@@ -38,7 +38,7 @@ import RemoteSettingsModel
 ///     }
 /// }
 /// ```
-public protocol HTTPTransport: Sendable {
+package protocol HTTPTransport: Sendable {
     /// Sends the request and waits for the answer's head. Any status is an answer, not an error.
     ///
     /// - Throws: ``HTTPError`` that names the request's URL.
@@ -46,17 +46,17 @@ public protocol HTTPTransport: Sendable {
 }
 
 /// A `GET` request.
-public struct HTTPRequest: Sendable, Hashable {
+package struct HTTPRequest: Sendable, Hashable {
     /// Where the request goes.
-    public var url: HTTPURL
+    package var url: HTTPURL
     /// The header fields to send.
-    public var headers: HTTPHeaders
+    package var headers: HTTPHeaders
     /// The longest time from the call until the answer's head, including the connection.
-    public var headTimeout: Duration
+    package var headTimeout: Duration
     /// The longest wait for more of the body.
-    public var idleTimeout: Duration
+    package var idleTimeout: Duration
     /// The most bytes of the body on the wire. Only transports that decompress must check it.
-    public var wireLimit: Int
+    package var wireLimit: Int
 
     /// - Parameters:
     ///   - url: where the request goes.
@@ -64,7 +64,7 @@ public struct HTTPRequest: Sendable, Hashable {
     ///   - headTimeout: the longest time from the call until the answer's head, including the connection.
     ///   - idleTimeout: the longest wait for more of the body.
     ///   - wireLimit: the most bytes of the body on the wire; `.max` for no limit.
-    public init(
+    package init(
         url: HTTPURL, headers: HTTPHeaders, headTimeout: Duration, idleTimeout: Duration, wireLimit: Int = .max
     ) {
         self.url = url
@@ -76,15 +76,15 @@ public struct HTTPRequest: Sendable, Hashable {
 }
 
 /// The head of an answer, with its body still to be read.
-public struct HTTPResponse {
+package struct HTTPResponse {
     /// The status code, 100 to 599.
-    public var status: Int
+    package var status: Int
     /// The header fields of the answer.
-    public var headers: HTTPHeaders
+    package var headers: HTTPHeaders
     /// The body, which arrives while it is read.
-    public var body: any HTTPBody
+    package var body: any HTTPBody
     /// Whether the body is already decompressed, though the headers name a `Content-Encoding`.
-    public var isDecoded: Bool
+    package var isDecoded: Bool
     /// Whether the answer came over a connection that carries many requests at once (HTTP/2).
     package var isMultiplexed = false
 
@@ -93,7 +93,7 @@ public struct HTTPResponse {
     ///   - headers: the header fields of the answer.
     ///   - body: the body, which arrives while it is read.
     ///   - isDecoded: whether the transport has decompressed the body already.
-    public init(status: Int, headers: HTTPHeaders, body: any HTTPBody, isDecoded: Bool = false) {
+    package init(status: Int, headers: HTTPHeaders, body: any HTTPBody, isDecoded: Bool = false) {
         self.status = status
         self.headers = headers
         self.body = body
@@ -102,7 +102,7 @@ public struct HTTPResponse {
 }
 
 /// The body of an answer, read piece by piece by one reader.
-public protocol HTTPBody {
+package protocol HTTPBody {
     /// Waits for the next bytes, at least one; `nil` at the body's end.
     ///
     /// - Throws: ``HTTPError`` that names the request's URL. Nothing can be read after an error.

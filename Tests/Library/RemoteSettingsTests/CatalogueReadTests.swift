@@ -420,7 +420,7 @@ extension ServerTests {
             #expect(clients.map(\.snapshot.catalogue) == [2, 2, 2, 2, 2])
             #expect(clients[0].snapshot.source == .cached && clients[1].snapshot.source != .cached)
             if isTrusted {
-                let config = try RemoteSettingsConfig(trusting: .directory(dumps, trusted: true))
+                let config = try RemoteSettingsConfig(from: .directory(dumps, trusted: true))
                 #expect(config.publisher == "shop")
             }
         }

@@ -31,7 +31,7 @@ public enum JSONValue: Hashable, Sendable {
     /// `limits`.
     ///
     /// - Throws: ``JSONError`` with the place of the first fault.
-    public init(parsing document: Bytes, limits: Limits) throws(JSONError) {
+    package init(parsing document: Bytes, limits: Limits) throws(JSONError) {
         var reader = JSONReader(document, limits: limits)
         self = try reader.value()
         try reader.finish()
@@ -80,6 +80,12 @@ public struct JSONNumber: Hashable, Sendable {
 
     init(text: String) {
         self.text = text
+    }
+
+    /// The shortest text of a double; `nil` if it is not finite.
+    package init?(_ value: Double) {
+        guard value.isFinite else { return nil }
+        text = "\(value)"
     }
 
     /// The number whose text is the integer's decimal digits.

@@ -3,7 +3,7 @@
 /// The memory must stay valid and unchanged until `release` is called. That happens once, when nothing refers to this
 /// object any longer.
 @safe
-public final class BorrowedMemory: Sendable {
+package final class BorrowedMemory: Sendable {
     // It is only read, so sharing it between threads is sound, although the pointer type cannot say so.
     private nonisolated(unsafe) let buffer: UnsafeRawBufferPointer
     private let release: @Sendable (UnsafeRawBufferPointer) -> Void
@@ -12,7 +12,7 @@ public final class BorrowedMemory: Sendable {
     ///   - buffer: the memory.
     ///   - release: frees the memory. It is called once, from any thread.
     @unsafe
-    public init(_ buffer: UnsafeRawBufferPointer, release: @escaping @Sendable (UnsafeRawBufferPointer) -> Void) {
+    package init(_ buffer: UnsafeRawBufferPointer, release: @escaping @Sendable (UnsafeRawBufferPointer) -> Void) {
         unsafe self.buffer = buffer
         unsafe self.release = release
     }
@@ -22,7 +22,7 @@ public final class BorrowedMemory: Sendable {
     }
 
     /// The size in bytes.
-    public var count: Int { unsafe buffer.count }
+    package var count: Int { unsafe buffer.count }
 
     func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result

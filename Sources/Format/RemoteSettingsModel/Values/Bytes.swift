@@ -18,7 +18,7 @@ public struct Bytes: Sendable {
     }
 
     /// The memory's bytes. The memory is kept until its last slice is released, and nothing is copied.
-    public init(_ memory: BorrowedMemory) {
+    package init(_ memory: BorrowedMemory) {
         storage = .memory(memory)
         range = 0..<memory.count
     }
@@ -39,7 +39,7 @@ public struct Bytes: Sendable {
     public var isEmpty: Bool { range.isEmpty }
 
     /// The slice at `offsets`, which must be within `0..<count`.
-    public subscript(offsets: Range<Int>) -> Bytes {
+    package subscript(offsets: Range<Int>) -> Bytes {
         precondition(offsets.lowerBound >= 0 && offsets.upperBound <= count, "slice outside of its bytes")
         return Bytes(
             storage: storage,
@@ -82,7 +82,7 @@ public struct Bytes: Sendable {
     }
 
     /// Whether the first bytes are those of `prefix`. Every slice starts with an empty prefix.
-    public func starts(with prefix: some Collection<UInt8>) -> Bool {
+    package func starts(with prefix: some Collection<UInt8>) -> Bool {
         unsafe withUnsafeBytes { unsafe $0.starts(with: prefix) }
     }
 }

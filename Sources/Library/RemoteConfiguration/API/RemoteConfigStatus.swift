@@ -46,7 +46,7 @@ public struct RemoteConfigStatus: Hashable, Sendable {
         /// The time since the collection was changed on the server.
         public var age: Duration
         /// What vouches for it: the signer and the root, or nobody.
-        public var trust: Provenance
+        public var provenance: Provenance
         /// The number of parameter records, including those that are not for this app.
         public var records: Int
     }
@@ -81,7 +81,7 @@ extension RemoteConfigStatus: CustomStringConvertible {
         func shown(_ state: State?) -> String {
             guard let state else { return "none" }
             let trust =
-                switch state.trust {
+                switch state.provenance {
                 case .signed(let verdict): "signed by \(verdict.signer)"
                 case .unsigned: "unsigned"
                 case .imported: "imported"

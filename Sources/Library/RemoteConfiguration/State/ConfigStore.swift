@@ -76,9 +76,9 @@ extension ConfigStore {
         /// - Parameter subject: whose set aside states are passed over; `nil` to pass over none.
         func newest(
             _ access: CollectionAccess, _ subject: StateTrials.Subject?, usesPackaged: Bool = true,
-            unused: inout [SnapshotStatus.Unused]
+            rejected: inout [SnapshotStatus.Rejected]
         ) -> CollectionAccess.Found? {
-            access.newest(kept: file?.snapshot, subject, usesPackaged: usesPackaged, unused: &unused)
+            access.newest(kept: file?.snapshot, subject, usesPackaged: usesPackaged, rejected: &rejected)
         }
     }
 
@@ -143,8 +143,8 @@ extension ConfigStore {
         /// The file's active snapshot, verified; `nil` if there is none that can be trusted.
         func active() -> CollectionAccess.Found? {
             guard let content = file.snapshot else { return nil }
-            var unused: [SnapshotStatus.Unused] = []
-            return access.newest(kept: content, usesPackaged: false, unused: &unused)
+            var rejected: [SnapshotStatus.Rejected] = []
+            return access.newest(kept: content, usesPackaged: false, rejected: &rejected)
         }
 
         /// Keeps the active snapshot, which is about to be replaced, if the app may want to go back to it.
