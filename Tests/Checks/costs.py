@@ -101,7 +101,7 @@ FEATURES = [
     ("shared by all: fuzzers, faults, soak, benchmarks, other checks", "maintainers", [], [
         "Tests/Lab", "Tests/Comparisons", "Tests/Faults", "Tests/Benchmark", "Tests/Models",
         "Tests/Sanitizers", "Tests/Servers", "Tests/Checks", "Tests/Documentation", I + "test_machine_faults",
-        I + "test_soak", I + "test_tables", I + "test_documents", "Tests/Integration"]),
+        I + "test_soak", I + "test_documents", "Tests/Integration"]),
 ]
 
 

@@ -1,6 +1,8 @@
 """The checks of the documents find nothing in them, and find what is broken on purpose."""
 import copy
 import pathlib
+import re
+import subprocess
 import sys
 
 import pytest
@@ -195,3 +197,18 @@ def test_every_file_belongs_to_a_feature(capsys):
     assert len(rows) == len(costs.FEATURES) + 1
     total = int(rows[-1][2].replace(",", ""))
     assert total == sum(int(row[2].replace(",", "")) for row in rows[:-1]) > 10_000
+
+
+def test_each_promise_has_a_command_that_runs_its_tests():
+    table = documents.rows(documents.section(CONTRIBUTING, "What guards each promise"))
+    keys = [cells[1].strip("`") for cells in table]
+    assert len(keys) == len(set(keys)) > 15
+    for key in keys:
+        ran = subprocess.run([ROOT / "scripts/promise", "--print", key], capture_output=True, text=True)
+        assert ran.returncode == 0 and re.match(r"(swift test|\.cache/venv/bin/python -m pytest|scripts/check) ", ran.stdout), key
+    assert "Tests/Integration/test_deltas.py" in ran_with("deltas") and "scripts/fuzz file-delta 10" in ran_with("deltas")
+    assert subprocess.run([ROOT / "scripts/promise", "moon"], capture_output=True).returncode == 2
+
+
+def ran_with(key):
+    return subprocess.run([ROOT / "scripts/promise", "--print", key], capture_output=True, text=True, check=True).stdout
