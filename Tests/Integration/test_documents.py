@@ -145,9 +145,9 @@ def known():
     # A command, an option, a file and a number, changed by hand in a copy.
     ("README.md", "rsdump refresh", "rsdump freshen", "rsdump has no command freshen"),
     ("README.md", "rsdump verify --locked", "rsdump verify --looked", "rsdump verify has no option --looked"),
-    ("FAQ.md", "rsdump keys status", "rsdump keys statue", "rsdump has no command keys statue"),
-    ("Sources/Tool/rsdump/Documentation.docc/StartNightly.md", "rsdump watch --refresh", "rsdump watch --refreshed",
-     "rsdump watch has no option --refreshed"),
+    ("SECURITY.md", "rsdump keys cross-sign", "rsdump keys cross-sing", "rsdump has no command keys cross-sing"),
+    ("Sources/Tool/rsdump/Documentation.docc/StartRelease.md", "rsdump verify --locked", "rsdump verify --looked",
+     "rsdump verify has no option --looked"),
     ("ARCHITECTURE.md", "`Examples/OfflineExample`", "`Examples/OnlineExample`", "`Examples/OnlineExample` does not exist"),
     ("CONTRIBUTING.md", "`Tests/last-runs.txt`", "`Tests/runs.txt`", "`Tests/runs.txt` does not exist"),
     ("README.md", "five of Mozilla's collections", "seven of Mozilla's collections", "counted again, it is 5"),
