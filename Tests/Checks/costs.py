@@ -55,7 +55,7 @@ FEATURES = [
         "Sources/Library/RemoteSettingsBlocking"], [
         "Tests/Library/RemoteSettingsTests/Blocking", "Tests/Library/RemoteSettingsTests/BindingNames",
         "Tests/Library/RemoteSettingsTests/MovingOver", "Tests/Library/RemoteSettingsTests/MozillaClient", "Tests/Lab/blocking-process"]),
-    ("an origin in memory, for apps' tests", "the tests of apps, and our own", [
+    ("a server in memory, for apps' tests", "the tests of apps, and our own", [
         "Sources/Library/RemoteSettingsTesting/InMemoryOrigin", "Sources/Library/RemoteSettingsTesting", "Examples/TestedApp"], []),
     ("Apple systems: a transport, locks, a check without a Mac", "apps on iOS and macOS", [
         "Sources/Network/URLSessionTransport", "Sources/Format/RemoteSettingsModel/Locks"], [

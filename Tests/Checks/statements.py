@@ -135,6 +135,18 @@ def all_commands():
                 if path and "USAGE: rsdump " + path + " <subcommand>" not in text])
 
 
+def limit(name, file="Sources/Format/RemoteSettingsModel/Values/Limits.swift"):
+    """The default of a property of Limits or of ServerLimits."""
+    stated = re.search(rf"var {name} = ([\d_]+)(?: << (\d+))?$", (ROOT / file).read_text(), re.MULTILINE)
+    return int(stated[1].replace("_", "")) << int(stated[2] or 0)
+
+
+def steps_of_a_release():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    return len(re.findall(r"^\d+\. ", text[text.index("## How a release is made"):], re.MULTILINE))
+
+
+SERVER_LIMITS = "Sources/Server/SnapshotServer/ServerLimits.swift"
 # A number in a document, and what counts it again. Words up to twelve are numbers, too.
 COUNTED = [
     (r"([\w,]+) fuzz targets", fuzz_targets),
@@ -142,6 +154,17 @@ COUNTED = [
     (r"([\d.]+) MB of bundles in `dumps/`", megabytes_of_dumps),
     (r"([\w,]+) packages for an app", packages_of_an_app),
     (r"([\d,]+) commands of `rsdump`", all_commands),
+    (r"in \[(\w+) steps\]\(CONTRIBUTING.md#how-a-release", steps_of_a_release),
+    (r"a collection's changeset, decompressed \| ([\d,]+) MiB", lambda: limit("changesetBytes") >> 20),
+    (r"records; one record \| ([\d,]+);", lambda: limit("records")),
+    (r"attachments; one attachment \| ([\d,]+);", lambda: limit("attachments")),
+    (r"certificate chain \| ([\d,]+) certificates", lambda: limit("chainCertificates")),
+    (r"one request \| ([\d,]+) tries", lambda: limit("tries")),
+    (r"a document; a download; a run \| ([\d,]+) minutes", lambda: limit("documentSeconds") // 60),
+    (r"waiting for updates \| ([\d,]+);", lambda: limit("connections", SERVER_LIMITS)),
+    (r"at most ([\d,]+) of its [\d,]+ connections", lambda: limit("connectionsPerAddress", SERVER_LIMITS)),
+    (r"of its ([\d,]+) connections", lambda: limit("connections", SERVER_LIMITS)),
+    (r"and ([\d,]+) more that wait for updates", lambda: limit("updateStreamsPerAddress", SERVER_LIMITS)),
 ]
 
 
