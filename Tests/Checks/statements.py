@@ -3,7 +3,7 @@
 
   - Commands and options of rsdump, in code spans and blocks, against Tests/Promises/help.txt. An option that stands alone in a
     code span has to be one of some command, or of a script of this repository.
-  - Files and folders of the repository in code spans, against the file tree. A name in capitals (FLOOR, NAME) and * stand for any.
+  - Files and folders of the repository in code spans, against the file tree. A name in capitals (FLOOR) and * stand for any.
   - Numbers that can be counted from the repository, against what is counted: the table COUNTED.
   - The exit codes in FAQ.md, against Sources/Tool/rsdump/ExitStatus.swift and the help texts of single commands.
   - Links, against files and headings; `doc:` links, against articles.
@@ -95,8 +95,9 @@ def scripts_options():
     """Options of scripts and checks: those that their texts name."""
     paths = [*(ROOT / "scripts").iterdir(), *(ROOT / "Tests/Benchmark").iterdir(), *(ROOT / "Examples").rglob("*"),
              *(ROOT / "Tests/Checks").glob("*.py"), *(ROOT / "Tests/Servers").rglob("*.py")]
-    return set().union(*(re.findall(r"(?<![\w-])--[a-z][a-z-]*", path.read_text(errors="replace")) for path in paths
-                         if path.is_file() and path.suffix != ".zip" and path.name != "statements.py" and ".build" not in path.parts))
+    texts = [path.read_text(errors="replace") for path in paths if path.is_file() and path.suffix != ".zip"
+             and path.name != "statements.py" and ".build" not in path.parts]
+    return set().union(*(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text) for text in texts))
 
 
 def path_problems(name, text, root=ROOT):
@@ -197,7 +198,8 @@ def exit_code_problems(faq, swift, known):
             own.setdefault(command, set()).update(re.findall(r"\d", cells[1]))
     for command, (_, text) in known.items():
         text = " ".join(text.split())
-        said = {code for told in re.findall(r"(?:[Ee]xits?|exit code) (?:with )?\d[^.]*\.", text) for code in re.findall(r"(?:with|code) (\d)", told)}
+        sentences = re.findall(r"(?:[Ee]xits?|exit code) (?:with )?\d[^.]*\.", text)
+        said = {code for sentence in sentences for code in re.findall(r"(?:with|code) (\d)", sentence)}
         said -= {"0"}
         if re.search(r"Exit codes: 0 (?!done)", text):
             said |= set(re.findall(r"(?<= )(\d) ", text[text.index("Exit codes:"):text.index("USAGE:")]))
