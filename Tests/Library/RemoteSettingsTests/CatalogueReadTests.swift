@@ -8,6 +8,23 @@ import Testing
 extension ServerTests {
     /// Collections that are read as one catalogue: shown together, of the publisher that was asked for, and known to be
     /// fresh.
+    ///
+    /// The attacks of The Update Framework, and which tests make them here (those of `python-tuf` 5.1.0 are in its
+    /// `tests/test_updater_top_level_update.py`):
+    /// - arbitrary content: `LieTests`
+    /// - an older catalogue (`test_new_snapshot_version_rollback`): `anOlderCatalogueIsRefused`, `anOlderMonitor`
+    /// - a collection that is not listed any more: `aCatalogueThatForgetsACollection`,
+    ///   `aCollectionThatWasRemovedKeepsItsRecords`
+    /// - indefinite freeze (`test_new_timestamp_expired`): `aFrozenMirror`, `anExpiredFirstCatalogueIsRefused`,
+    ///   `cataloguesAreTold`
+    /// - fast-forward (`test_new_snapshot_fast_forward_recovery`): `aNumberThatOnlyAThiefHasUsed`
+    /// - mix and match (`test_new_targets_hash_mismatch`): `anotherStateThanTheCatalogueLists`,
+    ///   `aStoredCollectionThatFailsKeepsTheCatalogueBack`, `aMixedStorage`, `readersBesideAWriter`,
+    ///   `test_catalogue_kill.py`
+    /// - another repository of the same keys: `stagingInPlaceOfProduction`; without a publisher, `SubstitutionTests`
+    /// - a changed file of the cache: `aMixedStorage`, `everyPointOfACommit`
+    /// - a publication in the middle of a sync: `aPublicationInTheMiddle`
+    /// - endless data, slow retrieval: `LieTests`, `TransportTests`
     @Suite final class CatalogueReadTests: Sendable {
         let place: Workplace
         let collections: [ServerCollection]

@@ -6,6 +6,18 @@ import RemoteSettingsModel
 /// Where a block begins follows from the ids and sizes of the records near it. So a change of one record changes one
 /// block or two. The others are copied from the bundle that has them, and git stores them once. The bytes are the same
 /// whatever is copied and however many cores there are: what another version of zlib made is not copied.
+///
+/// - The first block begins with the payload. A further one begins at a record if the block before it has at least L
+///   bytes by then, and either that block has four times L, or the hash of the record's id, modulo L, is less than the
+///   bytes of the record. If there is a second block, the last one is what follows the last record: the timestamp.
+/// - L is 16,384. It is doubled, up to 524,288, as long as the square of the ratio is more than 2.5 times L / 16,384.
+///   The ratio is that of the payload's first 131,072 bytes to what zlib makes of them at level 1. A payload of at most
+///   16,384 bytes is one block.
+/// - The hash is FNV-1a of 64 bits over the id, `h`; then `h = (h ^ h >> 33) * 0xff51afd7ed558ccd`, and `h ^ h >> 33`
+///   is the hash, all modulo 2^64.
+/// - Each block is deflated on its own by zlib at level 7 (at level 9 if it is the only one), with a window of 32 KiB
+///   and a memory level of 8. It is flushed at its end (`Z_SYNC_FLUSH`: an empty stored block, up to a whole byte); the
+///   last one is finished (`Z_FINISH`).
 struct PayloadBlocks {
     let payload: Payload
     let ranges: [Range<Int>]
