@@ -12,6 +12,7 @@ language modes, offline and online, among types of the app that have the names o
 What is built is kept in .build-consumer, so that the next time is short. RSDUMP names the tool, else .build/debug/rsdump.
 """
 import contextlib
+import json
 import os
 import pathlib
 import plistlib
@@ -63,7 +64,7 @@ def build(folder):
     swift("build", package, "-debug-info-format", "none")
     (folder / "empty").mkdir()
     built = pathlib.Path(swift("build", package, "--show-bin-path").strip())
-    for name in ("guide", "moved", "moved-swift5", *(name for name, _ in START_PAGES.values())):
+    for name in ("first", "guide", "moved", "moved-swift5", *(name for name, _ in START_PAGES.values())):
         shutil.copy2(built / name, folder / "empty")
     return folder / "empty"
 
@@ -92,6 +93,20 @@ def problem(title, found, expected):
         line.startswith(start) if start.endswith(" ") else line == start for line, start in zip(found, expected))
     print(f"check config-consumer: {title}: expected {expected}, printed {found}" if not fits else f"{title}: {found[0]} …")
     return not fits
+
+
+def first_program_problem(programs, folder):
+    """At most ten lines, nothing optional, no network: in a main.swift and in an actor."""
+    sources = [path.read_text() for path in sorted((ROOT / "Tests/ConfigConsumer/Sources/first").iterdir())]
+    long = any(len(text.splitlines()) > 10 or "?" in text for text in sources)
+    place = folder / "first-place"
+    place.mkdir()
+    lock = json.loads((ROOT / "dumps/dumps.lock.json").read_text())
+    found = lines_of([*offline(), programs / "first"], place)
+    fits = len(found) == 3 and found[2] == str(lock["collections"]["main/password-rules"]["records"])
+    if long or not fits:
+        print(f"check config-consumer: the first program: expected at most ten lines without ?, and its records, printed {found}")
+    return long or not fits
 
 
 def start_page_problems(programs, folder):
@@ -187,7 +202,7 @@ def main():
         moved = folder / "moved-packaged"
         rsdump("add", "main/regions", "main/icons", "--server", f"{url}/v2", "--trust-root", root, "--dumps", moved)
         rsdump("refresh", "--dumps", moved)
-        others = [*start_page_problems(programs, folder), *moved_problems(programs, folder, moved, url, root)]
+        others = [first_program_problem(programs, folder), *start_page_problems(programs, folder), *moved_problems(programs, folder, moved, url, root)]
 
         app = App(programs / "guide", folder, url, root)
         packaged = folder / "packaged"

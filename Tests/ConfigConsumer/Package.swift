@@ -14,6 +14,8 @@ let package = Package(
     dependencies: [.package(name: "swift-remote-settings", path: "../..")],
     targets: [
         .executableTarget(name: "guide", dependencies: [product("RemoteConfiguration")], swiftSettings: strict),
+        .executableTarget(
+            name: "first", dependencies: [product("FirefoxDumps"), product("RemoteSettings")], swiftSettings: strict),
         .executableTarget(name: "start-app", dependencies: [product("RemoteSettings")], swiftSettings: strict),
         .executableTarget(name: "start-publish", dependencies: [product("RemoteConfiguration")], swiftSettings: strict),
         .target(name: "Common", swiftSettings: strict),
