@@ -362,3 +362,58 @@ def test_what_cannot_be_said_names_the_record(values, tmp_path, record, layout, 
 def test_defaults_need_one_collection_and_two_fields(dumps, tmp_path, arguments):
     assert export("json", dumps, tmp_path / "out", *arguments).code == rsdump.USAGE
     assert export("firefox", dumps, tmp_path / "out", "--key", "id", "--value", "value").code == rsdump.USAGE
+
+
+def as_python_writes(records):
+    """What the script of firefox-ios writes: the server's list, by `json.dump(records, indent=4)`."""
+    return json.dumps(records, indent=4)
+
+
+def test_plain_files_are_those_of_firefox_ios_and_come_back(dumps, tmp_path):
+    output = tmp_path / "assets"
+    outcome = exported("files", dumps, output, ICONS, "--key", "id")
+    records = json.loads((output / "icons.json").read_text())
+    held = {record["id"]: record for record in dumps.bundle(ICONS).records}
+    assert {record["id"]: record for record in records} == held, str(outcome)
+    # The newest first, in the form of Python's json, with nothing but ASCII.
+    assert [record["last_modified"] for record in records] == sorted(
+        (record["last_modified"] for record in records), reverse=True)
+    assert (output / "icons.json").read_text() == as_python_writes(records)
+    files = sorted((output / "attachments/icons").iterdir())
+    named = {record["id"] for record in records if "attachment" in record}
+    assert len(files) == len(named) > 0
+    for record in records:
+        if "attachment" not in record:
+            continue
+        ending = record["attachment"]["filename"].split(".")[-1]
+        content = (output / "attachments/icons" / f"{record['id']}.{ending}").read_bytes()
+        assert hashlib.sha256(content).hexdigest() == record["attachment"]["hash"]
+    again = Dumps(tmp_path / "again")
+    taken = rsdump.run("import", "--from", "files", output, "--dumps", again.path)
+    assert taken.code == rsdump.DONE, str(taken)
+    assert {record["id"]: record for record in again.bundle(ICONS).records} == held
+    assert exported("files", again, tmp_path / "second", "--key", "id") and tree(tmp_path / "second") == tree(output)
+
+
+@pytest.mark.parametrize("change, word", [
+    (lambda records: [{**record, "name": "../x"} for record in records], "without a path"),
+    (lambda records: [{**record, "name": "same"} for record in records], "a file name of its own"),
+    (lambda records: records, "a text in the field"),
+])
+def test_names_of_files_come_from_records_and_are_not_paths(dumps, tmp_path, change, word):
+    exported("files", dumps, tmp_path / "assets", ICONS, "--key", "id")
+    changed = change(json.loads((tmp_path / "assets/icons.json").read_text()))
+    (tmp_path / "assets/icons.json").write_text(json.dumps(changed))
+    held = Dumps(tmp_path / "held")
+    assert rsdump.run("import", "--from", "files", tmp_path / "assets", "--dumps", held.path).code == rsdump.DONE
+    refused = rsdump.run("export", "--to", "files", "--key", "name", "--dumps", held.path, "--output", tmp_path / "out")
+    assert refused.code == rsdump.USAGE and refused.says(word), str(refused)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_file_that_no_record_names_is_not_imported(dumps, tmp_path):
+    exported("files", dumps, tmp_path / "assets", ICONS, "--key", "id")
+    file = sorted((tmp_path / "assets/attachments/icons").iterdir())[0]
+    file.write_bytes(b"another")
+    taken = rsdump.run("import", "--from", "files", tmp_path / "assets", "--dumps", tmp_path / "held")
+    assert taken.says(file.name, "no record has an attachment with this content"), str(taken)

@@ -133,8 +133,9 @@ import Testing
         )
         let source =
             try String(contentsOf: own, encoding: .utf8)
-            + String(
-                contentsOf: own.deletingLastPathComponent().appending(path: "BlockingTests.swift"), encoding: .utf8)
+            + ["BlockingTests.swift", "MozillaNamesTests.swift"].map {
+                try String(contentsOf: own.deletingLastPathComponent().appending(path: $0), encoding: .utf8)
+            }.joined()
         let rows = article.split(separator: "\n").filter { $0.hasPrefix("| `") }
         #expect(rows.count == 18)
         for row in rows {
