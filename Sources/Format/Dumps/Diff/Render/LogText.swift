@@ -2,7 +2,7 @@ import RemoteSettingsModel
 
 /// A collection's history as text for a terminal, entry by entry. Control characters from records are escaped.
 package struct LogText {
-    /// The most records of an entry that are listed without their fields.
+    /// The most records that an entry lists without their fields.
     private static let mostRecords = 20
 
     private let showsFields: Bool

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// A field's values as bounded, visible text.
+/// The old and new value of a field as visible text of limited length.
 ///
 /// If long values differ only far from their start, the excerpts begin near the difference.
 package struct ValueExcerpt {
