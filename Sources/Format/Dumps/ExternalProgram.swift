@@ -69,8 +69,8 @@ package struct ExternalProgram: Sendable {
     ///
     /// - Parameters:
     ///   - input: its standard input; `nil` for that of this process.
-    /// - mostOutput: the largest number of bytes of standard output that is read.
-    /// - seconds: how long it may take; `nil` for no limit.
+    ///   - mostOutput: the largest number of bytes of standard output that is read.
+    ///   - seconds: how long it may take; `nil` for no limit.
     package func run(
         input: Bytes?, mostOutput: Int, seconds: Int?
     ) async throws(Failure) -> Finished {

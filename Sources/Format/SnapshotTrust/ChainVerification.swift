@@ -12,7 +12,8 @@ extension CertificateChain {
     /// - Parameters:
     ///   - anchors: the pinned hashes. The root's must be among them.
     ///   - signer: the name that the leaf must have as a DNS subject alternative name.
-    /// - time: the time at which every certificate must be valid. The first and the last moment of a certificate count.
+    ///   - time: the time at which every certificate must be valid. The first and the last moment of a certificate
+    ///     count.
     /// - Throws: ``ContentSignatureError`` with the first broken rule and the certificate that breaks it.
     package func verified(
         anchors: TrustAnchors, signer: SignerName, at time: Timestamp

@@ -26,8 +26,8 @@ package final class KeptSnapshotVerifier: Sendable {
     ///
     /// - Parameters:
     ///   - pem: the stored chains (``KeptChains``). Each is tried with every signature.
-    /// - time: when the snapshot was first verified, according to the lock or the cache file. It never comes from the
-    ///   data or the certificates.
+    ///   - time: when the snapshot was first verified, according to the lock or the cache file. It never comes from the
+    ///     data or the certificates.
     package func verified(
         _ unverified: UnverifiedSnapshot, chain pem: Bytes, at time: Timestamp
     ) throws(ContentSignatureError) -> Snapshot {

@@ -9,8 +9,9 @@ extension UnverifiedSnapshot {
     /// hashed once. The signature covers the records and the timestamp, but not the collection's name.
     ///
     /// - Parameters:
-    /// - chains: the result of verifying each chain that a signature names, by its `x5u` as served. A chain that could
-    ///   not be fetched is missing, or it is a failure with ``ContentSignatureError/chainUnavailable(reason:)``.
+    ///   - chains: the result of verifying each chain that a signature names, by its `x5u` as served. A chain that
+    ///     could not be fetched is missing, or it is a failure with
+    ///     ``ContentSignatureError/chainUnavailable(reason:)``.
     ///   - signer: the name that the chain must be verified for; `nil` means ``SignerName/expected(for:)``.
     ///   - limits: ``Limits/signatures`` is the largest number of signatures.
     /// - Throws: ``ContentSignatureError``: `noSignatures`, `tooManySignatures`, `noChains`, `onlyUnknownModes`, or

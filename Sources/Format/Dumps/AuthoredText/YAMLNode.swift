@@ -43,7 +43,7 @@ package struct YAMLNode: Sendable {
     /// - Parameters:
     ///   - text: UTF-8, with or without a byte order mark.
     ///   - file: the file's name, for errors.
-    /// - canBeJSON: whether the same content could be written as JSON. Some remedies then say so.
+    ///   - canBeJSON: whether the same content could be written as JSON. Some remedies then say so.
     /// - Returns: `nil` if the text has no document.
     /// - Throws: ``ConfigurationError`` with the line of the problem.
     package static func composed(

@@ -32,7 +32,7 @@ extension DumpsDirectory {
     ///
     /// - Parameters:
     ///   - records: the snapshot's payload, if it was already compressed.
-    /// - old: the current bundle. Parts that did not change are copied from it in their compressed form.
+    ///   - old: the current bundle. Parts that did not change are copied from it in their compressed form.
     ///   - server: the URL of the server that the snapshot came from, or the source of an import.
     ///   - flushing: see `OutputFile.create`.
     /// - Returns: the bundle's future lock entry.

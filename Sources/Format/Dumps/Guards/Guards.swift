@@ -161,8 +161,8 @@ extension Guards {
     /// Checks a new state. Does no I/O.
     ///
     /// - Parameters:
-    /// - old: the earlier records; `nil` if there are none, or if they cannot be read. Then only the guards that
-    ///   compare nothing are checked.
+    ///   - old: the earlier records; `nil` if there are none, or if they cannot be read. Then only the guards that
+    ///     compare nothing are checked.
     ///   - oldCount: how many earlier records there were, even if they cannot be read.
     /// - Returns: the violations, in the order of ``Name``.
     package func violations(

@@ -79,10 +79,11 @@ package struct CollectionLog: Sendable {
     /// Calls `visit` for each change, newest first, until it returns `false`. Two states are in memory at once.
     ///
     /// - Parameters:
-    /// - record: the id of the record whose changes to report; `nil` for all.
+    ///   - record: the id of the record whose changes to report; `nil` for all.
     ///   - field: the field whose changes to report, with the names of enclosing fields before it, joined by dots;
-    /// `nil` for all.
-    /// - unusable: called with the reason if a bundle cannot be read. Its neighbours are then compared with each other.
+    ///     `nil` for all.
+    ///   - unusable: called with the reason if a bundle cannot be read. Its neighbours are then compared with each
+    ///     other.
     /// - Throws: ``HistoryError`` if git fails, and what `visit` throws.
     package func forEach(
         record: String? = nil, field: String? = nil, unusable: (any Error) -> Void, _ visit: (Entry) throws -> Bool

@@ -46,9 +46,9 @@ package struct DumpsMerge: Sendable {
     /// Reads both commits and decides. Runs git; writes nothing.
     ///
     /// - Parameters:
-    /// - name: the other commit, such as `MERGE_HEAD`. The first one is `HEAD`.
+    ///   - name: the other commit, such as `MERGE_HEAD`. The first one is `HEAD`.
     ///   - ancestor: the common ancestor; `nil` for the one that git finds.
-    /// - policy: makes the policy that bundles are verified with, from our `dumps.yaml`.
+    ///   - policy: makes the policy that bundles are verified with, from our `dumps.yaml`.
     /// - Throws: ``HistoryError`` if git or a lock cannot be read, ``ConfigurationError``, or ``DumpsError`` if neither
     ///   state of a collection verifies.
     package init(

@@ -28,7 +28,7 @@ extension DumpsDirectory {
     /// git, and does I/O.
     ///
     /// - Parameters:
-    /// - name: a tag, a branch or another name of a commit.
+    ///   - name: a tag, a branch or another name of a commit.
     ///   - directory: the dumps directory in the work tree.
     /// - Returns: the copy. It is removed when nothing refers to it any more.
     /// - Throws: ``HistoryError``, ``DumpsError`` if the commit has no dumps there, or `FileError`.

@@ -55,7 +55,7 @@ package final class SnapshotIntake {
     /// - Parameters:
     ///   - new: the configuration for a directory that does not have a `dumps.yaml` yet.
     ///   - takesTogether: whether to rename all bundles together in ``commit()``. If the snapshots form a catalogue,
-    /// this is always done.
+    ///     this is always done.
     /// - Throws: ``DumpsError/busy(_:)``, `FileError`, `BundleError` if the lock cannot be read, or
     ///   ``ConfigurationError``.
     package init(

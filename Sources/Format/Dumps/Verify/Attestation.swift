@@ -16,7 +16,7 @@ package struct Attestation: Sendable {
     /// Hashes the files that the lock names, the lock and `dumps.yaml`. Does I/O; verifies nothing.
     ///
     /// - Parameters:
-    /// - commit: the commit of the directory; `nil` outside git.
+    ///   - commit: the commit of the directory; `nil` outside git.
     ///   - tool: the version of rsdump.
     package init(of directory: DumpsDirectory, commit: String?, tool: String, at now: Timestamp, limits: Limits) throws
     {

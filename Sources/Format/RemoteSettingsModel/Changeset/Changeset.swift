@@ -66,10 +66,10 @@ package struct Changeset: Sendable {
     /// The collection's full state after this answer. It is not verified yet.
     ///
     /// - Parameters:
-    /// - collection: the collection that the request named.
-    /// - base: the records that the answer changes, if it answers `_since`; `nil` if the answer is a full list, which
-    ///   replaces the held records. A server that no longer knows the value of `_since` answers with the full list,
-    ///   without tombstones.
+    ///   - collection: the collection that the request named.
+    ///   - base: the records that the answer changes, if it answers `_since`; `nil` if the answer is a full list, which
+    ///     replaces the held records. A server that no longer knows the value of `_since` answers with the full list,
+    ///     without tombstones.
     /// - Throws: ``ChangesetError/otherCollection(expected:found:)`` if the metadata names another collection.
     package func snapshot(
         of collection: CollectionID, onto base: RecordTable?

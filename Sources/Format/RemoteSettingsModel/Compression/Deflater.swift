@@ -46,8 +46,8 @@ package final class Deflater: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - bytes: at most 1 GiB.
-    /// - isLast: whether the stream ends with this part. Every other part ends with an empty stored block, on a whole
-    ///   byte.
+    ///   - isLast: whether the stream ends with this part. Every other part ends with an empty stored block, on a whole
+    ///     byte.
     package func block(_ bytes: Bytes, isLast: Bool) -> [UInt8] {
         // If zlib ran out of room, it would write a second empty block. Pages that it does not touch cost nothing.
         deflate(bytes, room: 2 * bytes.count + 1024, isLast ? Z_FINISH : Z_SYNC_FLUSH).output

@@ -7,7 +7,7 @@ package enum GzipMember {
     ///
     /// - Parameters:
     ///   - crc: CRC-32 of the uncompressed bytes.
-    /// - size: the number of uncompressed bytes.
+    ///   - size: the number of uncompressed bytes.
     package static func wrap(_ deflated: Bytes, crc: UInt32, size: Int) -> [Bytes] {
         var trailer: [UInt8] = []
         for value in [crc, UInt32(truncatingIfNeeded: size)] {

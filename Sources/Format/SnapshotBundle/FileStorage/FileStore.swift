@@ -54,13 +54,14 @@ package enum FileStore {
     /// renamed.
     ///
     /// - Parameters:
-    /// - isContended: whether others may replace the same file at the same time. Each of them then has its own
-    ///   temporary file, which is left behind if the process is killed.
-    /// - flushing: whether to wait for the disk. Without it, a failure of the machine may leave an empty file.
-    /// - root: a directory that the user has given, if `path` is below one. Below it, no link is followed, and missing
-    ///   directories are created.
-    /// - isPrivate: whether only the owner may read it (mode 0600), whatever the mask and the previous file's mode are.
-    /// - ending: the end of the temporary file's name. A `.gitignore` that names the file must also name this one.
+    ///   - isContended: whether others may replace the same file at the same time. Each of them then has its own
+    ///     temporary file, which is left behind if the process is killed.
+    ///   - flushing: whether to wait for the disk. Without it, a failure of the machine may leave an empty file.
+    ///   - root: a directory that the user has given, if `path` is below one. Below it, no link is followed, and
+    ///     missing directories are created.
+    ///   - isPrivate: whether only the owner may read it (mode 0600), whatever the mask and the previous file's mode
+    ///     are.
+    ///   - ending: the end of the temporary file's name. A `.gitignore` that names the file must also name this one.
     package static func replace(
         _ path: String, below root: String? = nil, with content: Bytes, isContended: Bool = false,
         flushing: Bool = true,

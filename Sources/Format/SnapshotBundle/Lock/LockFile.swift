@@ -109,7 +109,7 @@ extension LockFile.Collection {
     /// Makes the lock entry of a bundle. No entry is made elsewhere.
     ///
     /// - Parameters:
-    /// - bundle: a bundle with verified contents.
+    ///   - bundle: a bundle with verified contents.
     ///   - server: the URL of the server that the snapshot came from, or the source of an import.
     ///   - attachmentRule: the rule that selected its attachments.
     package init(

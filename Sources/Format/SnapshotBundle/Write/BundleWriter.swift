@@ -25,12 +25,12 @@ package struct BundleWriter: Sendable {
     private let limits: Limits
 
     /// - Parameters:
-    /// - attachments: by hash, the bytes of each attachment that the records name, or the reason to leave it out. The
-    ///   size, location and record ids come from the records.
-    /// - packedRecords: the snapshot's payload if it is already compressed; used only if records are compressed. It is
-    ///   not compared with the snapshot here; ``BundleReader/verifyContents()`` does that for the finished bundle.
-    /// - old: the bundle of an earlier state. Unchanged parts of its compressed payload are copied and not compressed
-    ///   again. The written bytes do not depend on it.
+    ///   - attachments: by hash, the bytes of each attachment that the records name, or the reason to leave it out. The
+    ///     size, location and record ids come from the records.
+    ///   - packedRecords: the snapshot's payload if it is already compressed; used only if records are compressed. It
+    ///     is not compared with the snapshot here; ``BundleReader/verifyContents()`` does that for the finished bundle.
+    ///   - old: the bundle of an earlier state. Unchanged parts of its compressed payload are copied and not compressed
+    ///     again. The written bytes do not depend on it.
     package init(
         _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput],
         compression: Compression = .deflate, packedRecords: PackedRecords? = nil,

@@ -39,7 +39,7 @@ struct EntryWriter {
     ///
     /// - Parameters:
     ///   - old: see ``PayloadBlocks/write(keeping:file:_:)``.
-    /// - file: the name of the bundle that is being written, for error messages.
+    ///   - file: the name of the bundle that is being written, for error messages.
     func write(_ payload: Payload, keeping old: BundleReader?, file: String) throws(BundleError) {
         let (name, bytes) = (BundleFormat.records, payload.bytes)
         if let packed = try PackedRecords(payload, keeping: old) {

@@ -155,8 +155,8 @@ package enum CatalogueError: Error, Hashable, Sendable, CustomStringConvertible 
                 + "marked as removed"
         case .earlierCertificate(let found, let held):
             "\(Catalogue.collection): expected a certificate that is valid from \(held.rfc3339) or later, found "
-                + "one that is valid from \(found.rfc3339), whose key was replaced; its publisher must sign with the new "
-                + "key"
+                + "one that is valid from \(found.rfc3339), whose key was replaced; its publisher must sign with the "
+                + "new key"
         case .expired(let number, let since):
             "\(Catalogue.collection): expected a confirmed catalogue, found catalogue \(number), whose confirmation "
                 + "ended at \(since.rfc3339): a mirror or a cache may be out of date, or nobody ran rsdump publish "

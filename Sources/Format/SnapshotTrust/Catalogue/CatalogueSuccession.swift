@@ -47,11 +47,11 @@ package struct VerifiedCatalogue: Hashable, Sendable {
     /// Checks that a catalogue from the server may be accepted.
     ///
     /// - Parameters:
-    /// - current: the verified catalogue that it would replace; `nil` for the first one. The first one must be
-    ///   confirmed, because nothing else shows that it is not an old one (The Update Framework, specification 5.4.4:
-    ///   freeze attacks). A later one may have expired, because it is still newer than the current one.
-    /// - now: the time of the device. A confirmation may be at most ``Limits/clockToleranceSeconds`` ahead of it. If a
-    ///   later one were accepted, it would make every honest confirmation fail until then.
+    ///   - current: the verified catalogue that it would replace; `nil` for the first one. The first one must be
+    ///     confirmed, because nothing else shows that it is not an old one (The Update Framework, specification 5.4.4:
+    ///     freeze attacks). A later one may have expired, because it is still newer than the current one.
+    ///   - now: the time of the device. A confirmation may be at most ``Limits/clockToleranceSeconds`` ahead of it. If
+    ///     a later one were accepted, it would make every honest confirmation fail until then.
     /// - Throws: ``CatalogueError``.
     package func checkAcceptance(
         after current: VerifiedCatalogue?, at now: Timestamp, limits: Limits
