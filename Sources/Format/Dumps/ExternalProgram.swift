@@ -173,7 +173,7 @@ extension ExternalProgram.Failure: CustomStringConvertible {
         switch self {
         case .notFound: "it is not on the PATH"
         case .outputTooLarge: "its output is too large"
-        case .endedBySignal: "a signal ended it"
+        case .endedBySignal: "it was killed by a signal"
         case .late(let seconds): "it was stopped because it took longer than \(Counted.text(seconds, "second"))"
         case .failed(let problem): problem
         }
