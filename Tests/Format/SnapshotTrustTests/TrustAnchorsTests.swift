@@ -28,14 +28,14 @@ struct TrustAnchorsTests {
     }
 
     @Test(arguments: [
-        ("", "there are 0 digits instead of 64"),
-        ("C8:A8", "there are 4 digits instead of 64"),
-        (production + ":00", "there are 66 digits instead of 64"),
+        ("", "it has 0 digits instead of 64"),
+        ("C8:A8", "it has 4 digits instead of 64"),
+        (production + ":00", "it has 66 digits instead of 64"),
         (String(production.dropLast()), "expected two digits between colons"),
         (":" + production, "expected two digits between colons"),
         ("C8A80E:9A", "expected two digits between colons"),
         (String(repeating: "x", count: 64), "one of its characters is not a hexadecimal digit"),
-        (String(repeating: "a", count: 63), "there are 63 digits instead of 64"),
+        (String(repeating: "a", count: 63), "it has 63 digits instead of 64"),
         (" " + String(repeating: "a", count: 64), "one of its characters is not a hexadecimal digit"),
         (String(repeating: "\u{FF11}", count: 64), "one of its characters is not a hexadecimal digit"),
     ])

@@ -45,7 +45,7 @@ import RemoteSettingsModel
     private func node(_ event: Event, depth: Int) throws(ConfigurationError) -> YAMLNode {
         guard depth < limits.jsonDepth else {
             throw error(
-                event, "values nest deeper than \(limits.jsonDepth) levels",
+                event, "values are nested deeper than \(limits.jsonDepth) levels",
                 "flatten them" + (canBeJSON ? ", or write JSON" : ""))
         }
         switch event.kind {

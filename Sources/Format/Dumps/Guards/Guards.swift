@@ -171,7 +171,7 @@ extension Guards {
         var found: [GuardViolation] = []
         if keepsRecords, let count = old?.count ?? oldCount, count > 0, new.isEmpty {
             found.append(
-                .init(.notEmptied, found: "all \(count) records are gone", limit: "expected at least one", ids: []))
+                .init(.notEmptied, found: "all \(count) records are gone", limit: "expected at least 1", ids: []))
         }
         if let minRecords, new.count < minRecords {
             found.append(
