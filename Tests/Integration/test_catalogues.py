@@ -427,7 +427,7 @@ def test_a_fast_forward_is_healed_by_a_new_certificate(origin, served, tmp_path)
         assert packager.lock["catalogue"]["number"] == 2 and packager.value("one") == 2
         # The leaked key does not come back.
         packager.configure(url=lies.url)
-        packager.refuses("expected a signature of a certificate that is valid from")
+        packager.refuses("expected a certificate that is valid from")
 
 
 def milliseconds(text):

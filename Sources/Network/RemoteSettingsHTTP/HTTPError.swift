@@ -198,7 +198,7 @@ extension HTTPError.Reason: CustomStringConvertible {
         case .tooManyRedirects(let limit): "the server redirects more than \(limit) times"
         case .redirectDowngrade(let target): "a redirect from https to plain http is refused: \(target)"
         case .badRedirect(let why): "the redirect cannot be followed: \(why)"
-        case .backoff(_, let seconds): "the server asked clients to wait; try again in \(seconds) s"
+        case .backoff(_, let seconds): "the server asked to wait; try again in \(seconds) s"
         case .badRange(let why): "the answer is not the requested part of the file: \(why)"
         case .rangeNotSatisfied: "the file on the server does not have the requested part"
         case .badEncoding(let why): "the body cannot be decompressed: \(why)"

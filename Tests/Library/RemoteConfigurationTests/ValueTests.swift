@@ -258,7 +258,8 @@ struct ValueTests {
         refused(binary(head + [array([9])]), "a reference does not lead to an object")
         refused(binary(head + [[0xAF, 0x13, 0x7F, 255, 255, 255, 255, 255, 255, 255]]), "larger than the list")
         refused(binary(head + [[0xDF, 0x51]]), "an object does not state its length")
-        refused(Data(Array("bplist00".utf8) + [UInt8](repeating: 255, count: 40)), "the binary property list is damaged")
+        refused(
+            Data(Array("bplist00".utf8) + [UInt8](repeating: 255, count: 40)), "the binary property list is damaged")
 
         func nested(_ levels: Int, _ between: String = "") -> Data {
             let (open, close) = ("<array>" + between, "</array>")
