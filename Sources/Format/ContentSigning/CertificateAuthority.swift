@@ -176,10 +176,10 @@ package struct CertificateAuthority: Sendable {
         self.key = key
     }
 
-    /// Makes an authority of a key and its certificates.
+    /// Makes an authority from a key and its certificates.
     ///
     /// - Parameter certificates: the authority's own certificate, then its issuers.
-    /// - Throws: ``SigningKeyError`` if the first certificate is not for the key, or if it must not issue others.
+    /// - Throws: ``SigningKeyError`` if the first certificate is not for the key, or if it may not issue others.
     package init(key: PrivateKey, certificates: [SigningCertificate], place: String) throws(SigningKeyError) {
         guard let own = certificates.first, own.isFor(key) else {
             throw SigningKeyError(
@@ -315,6 +315,8 @@ package struct CertificateAuthority: Sendable {
             extensions)
     }
 
+    /// Builds and signs a certificate.
+    ///
     /// - Parameter issuer: `nil` if the certificate signs itself.
     private static func certificate(
         _ subject: DistinguishedName, _ publicKey: Certificate.PublicKey, issuer: Certificate?, _ issuerKey: PrivateKey,

@@ -35,7 +35,7 @@ package struct ContentSigner: PayloadSigner {
     package let chains: SignerChains
     private let key: PrivateKey
 
-    /// Makes a signer of a key and its chains.
+    /// Makes a signer from a key and its chains.
     ///
     /// - Throws: ``SigningKeyError`` if the signing certificate is not for the key.
     package init(key: PrivateKey, chains: SignerChains) throws(SigningKeyError) {
@@ -49,7 +49,7 @@ package struct ContentSigner: PayloadSigner {
         self.key = key
     }
 
-    /// Makes a signer of a key and its chain.
+    /// Makes a signer from a key and its chain.
     ///
     /// - Parameters:
     ///   - chain: PEM. The signing certificate is first and the root is last.

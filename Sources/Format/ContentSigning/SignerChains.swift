@@ -10,6 +10,8 @@ package struct SignerChains: Sendable {
     package let key: P384.Signing.PublicKey
     package let place: String
 
+    /// Takes chains as PEM text.
+    ///
     /// - Parameters:
     ///   - chain: PEM. The signing certificate is first and the root is last.
     ///   - older: the same chain up to each older root.

@@ -50,7 +50,7 @@ package enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension ConfigurationError {
-    /// Two collections differ only in case.
+    /// The error for two collections whose names differ only in case.
     static func sameBundle(_ id: CollectionID, _ other: CollectionID, file: String, line: Int?) -> ConfigurationError {
         ConfigurationError(
             file: file, line: line,

@@ -14,6 +14,8 @@ struct ChainCertificate: Sendable {
     let notBefore: Timestamp
     let notAfter: Timestamp
 
+    /// Decodes a certificate.
+    ///
     /// - Parameter position: the position in the chain. The leaf is 1.
     init(der: [UInt8], position: Int, count: Int) throws(ContentSignatureError) {
         x509 = try Result { try Certificate(derEncoded: der) }

@@ -54,7 +54,7 @@ public enum ContentSignatureError: Error, Hashable, Sendable {
     case leafIsAuthority(CertificateLabel)
     /// A certificate that issued another has no basic constraints that allow it (RFC 5280, section 4.2.1.9).
     case notAnAuthority(CertificateLabel)
-    /// More intermediate authorities are below this one than its path length allows (RFC 5280, section 4.2.1.9).
+    /// There are more intermediate authorities below this one than its path length allows (RFC 5280, section 4.2.1.9).
     case pathLengthExceeded(CertificateLabel, limit: Int, found: Int)
     /// The key usage does not include `usage` (RFC 5280, section 4.2.1.3).
     case missingKeyUsage(CertificateLabel, usage: String)

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// What a collection's signature must meet before its records are accepted.
+/// The requirements for a collection's signature, without which its records are not accepted.
 public struct TrustPolicy: Hashable, Sendable {
     /// The pinned roots.
     public var roots: TrustAnchors

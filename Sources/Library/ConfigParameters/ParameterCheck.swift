@@ -27,7 +27,7 @@ package struct ParameterFinding: Hashable, Sendable {
 }
 
 extension ParameterFinding {
-    /// Whether the set does not do what it says. Otherwise the author may have intended it.
+    /// Whether the set cannot work as it is written. Otherwise the author may have intended it.
     package var isError: Bool {
         switch problem {
         case .severalDefaults, .invalidFilter: true

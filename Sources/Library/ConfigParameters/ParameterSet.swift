@@ -19,7 +19,7 @@ package struct ParameterSet: Sendable {
         nextOfKey = []
     }
 
-    /// Makes a set of a table's records.
+    /// Makes a set from a table's records.
     ///
     /// - Throws: ``ParameterRecordError`` for the first record that is not a parameter.
     package init(_ table: some Sequence<Record>) throws(ParameterRecordError) {

@@ -3,7 +3,7 @@ import CThreads
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// Runs libcurl on a thread of its own, and passes it the orders of other threads.
+/// Runs libcurl on a thread of its own, and passes orders from other threads to it.
 @safe
 final class CurlLoop: Sendable {
     /// The thread's next orders, which it carries out in this sequence.

@@ -5,13 +5,13 @@ import RemoteSettingsHTTP
 /// request.
 @safe
 final class CurlTransfer {
-    /// The number of unread bytes at which reading from the connection pauses. libcurl's own buffer comes on top.
+    /// The number of unread bytes at which reading from the connection pauses. libcurl's own buffer adds to it.
     static let mostBuffered = 1 << 20
     private static let wireBuffer = 64 << 10
 
     /// libcurl's handle; `nil` if libcurl has no memory. The answer has then failed.
     let handle: UnsafeMutableRawPointer?
-    /// When the answer fails if nothing more of it arrives; `nil` while the transfer is paused.
+    /// The time at which the answer fails if nothing more of it arrives; `nil` while the transfer is paused.
     private(set) var deadline: ContinuousClock.Instant?
 
     private let multi: UnsafeMutableRawPointer

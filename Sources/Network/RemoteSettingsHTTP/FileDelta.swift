@@ -108,6 +108,8 @@ package struct HeldFile: Sendable {
     /// The SHA-256 that the newer file must have.
     let newer: SHA256Digest
 
+    /// Takes a file that the client has.
+    ///
     /// - Parameters:
     ///   - digest: the SHA-256 of the held bytes, which has been checked.
     ///   - location: the held file's `attachment.location`.

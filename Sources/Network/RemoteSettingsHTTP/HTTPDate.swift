@@ -31,7 +31,7 @@ package enum HTTPDate {
         }
     }
 
-    /// The form that senders must use: `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// The time in the form that senders must use: `Sun, 06 Nov 1994 08:49:37 GMT`.
     package static func text(_ time: Timestamp) -> String {
         let day = Int(clamping: time.milliseconds / 86_400_000)
         let (year, month, dayOfMonth) = Timestamp.civil(daysSince1970: day)

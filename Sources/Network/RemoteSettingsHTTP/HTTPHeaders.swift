@@ -43,7 +43,7 @@ public struct HTTPHeaders: Hashable, Sendable {
     }
 
     private static func equal(_ a: String, _ b: String) -> Bool {
-        // Usually either the lengths differ or the case is the common one.
+        // In most cases the lengths differ, or the name is written in its usual case.
         guard a.utf8.count == b.utf8.count else { return false }
         return a == b || a.utf8.elementsEqual(b.utf8) { lowercase($0) == lowercase($1) }
     }

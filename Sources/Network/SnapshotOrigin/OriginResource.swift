@@ -128,7 +128,7 @@ package enum OriginContent: Sendable {
     /// - Throws: `BundleError` if there is not enough memory.
     package func pieces() throws(BundleError) -> Pieces { try Pieces(self) }
 
-    /// Returns the pieces of a content. Threads must not share it.
+    /// Returns the content piece by piece. Threads must not share it.
     package final class Pieces {
         private var segments: ArraySlice<Bytes> = []
         /// The rest of a slice that was too long.

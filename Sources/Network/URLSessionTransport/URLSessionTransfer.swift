@@ -5,7 +5,7 @@ import RemoteSettingsHTTP
 import FoundationNetworking
 #endif
 
-/// One running request in `URLSession`. It makes an answer of what the session's delegate receives.
+/// One running request in `URLSession`. It builds an answer from what the session's delegate receives.
 ///
 /// If tasks can be suspended, the task is suspended while the buffer is full.
 struct URLSessionTransfer: Sendable {

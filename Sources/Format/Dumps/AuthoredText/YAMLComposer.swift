@@ -9,6 +9,8 @@ import RemoteSettingsModel
     private let canBeJSON: Bool
     private let limits: Limits
 
+    /// Starts a parser over a text.
+    ///
     /// - Parameter text: must stay at its address for as long as the composer is used.
     init(
         _ text: UnsafeBufferPointer<UInt8>, file: String, canBeJSON: Bool, limits: Limits
@@ -29,6 +31,8 @@ import RemoteSettingsModel
         unsafe parser.deallocate()
     }
 
+    /// Builds the document.
+    ///
     /// - Returns: the only document; `nil` if there is none.
     func document() throws(ConfigurationError) -> YAMLNode? {
         _ = try next()  // The beginning of the stream.
@@ -92,13 +96,13 @@ import RemoteSettingsModel
 extension YAMLComposer {
     private struct Event {
         enum Kind {
-            /// The stream or the document begins.
+            /// The beginning of the stream or of a document.
             case begin
             case scalar(YAMLNode.Scalar)
             case sequence(isFlow: Bool)
             case mapping(isFlow: Bool)
             case alias
-            /// The list, mapping, document or stream that began last ends.
+            /// The end of the list, mapping, document or stream that began last.
             case end
         }
 

@@ -9,7 +9,7 @@ package struct Budget: Hashable, Sendable {
     package var attachment: UInt64?
 }
 
-/// What is larger than `dumps.yaml` allows, with its largest parts.
+/// Something that exceeds a budget in `dumps.yaml`, with its largest parts.
 package struct BudgetExcess: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Subject: String, Hashable, Sendable {
         case attachment

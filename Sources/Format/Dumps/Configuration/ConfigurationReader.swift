@@ -6,6 +6,8 @@ import TargetFilter
 package struct ConfigurationReader {
     let file: String
 
+    /// Reads a configuration.
+    ///
     /// - Parameter text: the file's content.
     /// - Throws: ``ConfigurationError``.
     package static func read(_ text: String, file: String) throws(ConfigurationError) -> DumpsConfiguration {

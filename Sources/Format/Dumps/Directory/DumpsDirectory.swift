@@ -198,7 +198,7 @@ extension DumpsDirectory {
         try ignoreWork()
     }
 
-    /// Removes the directory that ``prepareHooks()`` created if it was not used.
+    /// Removes the directory that ``prepareHooks()`` created, unless it was used.
     package func finishHooks() throws(FileError) {
         try refuseLinks()
         try removeIdleWork()

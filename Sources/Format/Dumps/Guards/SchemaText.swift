@@ -23,6 +23,8 @@ struct SchemaPattern: Sendable {
         FilterContext(root: ["text": .string(text), "pattern": .string(pattern)])
     }
 
+    /// Whether the pattern occurs in a text.
+    ///
     /// - Returns: `nil` if the search takes more than its budget.
     func matches(_ text: String) -> Bool? {
         guard let value = try? Self.search?.evaluate(in: Self.context(self.text, text)) else { return nil }
@@ -47,6 +49,8 @@ enum SchemaFormat: String, CaseIterable {
         "json-pointer", "relative-json-pointer", "data-url", "color", "textarea", "url",
     ]
 
+    /// Finds a format by its name.
+    ///
     /// - Returns: `nil` for a format that is not checked.
     init?(_ name: String, at path: [String]) throws(SchemaFault) {
         if let format = SchemaFormat(rawValue: name) {

@@ -6,7 +6,7 @@ struct SchemaValidation {
     /// The largest number of schemas that one record is validated against. Without a limit, `$ref` and `anyOf` could
     /// multiply endlessly.
     private static let mostSteps = 100_000
-    /// The largest depth of values and references. It ends references that lead to each other.
+    /// The largest depth of values and references. It also stops references that lead to each other.
     private static let deepest = 200
 
     let parts: [SchemaPart]
@@ -85,7 +85,7 @@ struct SchemaValidation {
             let count = one.count { fits(value, $0) }
             if count != 1 { report("found \(value.kind), which matches \(count) schemas in oneOf, expected 1") }
         }
-        if let not = part.not, fits(value, not) { report("found \(value.kind), which the schema in not excludes") }
+        if let not = part.not, fits(value, not) { report("found \(value.kind), which \"not\" excludes") }
         if let condition = part.condition {
             if let next = fits(value, condition) ? part.consequence : part.alternative { validate(value, next) }
         }

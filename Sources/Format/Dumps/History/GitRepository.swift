@@ -193,6 +193,8 @@ extension GitRepository {
         }
     }
 
+    /// Checks the size of a file.
+    ///
     /// - Throws: ``HistoryError/overLimit(place:limit:allowed:)`` if the file is too large to be read.
     func check(_ blob: Blob, at place: String) throws(HistoryError) {
         guard blob.size <= bounds.fileBytes else {

@@ -21,7 +21,8 @@ package struct BundleVerifier: Sendable {
         try snapshot(of: bundle, payload: bundle.payload(), as: entry)
     }
 
-    /// Like ``snapshot(of:as:)``, for a caller that has already read the bundle's payload.
+    /// The bundle's verified snapshot, as ``snapshot(of:as:)`` returns it, for a caller that has already read the
+    /// payload.
     package func snapshot(
         of bundle: BundleReader, payload: Payload, as entry: LockFile.Collection
     ) throws -> Snapshot {

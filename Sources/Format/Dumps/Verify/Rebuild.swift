@@ -26,6 +26,8 @@ package struct Rebuild: Sendable {
     private let verifier: BundleVerifier
     private let limits: Limits
 
+    /// Prepares a rebuild.
+    ///
     /// - Parameter output: an existing directory outside `directory`, which gets `<bucket>/<collection>.zip`.
     package init(
         _ directory: DumpsDirectory, to output: String, policy: TrustPolicy, limits: Limits

@@ -33,6 +33,8 @@ package struct Verification: Sendable {
         self.limits = limits
     }
 
+    /// Verifies the bundles, and checks that none is missing.
+    ///
     /// - Parameters:
     ///   - names: the collections; an empty list means all in the lock and all that the configuration names.
     ///   - configured: the configuration's collections. Each must have a bundle, and a pinned one must be at its pin.

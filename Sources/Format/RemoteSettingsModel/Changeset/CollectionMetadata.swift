@@ -8,6 +8,8 @@ package struct CollectionMetadata: Hashable, Sendable {
     /// Whether the server offers the collection's attachments as one zip (`attachment.bundle`).
     package let hasAttachmentsZip: Bool
 
+    /// Reads a collection's metadata.
+    ///
     /// - Throws: ``JSONError`` if it is not a JSON object, or has more than ``Limits/metadataBytes`` bytes or
     ///   ``Limits/jsonValues`` values.
     package init(parsing json: Bytes, limits: Limits) throws(JSONError) {

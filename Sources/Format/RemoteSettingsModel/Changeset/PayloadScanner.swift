@@ -7,6 +7,8 @@ struct PayloadScanner {
     /// Whether a record has a member `filter_expression`.
     private(set) var mentionsFilters = false
 
+    /// Makes a scanner.
+    ///
     /// - Parameter records: the expected number of records, for which memory is reserved within a limit.
     init(limits: Limits, records: Int) {
         self.limits = limits

@@ -24,6 +24,8 @@ package struct RecordTable: Sendable {
             return start..<start + Int(idCount)
         }
 
+        /// Makes the position of a record.
+        ///
         /// - Parameters:
         ///   - id: the position of a valid id.
         ///   - json: the position of the whole record.

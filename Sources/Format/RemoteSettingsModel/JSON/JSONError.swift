@@ -43,6 +43,8 @@ public struct JSONError: Error, Hashable, Sendable {
     /// The position of the fault, in bytes from the document's start.
     public let offset: Int
 
+    /// Makes an error.
+    ///
     /// - Parameters:
     ///   - reason: why the document was refused.
     ///   - offset: the position of the fault, in bytes from the document's start.

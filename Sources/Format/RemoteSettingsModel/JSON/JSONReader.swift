@@ -261,6 +261,8 @@ private struct JSONSkipper {
     /// The largest number of members of an object.
     let memberLimit: Int
 
+    /// Skips one value.
+    ///
     /// - Parameter depth: the number of arrays and objects around the value.
     func skip(_ input: Span<UInt8>, _ position: inout Int, depth: Int) throws(JSONError) {
         JSONLexer.skipWhitespace(input, &position)

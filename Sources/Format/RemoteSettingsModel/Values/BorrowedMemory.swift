@@ -8,7 +8,7 @@ public final class BorrowedMemory: Sendable {
     private nonisolated(unsafe) let buffer: UnsafeRawBufferPointer
     private let release: @Sendable (UnsafeRawBufferPointer) -> Void
 
-    /// Takes the memory.
+    /// Takes over memory until nothing refers to this object.
     ///
     /// - Parameters:
     ///   - buffer: the memory.

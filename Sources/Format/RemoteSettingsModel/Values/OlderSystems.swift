@@ -23,7 +23,7 @@ extension Array where Element: BitwiseCopyable {
 }
 
 extension String {
-    /// Makes a string of code units; `nil` if they are invalid in the encoding.
+    /// Makes a string from code units; `nil` if they are invalid in the encoding.
     package init?<Encoding: Unicode.Encoding>(
         validating units: some Sequence<Encoding.CodeUnit>, as encoding: Encoding.Type
     ) {

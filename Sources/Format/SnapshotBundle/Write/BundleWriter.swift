@@ -24,6 +24,8 @@ package struct BundleWriter: Sendable {
     private let old: BundleReader?
     private let limits: Limits
 
+    /// Makes a writer for one snapshot.
+    ///
     /// - Parameters:
     ///   - attachments: by hash, the bytes of each attachment that the records name, or the reason to leave it out. The
     ///     size, location and record ids come from the records.

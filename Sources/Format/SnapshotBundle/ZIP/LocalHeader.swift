@@ -36,8 +36,8 @@ enum LocalHeader {
         let crc: UInt32 = raw.little(start + 14)
         let sizes: (UInt32, UInt32) = (raw.little(start + 18), raw.little(start + 22))
         func agrees(_ value: UInt32, _ size: Int) -> Bool {
-            // It is 0 if a descriptor follows. It is all ones if the value is in a ZIP64 field, in the header and in
-            // the directory alike.
+            // A value is 0 if a descriptor follows. It is all ones if the real value is in a ZIP64 field, in the header
+            // and in the directory alike.
             (entry.usesDescriptor && value == 0) || value == .max || value == UInt32(clamping: size)
         }
         guard crc == entry.crc || (entry.usesDescriptor && crc == 0), agrees(sizes.0, entry.compressedSize),

@@ -39,6 +39,8 @@ struct FilterLexer {
 
     private func byte(_ index: Int) -> UInt8 { index < bytes.count ? bytes[index] : 0 }
 
+    /// Reads the next token.
+    ///
     /// - Parameter operandNext: whether the grammar expects an operand here, so that `.5` is a number.
     mutating func next(operandNext: Bool) throws(FilterError) -> FilterToken {
         skipBlanks()

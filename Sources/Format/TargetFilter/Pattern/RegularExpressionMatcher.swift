@@ -122,7 +122,8 @@ struct RegularExpressionMatcher {
         return nil
     }
 
-    /// Tests a lookahead. It is not repeated after it succeeds, but its slots must be restored when matching goes back.
+    /// Tests a lookahead. It is not repeated after it succeeds, but its slots must be restored when the matcher
+    /// backtracks.
     private mutating func look(
         from instruction: Int, at position: Int, isNegative: Bool, budget: inout WorkBudget
     ) throws(FilterError) -> Bool {

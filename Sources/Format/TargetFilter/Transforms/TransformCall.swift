@@ -1,4 +1,4 @@
-/// The transforms by their names in expressions.
+/// The transforms, named as in expressions.
 enum FilterTransform: String, CaseIterable {
     case date
     case versionCompare

@@ -10,7 +10,7 @@ package enum FilterValue: Hashable, Sendable {
     case array([FilterValue])
     case object(FilterObject)
 
-    /// Makes a value of JSON. Numbers become doubles.
+    /// Makes a value from JSON. Numbers become doubles.
     package init(_ json: JSONValue) {
         switch json {
         case .null: self = .null

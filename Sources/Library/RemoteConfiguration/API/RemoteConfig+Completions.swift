@@ -16,7 +16,7 @@ extension RemoteConfig {
     /// Fetches values, as the asynchronous `fetch(withExpirationDuration:)` does.
     ///
     /// - Parameters:
-    ///   - seconds: the age from which on the last success leads to a new request.
+    ///   - seconds: how old the last success must be for a new request.
     ///   - completionHandler: called on the main actor. The error is `nil` only after a success.
     public func fetch(
         withExpirationDuration seconds: Double,

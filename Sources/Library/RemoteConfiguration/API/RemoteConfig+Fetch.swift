@@ -42,8 +42,8 @@ extension RemoteConfig {
 
     /// Fetches newer values, as ``fetch()`` does, with another interval.
     ///
-    /// - Parameter seconds: the age from which on the last success leads to a new request. 0 always leads to one,
-    ///   except during a pause.
+    /// - Parameter seconds: how old the last success must be for a new request. 0 always makes a request, except during
+    ///   a pause.
     @discardableResult
     public func fetch(withExpirationDuration seconds: Double) async throws(RemoteConfigError) -> RemoteConfigFetchStatus
     {

@@ -20,7 +20,7 @@ public struct Fault: Sendable {
         case corrupted
         /// Breaks the connection after this many bytes of the body.
         case truncated(Int)
-        /// Lets no connection be made.
+        /// Makes the server unreachable.
         case unreachable
         /// Sends the unchanged answer, for faults that only delay it or add headers.
         case none

@@ -9,6 +9,8 @@ package actor AttachmentsURLSource {
 
     package init() {}
 
+    /// The base URL.
+    ///
     /// - Parameter client: the client that asks the server, on the first call only.
     /// - Throws: `HTTPError`, `JSONError` or ``AttachmentsNotOffered``.
     package func value(_ client: ServerClient) async throws -> AttachmentsURL {

@@ -48,6 +48,8 @@ package struct CollectionFetcher: Sendable {
     private let policy: TrustPolicy
     private let gate: RequestGate?
 
+    /// Makes a fetcher.
+    ///
     /// - Parameter gate: limits the number of simultaneous fetches; `nil` if the caller does that.
     package init(client: ServerClient, chains: ChainStore, policy: TrustPolicy, gate: RequestGate? = nil) {
         self.client = client

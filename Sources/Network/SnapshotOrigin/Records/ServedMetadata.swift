@@ -17,6 +17,8 @@ struct ServedMetadata {
     let isForStartup: Bool
     let lastModified: Timestamp?
 
+    /// Prepares the metadata of a bundle.
+    ///
     /// - Parameter chains: the bundle's chains, with the URL at which the server has each; empty if the bundle has no
     ///   chain.
     init(

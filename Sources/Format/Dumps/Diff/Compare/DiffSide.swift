@@ -14,6 +14,8 @@ package struct DiffSide: Sendable {
         /// The state that publishing the sources in this directory would create.
         case sources(String)
 
+        /// Reads the name of a side.
+        ///
         /// - Parameter text: `server`, `git:REV`, `git:REV:PATH`, `sources:DIR` or a path.
         /// - Returns: `nil` if the text is empty, or if the revision or path after a colon is missing.
         package init?(_ text: String) {
@@ -133,11 +135,15 @@ package struct DiffSide: Sendable {
         return try BundleReader(bytes: bytes, name: "git:\(name):\(path)", limits: Limits())
     }
 
+    /// Makes a side of a server's collections.
+    ///
     /// - Parameter snapshots: the server's collections, verified.
     package init(server snapshots: [CollectionID: Snapshot]) {
         self.init(states: snapshots.mapValues { ComparedSnapshot($0) })
     }
 
+    /// Makes a side of given states.
+    ///
     /// - Parameter states: the states to compare, from any source.
     package init(states: [CollectionID: ComparedSnapshot]) {
         source = .states(states)

@@ -4,6 +4,8 @@ import RemoteSettingsModel
 enum FieldComparer {
     private typealias Member = (name: String, json: Bytes)
 
+    /// Finds the fields that differ, sorted by name.
+    ///
     /// - Parameters:
     ///   - old: the canonical JSON of the old record; `nil` if there is none.
     ///   - new: the canonical JSON of the new record; `nil` if there is none.

@@ -82,6 +82,8 @@ package struct DiffMarkdown {
         return "| " + cells.joined(separator: " | ") + " |\n"
     }
 
+    /// Appends the details of one collection's changes.
+    ///
     /// - Returns: whether there was room for the details.
     private func appendDetails(_ diff: SnapshotDiff, to page: inout BoundedText) -> Bool {
         var head = "\n#### \(MarkdownText.code("\(diff.collection)"))\n\n"
@@ -149,6 +151,8 @@ private struct BoundedText {
         self.limit = limit
     }
 
+    /// Appends a part if there is room for it.
+    ///
     /// - Parameter reserving: the bytes that must stay free after the part.
     /// - Returns: whether there was room for the part.
     @discardableResult

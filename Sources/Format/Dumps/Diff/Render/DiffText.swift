@@ -17,6 +17,8 @@ package struct DiffText {
     private let showsRecords: Bool
     private let paint: (String, Role) -> String
 
+    /// Makes the text of a comparison.
+    ///
     /// - Parameters:
     ///   - showsRecords: whether to show each record, or only how many records of a collection changed.
     ///   - paint: adds the colour of a role to a text. By default, texts are not coloured.

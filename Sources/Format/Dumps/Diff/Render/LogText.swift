@@ -8,6 +8,8 @@ package struct LogText {
     private let showsFields: Bool
     private let paint: (String, DiffText.Role) -> String
 
+    /// Makes the text of a history.
+    ///
     /// - Parameters:
     ///   - showsFields: whether to show the old and new values of each changed field.
     ///   - paint: adds the colour of a role to a text.

@@ -7,6 +7,8 @@ package struct ValueExcerpt {
     package let old: String?
     package let new: String?
 
+    /// Makes the excerpts of a field's values.
+    ///
     /// - Parameter limit: the most characters of each value that are shown.
     package init(_ change: FieldChange, limit: Int) {
         let old = change.old.map(Self.text)
