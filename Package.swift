@@ -135,6 +135,10 @@ package.targets = [
     // MARK: Examples, and what tests use
     target("FaultyServer", at: "Tests/Network/FaultyServer", uses: "CZlib RemoteSettingsHTTP"),
     target("config-example", at: "Examples/ConfigExample", uses: "RemoteConfiguration", as: .executable),
+    target(
+        "flag-server", at: "Examples/FlagServer", uses: "RemoteSettings RemoteSettingsConfiguration",
+        also: ["Hummingbird", "ServiceLifecycle", "Configuration", "Logging"].map { module($0, trait: nil) },
+        as: .executable),
     [.target(name: "EmbeddedSampleDumps", path: "Examples/SampleApp/EmbeddedSampleDumps")],
     target(
         "SampleAppLogic", at: "Examples/SampleApp/Logic",

@@ -55,7 +55,7 @@ FEATURES = [
         "Sources/Library/RemoteSettingsBlocking"], [
         "Tests/Library/RemoteSettingsTests/Blocking", "Tests/Library/RemoteSettingsTests/BindingNames",
         "Tests/Library/RemoteSettingsTests/MovingOver", "Tests/Library/RemoteSettingsTests/MozillaClient", "Tests/Lab/blocking-process"]),
-    ("an origin in memory, for apps' tests", "the tests of apps, and our own", [
+    ("a server in memory, for apps' tests", "the tests of apps, and our own", [
         "Sources/Library/RemoteSettingsTesting/InMemoryOrigin", "Sources/Library/RemoteSettingsTesting", "Examples/TestedApp"], []),
     ("Apple systems: a transport, locks, a check without a Mac", "apps on iOS and macOS", [
         "Sources/Network/URLSessionTransport", "Sources/Format/RemoteSettingsModel/Locks"], [
@@ -101,7 +101,7 @@ FEATURES = [
     ("shared by all: fuzzers, faults, soak, benchmarks, other checks", "maintainers", [], [
         "Tests/Lab", "Tests/Comparisons", "Tests/Faults", "Tests/Benchmark", "Tests/Models",
         "Tests/Sanitizers", "Tests/Servers", "Tests/Checks", "Tests/Documentation", I + "test_machine_faults",
-        I + "test_soak", I + "test_tables", I + "test_documents", "Tests/Integration"]),
+        I + "test_soak", I + "test_documents", "Tests/Integration"]),
 ]
 
 

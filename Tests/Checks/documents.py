@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""scripts/check documents: holds ARCHITECTURE.md, CONTRIBUTING.md and the other documents at the root against the package.
+"""scripts/check documents: holds ARCHITECTURE.md, CONTRIBUTING.md and all other documents against the package.
 
   - The tables under "The rooms" name every target of Package.swift but the test targets, and no other. A target imports only what
     stands above it. Test targets have the names of their rooms, or are named in the text.
@@ -9,8 +9,8 @@
     "through `Name`": an earlier file mentions that name, and some file of Sources mentions both.
   - Every promise that SECURITY.md and README.md print bold has its row in the table of promises, and the suites and files that
     guard it exist.
-  - CONTRIBUTING.md has a row for each stage of scripts/test, each stage that is named after scripts/test exists, and each link to
-    a file or a heading leads to one.
+  - CONTRIBUTING.md has a row for each stage of scripts/test, and each stage that is named after scripts/test exists.
+  - What every .md file says of commands, options, files, numbers and exit codes holds: statements.py, which see.
 """
 import json
 import pathlib
@@ -19,8 +19,10 @@ import subprocess
 import sys
 import tempfile
 
+import statements
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "DECISIONS.md", "SECURITY.md", "CHANGELOG.md"]
+DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "DECISIONS.md", "SECURITY.md", "CHANGELOG.md", "FAQ.md", "GLOSSARY.md"]
 # Where documents promise something, in bold.
 PROMISING = {"SECURITY.md": "What is promised", "README.md": "What you can rely on"}
 # Only Macs compile it: Package.swift adds it there.
@@ -124,8 +126,8 @@ def mentions(text, symbol):
 
 def stop_problems(architecture, root=ROOT, read=lambda path: path.read_text()):
     ways = re.split(r"^### ", section(architecture, "The ways"), flags=re.MULTILINE)[1:]
-    if len(ways) < 4:
-        yield f"there are {len(ways)} ways, expected four"
+    if len(ways) < 5:
+        yield f"there are {len(ways)} ways, expected five"
     sources = None
     for way in ways:
         title = way.splitlines()[0]
@@ -193,23 +195,6 @@ def stage_problems(name, text, stages):
             yield f"{name}: scripts/test has no stage {stage}"
 
 
-def anchors(text):
-    for heading in re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE):
-        yield re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-
-
-def link_problems(name, text, root=ROOT):
-    for target in re.findall(r"\]\(([^)\s]+)\)", text):
-        if re.match(r"[a-z]+:", target):
-            continue
-        path, _, anchor = target.partition("#")
-        file = root / path if path else root / name
-        if not file.exists():
-            yield f"{name}: a link leads to {path}, which does not exist"
-        elif anchor and anchor not in set(anchors(file.read_text())):
-            yield f"{name}: a link leads to {target}, and {path or name} has no such heading"
-
-
 def problems():
     texts = {name: (ROOT / name).read_text() for name in DOCUMENTS}
     listed = subprocess.run([ROOT / "scripts/test", "--list"], check=True, capture_output=True, text=True)
@@ -223,14 +208,14 @@ def problems():
     yield from stage_table_problems(texts["CONTRIBUTING.md"], stages)
     for name, text in texts.items():
         yield from stage_problems(name, text, stages | {"quick", "nightly"})
-        yield from link_problems(name, text)
+    yield from statements.problems()
 
 
 def main():
     found = list(problems())
     for problem in found:
         print(f"check documents: {problem}")
-    print(f"check documents: {len(DOCUMENTS)} documents, {len(found)} problems")
+    print(f"check documents: {len(statements.documents())} documents, {len(found)} problems")
     sys.exit(1 if found else 0)
 
 

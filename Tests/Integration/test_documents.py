@@ -1,6 +1,8 @@
-"""The check of ARCHITECTURE.md and CONTRIBUTING.md finds nothing in them, and finds what is broken on purpose."""
+"""The checks of the documents find nothing in them, and find what is broken on purpose."""
 import copy
 import pathlib
+import re
+import subprocess
 import sys
 
 import pytest
@@ -9,6 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests/Checks"))
 import costs
 import documents
+import statements
 
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text()
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
@@ -127,10 +130,57 @@ def test_a_new_promise_without_a_row():
 
 
 def test_links_and_stages_that_lead_nowhere():
-    text = """[a](Nowhere.md) [b](README.md#no-such-heading) [c](ARCHITECTURE.md#the-rooms) [d](https://example.org)
+    text = """[a](Nowhere.md) [b](README.md#no-such-heading) [c](ARCHITECTURE.md#the-rooms) [d](https://example.org) <doc:Carrots>
         `scripts/test moon`"""
-    assert len(list(documents.link_problems("README.md", text))) == 2
+    assert len(list(statements.link_problems("README.md", text))) == 3
     assert list(documents.stage_problems("README.md", text, {"unit"})) == ["README.md: scripts/test has no stage moon"]
+
+
+@pytest.fixture(scope="module")
+def known():
+    return statements.commands((ROOT / statements.HELP).read_text())
+
+
+@pytest.mark.parametrize("name, old, new, problem", [
+    # A command, an option, a file and a number, changed by hand in a copy.
+    ("README.md", "rsdump refresh", "rsdump freshen", "rsdump has no command freshen"),
+    ("README.md", "rsdump verify --locked", "rsdump verify --looked", "rsdump verify has no option --looked"),
+    ("SECURITY.md", "rsdump keys cross-sign", "rsdump keys cross-sing", "rsdump has no command keys cross-sing"),
+    ("Sources/Tool/rsdump/Documentation.docc/StartRelease.md", "rsdump verify --locked", "rsdump verify --looked",
+     "rsdump verify has no option --looked"),
+    ("ARCHITECTURE.md", "`Examples/OfflineExample`", "`Examples/OnlineExample`", "`Examples/OnlineExample` does not exist"),
+    ("CONTRIBUTING.md", "`Tests/last-runs.txt`", "`Tests/runs.txt`", "`Tests/runs.txt` does not exist"),
+    ("README.md", "five of Mozilla's collections", "seven of Mozilla's collections", "counted again, it is 5"),
+    ("SECURITY.md", "37 fuzz targets", "33 fuzz targets", "counted again, it is 37"),
+    ("FAQ.md", "| 1,000,000;", "| 100,000;", "counted again, it is 1000000"),
+    ("ARCHITECTURE.md", "[eight steps]", "[seven steps]", "counted again, it is 8"),
+    ("FAQ.md", "| 4 |", "| 8 |", "and ExitStatus.swift has"),
+    ("FAQ.md", "| `rsdump log` | 1 |", "| `rsdump log` | 2 |", "rsdump log has its own meaning of 1"),
+])
+def test_a_statement_that_was_changed_by_hand(name, old, new, problem):
+    def read(file):
+        text = (ROOT / file).read_text()
+        return changed(text, old, new) if file == name else text
+    found = list(statements.problems([name], read))
+    assert len(found) == 1 and problem in found[0] and found[0].startswith(name), found
+
+
+def test_an_exit_code_that_no_document_explains(known):
+    def told_of(faq, swift):
+        return told(statements.exit_code_problems(faq, swift, known))
+    faq, swift = (ROOT / "FAQ.md").read_text(), (ROOT / "Sources/Tool/rsdump/ExitStatus.swift").read_text()
+    assert told_of(faq, swift) == ""
+    assert "the table under \"Exit codes\"" in told_of(faq, changed(swift, "case tryAgain = 7", "case tryAgain = 7\n    case other = 8"))
+
+
+def test_what_is_not_a_statement_about_this_program(known):
+    text = """`git push --force`, `--locked`, `Tests/FLOOR/ROOMTests`, `Sources/EmbeddedDumps`, rsdump carries on.
+
+        $ curl --fail https://example.org | rsdump records main/regions # --looked
+    """
+    assert list(statements.command_problems("README.md", text, known, set())) == []
+    assert list(statements.path_problems("README.md", text)) == []
+    assert "--looked" in told(statements.command_problems("README.md", "`--looked`", known, set()))
 
 
 def test_a_stage_without_a_row_and_a_row_without_a_stage():
@@ -149,3 +199,18 @@ def test_every_file_belongs_to_a_feature(capsys):
     assert len(rows) == len(costs.FEATURES) + 1
     total = int(rows[-1][2].replace(",", ""))
     assert total == sum(int(row[2].replace(",", "")) for row in rows[:-1]) > 10_000
+
+
+def test_each_promise_has_a_command_that_runs_its_tests():
+    table = documents.rows(documents.section(CONTRIBUTING, "What guards each promise"))
+    keys = [cells[1].strip("`") for cells in table]
+    assert len(keys) == len(set(keys)) > 15
+    for key in keys:
+        ran = subprocess.run([ROOT / "scripts/promise", "--print", key], capture_output=True, text=True)
+        assert ran.returncode == 0 and re.match(r"(swift test|\.cache/venv/bin/python -m pytest|scripts/check) ", ran.stdout), key
+    assert "Tests/Integration/test_deltas.py" in ran_with("deltas") and "scripts/fuzz file-delta 10" in ran_with("deltas")
+    assert subprocess.run([ROOT / "scripts/promise", "moon"], capture_output=True).returncode == 2
+
+
+def ran_with(key):
+    return subprocess.run([ROOT / "scripts/promise", "--print", key], capture_output=True, text=True, check=True).stdout

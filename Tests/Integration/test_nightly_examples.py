@@ -114,10 +114,22 @@ def test_the_documentation_is_that_of_the_products():
     assert sorted(built) == sorted(products)
 
 
-def test_containers_are_pinned_by_digest():
-    for path in WORKFLOWS:
-        for image in re.findall(r"container: (\S+)", path.read_text()):
-            assert re.fullmatch(r"[\w./:-]+@sha256:[0-9a-f]{64}", image), f"{path}: {image}"
+def test_the_values_of_a_release_are_in_one_file(tmp_path):
+    """Every example, the action and every workflow has them from there."""
+    script = rsdump.REPOSITORY / "scripts/fill-release"
+    judged = run(script, "--check")
+    assert judged.returncode == 0, judged.stdout
+    copied = ("Examples", ".github", "scripts")
+    for folder in copied:
+        shutil.copytree(rsdump.REPOSITORY / folder, tmp_path / folder, ignore=shutil.ignore_patterns(".build", "__pycache__"))
+    values = {"owner": "somebody", "version": "9.8.7", "commit": "a" * 40, "sha256": "b" * 64, "image": f"swift:9@sha256:{'c' * 64}"}
+    (tmp_path / "Examples/release.json").write_text(json.dumps(values))
+    assert run(tmp_path / "scripts/fill-release", "--check").returncode == 1
+    assert run(tmp_path / "scripts/fill-release").returncode == 0
+    files = [path for folder in copied for path in (tmp_path / folder).rglob("*")
+             if path.is_file() and path.suffix in {".yml", ""} and path.name not in {"fill-release"}]
+    left = [path for path in files if re.search(r"OWNER/|\b0{40}|swift:6", path.read_text(errors="replace"))]
+    assert files and not left
     assert "@sha256:${DEBIAN}" in (EXAMPLES.parent / "container/Containerfile").read_text()
 
 

@@ -40,7 +40,7 @@ def test_autograph_utils_accepts_every_bundle_by_its_own_bytes(refreshed_real, r
 
 def test_the_recipe_verifies_a_bundle_without_rsdump(dumps, sample):
     """As it stands in the article, with Python's own library and OpenSSL."""
-    article = (rsdump.REPOSITORY / "Sources/Format/SnapshotTrust/Documentation.docc/TrustModel.md").read_text()
+    article = (rsdump.REPOSITORY / "Sources/Library/RemoteSettings/Documentation.docc/Trust.md").read_text()
     [python] = re.findall(r"^```python\n(.*?)^```$", article, re.MULTILINE | re.DOTALL)
     [shell] = re.findall(r"^```shell\n(.*?)^```$", article, re.MULTILINE | re.DOTALL)
     folder = dumps.path.parent

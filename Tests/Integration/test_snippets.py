@@ -5,6 +5,7 @@ import concurrent.futures
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -27,7 +28,16 @@ def pages():
     return [ROOT / "README.md", *sorted(ROOT.glob("Sources/*/*/Documentation.docc/*.md"))]
 
 
+def manifests():
+    """The blocks that are a Package.swift."""
+    return [(name, text) for name, text in all_blocks() if "import PackageDescription" in text]
+
+
 def blocks():
+    return [(name, text) for name, text in all_blocks() if "import PackageDescription" not in text]
+
+
+def all_blocks():
     """Of each block its name and its lines, without the indentation of a list."""
     for page in pages():
         for number, found in enumerate(BLOCK.finditer(page.read_text()), 1):
@@ -110,6 +120,19 @@ def test_every_block_compiles_as_main_swift(around, tmp_path):
         told = pool.map(lambda task: compiler("-typecheck", "-swift-version", task[1], "-I", around, task[2]), tasks)
         problems = {f"{name}, Swift {mode}": each for (name, mode, _), each in zip(tasks, told) if each}
     assert problems == {}
+
+
+def test_every_manifest_compiles_and_names_our_products(tmp_path):
+    interface = pathlib.Path(shutil.which("swift")).resolve().parents[1] / "lib/swift/pm/ManifestAPI"
+    products = re.findall(r'"(\w+)"', re.search(r"products: \[(.*?)\]\.map", (ROOT / "Package.swift").read_text(), re.DOTALL)[1])
+    assert manifests()
+    for name, text in manifests():
+        version = re.match(r"// swift-tools-version: ([\d.]+)\n", text)[1]
+        ran = subprocess.run(
+            ["swiftc", "-typecheck", "-package-description-version", f"{version}.0", "-I", interface,
+             write(tmp_path / name / "Package.swift", [text])], capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stderr
+        assert set(re.findall(r'name: "(\w+)", package: "swift-remote-settings"', text)) <= set(products)
 
 
 def test_what_does_not_compile_is_found(around, tmp_path):

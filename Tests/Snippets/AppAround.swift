@@ -20,7 +20,7 @@ nonisolated(unsafe) public var config = RemoteSettingsConfig()
 public final class GleanTelemetry: RemoteSettingsTelemetry {
     public init() {}
 
-    public func reportUptake(extras: UptakeEventExtras) {}
+    public func reportUptake(_ event: UptakeEvent) {}
 }
 
 public struct Model: Decodable, Sendable {

@@ -67,7 +67,7 @@ public final class SampleStore: Sendable {
             _ = try await config.activate()
             return nil
         } catch let error as RemoteSettingsError {
-            if case .Network = error { return "You are offline." }
+            if case .offline = error { return "You are offline." }
             return "The list could not be updated."
         } catch {
             return "The list could not be updated."
@@ -115,6 +115,6 @@ public final class SampleStore: Sendable {
 extension SampleStore {
     /// The settings of the app as it ships: the server, the roots and the snapshots of its packaged collections.
     public static func packagedSettings() throws -> RemoteSettingsConfig {
-        try RemoteSettingsConfig(trusting: .embeddedSampleDumps)
+        try RemoteSettingsConfig(from: .embeddedSampleDumps)
     }
 }

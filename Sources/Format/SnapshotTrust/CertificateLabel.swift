@@ -1,13 +1,13 @@
 /// The certificate of a chain that an error is about.
-public struct CertificateLabel: Hashable, Sendable, CustomStringConvertible {
+package struct CertificateLabel: Hashable, Sendable, CustomStringConvertible {
     /// The position in the chain's text. The leaf is 1.
-    public let position: Int
+    package let position: Int
     /// The number of certificates in the chain.
-    public let count: Int
+    package let count: Int
     /// The subject's common name, or its whole distinguished name if it has none. The text is not trusted.
-    public let subject: String
+    package let subject: String
 
-    public var description: String {
+    package var description: String {
         let role =
             switch position {
             case 1: "leaf"

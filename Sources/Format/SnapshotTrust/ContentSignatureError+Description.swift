@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
 extension ContentSignatureError: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .invalidRootHash(let found, let reason):
             "\(quoted(found)) is not a root hash: \(reason); write a SHA-256 as 64 hexadecimal digits or as C8:A8:…"

@@ -3,7 +3,7 @@ import RemoteSettingsModel
 /// Why a chain, a signature or a snapshot cannot be trusted.
 ///
 /// Each case is one problem. Its ``description`` adds what was expected, what was found, and what to do.
-public enum ContentSignatureError: Error, Hashable, Sendable {
+package enum ContentSignatureError: Error, Hashable, Sendable {
     // MARK: The configuration
     /// A pinned root is not the SHA-256 of a certificate in hexadecimal digits.
     case invalidRootHash(found: String, reason: String)
@@ -110,7 +110,7 @@ public enum ContentSignatureError: Error, Hashable, Sendable {
 }
 
 /// One of the two numbers of an ECDSA signature.
-public enum SignatureComponent: String, Hashable, Sendable {
+package enum SignatureComponent: String, Hashable, Sendable {
     /// The first number.
     case r
     /// The second number.
@@ -118,7 +118,7 @@ public enum SignatureComponent: String, Hashable, Sendable {
 }
 
 /// Why r or s of an ECDSA signature is out of range.
-public enum SignatureRangeFault: Hashable, Sendable {
+package enum SignatureRangeFault: Hashable, Sendable {
     /// The number is zero.
     case zero
     /// The number is at least n, the order of the curve's base point.
@@ -126,13 +126,13 @@ public enum SignatureRangeFault: Hashable, Sendable {
 }
 
 /// Why one of several signatures is not valid.
-public struct SignatureFailure: Hashable, Sendable, CustomStringConvertible {
+package struct SignatureFailure: Hashable, Sendable, CustomStringConvertible {
     /// The position in the metadata, counted from 1.
-    public let position: Int
+    package let position: Int
     /// The URL of the certificate chain, as the metadata names it.
-    public let x5u: String
+    package let x5u: String
     /// Why this signature is not valid.
-    public let reason: ContentSignatureError
+    package let reason: ContentSignatureError
 
-    public var description: String { "signature \(position), chain \(quoted(x5u)): \(reason)" }
+    package var description: String { "signature \(position), chain \(quoted(x5u)): \(reason)" }
 }

@@ -3,27 +3,27 @@ import RemoteSettingsModel
 /// The DNS name that a leaf certificate must have to sign for a collection.
 ///
 /// Names are compared as DNS names, so ASCII letters are equal in either case.
-public struct SignerName: Sendable, CustomStringConvertible {
+package struct SignerName: Sendable, CustomStringConvertible {
     /// The name as it was given.
-    public let dnsName: String
+    package let dnsName: String
 
     /// Makes a name.
     ///
     /// - Parameter dnsName: a host name. It is not checked. A name that no certificate has matches nothing.
-    public init(_ dnsName: String) {
+    package init(_ dnsName: String) {
         self.dnsName = dnsName
     }
 
     /// The signer of all buckets except those of ``oneCRL``.
-    public static let remoteSettings = SignerName("remote-settings.content-signature.mozilla.org")
+    package static let remoteSettings = SignerName("remote-settings.content-signature.mozilla.org")
     /// The signer of the buckets `security-state` and `security-state-preview`.
-    public static let oneCRL = SignerName("onecrl.content-signature.mozilla.org")
+    package static let oneCRL = SignerName("onecrl.content-signature.mozilla.org")
 
     /// The name with which Mozilla's servers sign `collection`.
     ///
     /// It is ``oneCRL`` for the buckets `security-state` and `security-state-preview`, and ``remoteSettings`` for all
     /// others.
-    public static func expected(for collection: CollectionID) -> SignerName {
+    package static func expected(for collection: CollectionID) -> SignerName {
         switch collection.bucket {
         case "security-state", "security-state-preview": .oneCRL
         default: .remoteSettings
@@ -35,15 +35,15 @@ public struct SignerName: Sendable, CustomStringConvertible {
         SignerName(name) == self
     }
 
-    public var description: String { dnsName }
+    package var description: String { dnsName }
 }
 
 extension SignerName: Hashable {
-    public static func == (left: SignerName, right: SignerName) -> Bool {
+    package static func == (left: SignerName, right: SignerName) -> Bool {
         left.dnsName.utf8.elementsEqual(right.dnsName.utf8) { $0.asciiLowercased == $1.asciiLowercased }
     }
 
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         for byte in dnsName.utf8 {
             hasher.combine(byte.asciiLowercased)
         }

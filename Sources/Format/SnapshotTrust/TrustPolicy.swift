@@ -1,13 +1,13 @@
 import RemoteSettingsModel
 
 /// The requirements for a collection's signature, without which its records are not accepted.
-public struct TrustPolicy: Hashable, Sendable {
+package struct TrustPolicy: Hashable, Sendable {
     /// The pinned roots.
-    public var roots: TrustAnchors
+    package var roots: TrustAnchors
     /// The name in the leaf certificate; `nil` for the name with which Mozilla signs the collection's bucket.
-    public var signer: SignerName?
+    package var signer: SignerName?
     /// Whether a collection without any signature is accepted. Its bundle and its lock entry then say `unsigned`.
-    public var acceptsUnsigned: Bool
+    package var acceptsUnsigned: Bool
 
     /// Makes a policy.
     ///
@@ -16,14 +16,14 @@ public struct TrustPolicy: Hashable, Sendable {
     ///   - signer: the name in the leaf certificate; `nil` for the name with which Mozilla signs the collection's
     ///     bucket.
     ///   - acceptsUnsigned: whether a collection without any signature is accepted.
-    public init(roots: TrustAnchors, signer: SignerName? = nil, acceptsUnsigned: Bool = false) {
+    package init(roots: TrustAnchors, signer: SignerName? = nil, acceptsUnsigned: Bool = false) {
         self.roots = roots
         self.signer = signer
         self.acceptsUnsigned = acceptsUnsigned
     }
 
     /// The name that a leaf certificate must have to sign for `collection`.
-    public func signer(for collection: CollectionID) -> SignerName { signer ?? .expected(for: collection) }
+    package func signer(for collection: CollectionID) -> SignerName { signer ?? .expected(for: collection) }
 }
 
 /// The pinned roots. A chain is trusted only if the SHA-256 of its root certificate's DER is in this list.
@@ -31,12 +31,12 @@ public struct TrustPolicy: Hashable, Sendable {
 /// It is a list because a root may have to be replaced. During the transition, both roots are pinned.
 public struct TrustAnchors: Hashable, Sendable {
     /// SHA-256 of each root certificate's DER.
-    public let roots: [SHA256Digest]
+    package let roots: [SHA256Digest]
 
     /// Pins roots.
     ///
     /// - Parameter roots: the pinned hashes. An empty list trusts nothing.
-    public init(_ roots: [SHA256Digest]) {
+    package init(_ roots: [SHA256Digest]) {
         self.roots = roots
     }
 
@@ -45,7 +45,7 @@ public struct TrustAnchors: Hashable, Sendable {
     /// Each is either `C8:A8:0E:…` (32 pairs with colons) or 64 hexadecimal digits.
     ///
     /// - Throws: ``ContentSignatureError/invalidRootHash(found:reason:)`` for the first text that is neither.
-    public init(parsing texts: [String]) throws(ContentSignatureError) {
+    package init(hashes texts: [String]) throws(ContentSignatureError) {
         var roots: [SHA256Digest] = []
         for text in texts {
             roots.append(try TrustAnchors.rootHash(text))
@@ -53,10 +53,10 @@ public struct TrustAnchors: Hashable, Sendable {
         self.roots = roots
     }
 
-    /// Reads one hash, as ``init(parsing:)`` does.
+    /// Reads one hash, as ``init(hashes:)`` does.
     ///
     /// - Throws: ``ContentSignatureError/invalidRootHash(found:reason:)``.
-    public static func rootHash(_ text: String) throws(ContentSignatureError) -> SHA256Digest {
+    package static func rootHash(_ text: String) throws(ContentSignatureError) -> SHA256Digest {
         var digits = text
         if text.utf8.contains(UInt8(ascii: ":")) {
             let pairs = text.split(separator: ":", omittingEmptySubsequences: false)

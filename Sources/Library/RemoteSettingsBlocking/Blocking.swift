@@ -1,4 +1,5 @@
 import Dispatch
+import RemoteSettings
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
@@ -19,6 +20,17 @@ func blocking<Value: Sendable, Failure: Error>(
     while true {
         WorkThreads.shared.whileBlocked { outcome.isThere.wait() }
         if let result = outcome.result.withLock({ $0 }) { return try result.get() }
+    }
+}
+
+/// Runs `body` to its end while the calling thread waits, and throws in the cases of Mozilla's binding.
+func blockingCall<Value: Sendable>(
+    _ body: @escaping @Sendable () async throws(RemoteSettings.RemoteSettingsError) -> Value
+) throws(RemoteSettingsError) -> Value {
+    do throws(RemoteSettings.RemoteSettingsError) {
+        return try blocking(body)
+    } catch {
+        throw RemoteSettingsError(error)
     }
 }
 

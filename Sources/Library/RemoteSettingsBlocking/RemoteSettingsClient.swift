@@ -48,7 +48,9 @@ open class RemoteSettingsClient: RemoteSettingsClientProtocol, @unchecked Sendab
     /// - Throws: `RemoteSettingsError`, also if the record has no attachment.
     open func getAttachment(record: RemoteSettingsRecord) throws -> Data {
         let client = asynchronous
-        return try blocking { () async throws(RemoteSettingsError) in try await client.getAttachment(record: record) }
+        return try blockingCall { () async throws(RemoteSettings.RemoteSettingsError) in
+            try await client.getAttachment(record: record)
+        }
     }
 
     /// Like ``getAttachment(record:)``, for the attachment at a location that a record of the collection names.
@@ -56,7 +58,7 @@ open class RemoteSettingsClient: RemoteSettingsClientProtocol, @unchecked Sendab
     /// - Throws: `RemoteSettingsError`, also if no record has an attachment there.
     public func getAttachment(location: String) throws -> Data {
         let client = asynchronous
-        return try blocking { () async throws(RemoteSettingsError) in
+        return try blockingCall { () async throws(RemoteSettings.RemoteSettingsError) in
             try await client.getAttachment(location: location)
         }
     }
@@ -85,7 +87,13 @@ open class RemoteSettingsClient: RemoteSettingsClientProtocol, @unchecked Sendab
     /// Removes everything that is stored of the collection. Packaged records are then used again. Does I/O.
     ///
     /// - Throws: `RemoteSettingsError.Other` if the files cannot be removed, or if another process is writing.
-    open func resetStorage() throws { try asynchronous.resetStorage() }
+    open func resetStorage() throws {
+        do throws(RemoteSettings.RemoteSettingsError) {
+            try asynchronous.resetStorage()
+        } catch {
+            throw RemoteSettingsError(error)
+        }
+    }
 
     /// Ends this client. Its syncs fail, including those under way. Reads are still answered.
     open func shutdown() { asynchronous.shutdown() }
@@ -95,6 +103,6 @@ open class RemoteSettingsClient: RemoteSettingsClientProtocol, @unchecked Sendab
     /// - Throws: `RemoteSettingsError`. The records that were held stay.
     open func sync() throws {
         let client = asynchronous
-        try blocking { () async throws(RemoteSettingsError) in try await client.sync() }
+        try blockingCall { () async throws(RemoteSettings.RemoteSettingsError) in try await client.sync() }
     }
 }

@@ -62,7 +62,9 @@ open class RemoteSettingsService: RemoteSettingsServiceProtocol, @unchecked Send
     public func makeClient(collection: String) -> RemoteSettingsClient { makeClient(collectionName: collection) }
 
     /// Sets the receiver of the outcomes of syncs, including those under way.
-    open func setTelemetry(telemetry: any RemoteSettingsTelemetry) { asynchronous.setTelemetry(telemetry: telemetry) }
+    open func setTelemetry(telemetry: any RemoteSettingsTelemetry) {
+        asynchronous.setTelemetry(telemetry: ExtrasTelemetry(receiver: telemetry))
+    }
 
     /// Brings every collection that has a client to the server's state. Uses the network, and blocks the calling
     /// thread.
@@ -73,13 +75,19 @@ open class RemoteSettingsService: RemoteSettingsServiceProtocol, @unchecked Send
     @discardableResult
     open func sync() throws -> [String] {
         let service = asynchronous
-        return try blocking { () async throws(RemoteSettingsError) in try await service.sync() }
+        return try blockingCall { () async throws(RemoteSettings.RemoteSettingsError) in try await service.sync() }
     }
 
     /// Puts another configuration in force, for existing clients as well. Syncs that are under way end.
     ///
     /// - Throws: `RemoteSettingsError.Other` if the server's URL or the bucket's name is not valid.
-    open func updateConfig(config: RemoteSettingsConfig) throws { try asynchronous.updateConfig(config: config) }
+    open func updateConfig(config: RemoteSettingsConfig) throws {
+        do throws(RemoteSettings.RemoteSettingsError) {
+            try asynchronous.updateConfig(config: config)
+        } catch {
+            throw RemoteSettingsError(error)
+        }
+    }
 }
 
 extension RemoteSettings.RemoteSettingsService {

@@ -156,7 +156,7 @@ private struct RemoteSettingsParameters: ConfigSnapshot {
                 try payload.map { payload throws(ParameterRecordError) in try ParameterSet(payload.records) }
                 ?? ParameterSet()
         } catch {
-            throw .Other(reason: "\(access.id): \(error)")
+            throw .other(reason: "\(access.id): \(error)")
         }
     }
 

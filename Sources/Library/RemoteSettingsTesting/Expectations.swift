@@ -29,7 +29,7 @@ extension RemoteSettingsClient {
     /// - Throws: ``UnmetExpectation`` with the missing records and the unexpected ones.
     public func expectRecords(_ ids: [String]) throws {
         guard let found = getRecords()?.map(\.id) else {
-            let reasons = snapshot.unused.map { "; \($0)" } + [snapshot.recentFailure.map { "; \($0.error)" } ?? ""]
+            let reasons = snapshot.rejected.map { "; \($0)" } + [snapshot.recentFailure.map { "; \($0.error)" } ?? ""]
             throw UnmetExpectation(
                 "\(snapshot.collection): expected the records \(Self.list(ids)), found no state of the collection"
                     + reasons.joined())
@@ -61,28 +61,29 @@ extension RemoteSettingsClient {
     /// Expects that `work` changes the collection, and waits for the first change in ``changes``.
     ///
     /// - Parameters:
-    ///   - seconds: the longest wait after `work` has ended.
+    ///   - timeout: the longest wait after `work` has ended.
     ///   - isolation: the caller's isolation, in which `work` runs.
     ///   - work: changes the collection, for example by a write to the server and a sync.
     /// - Returns: the change.
     /// - Throws: ``UnmetExpectation`` if there is no change, and what `work` throws.
     @discardableResult
     public func expectChange(
-        within seconds: Double = 5, isolation: isolated (any Actor)? = #isolation, by work: () async throws -> Void
+        within timeout: Duration = .seconds(5), isolation: isolated (any Actor)? = #isolation,
+        by work: () async throws -> Void
     ) async throws -> RecordChanges {
         let stream = changes
         try await work()
         let change = await withTaskGroup(of: RecordChanges?.self) { group in
             group.addTask { await stream.first { _ in true } }
             group.addTask {
-                try? await Task.sleep(for: .seconds(seconds))
+                try? await Task.sleep(for: timeout)
                 return nil
             }
             defer { group.cancelAll() }
             return await group.next() ?? nil
         }
         guard let change else {
-            throw UnmetExpectation("\(snapshot.collection): expected a change within \(seconds) s, found none")
+            throw UnmetExpectation("\(snapshot.collection): expected a change within \(timeout), found none")
         }
         return change
     }
@@ -122,18 +123,18 @@ extension OriginTransport {
 ///
 /// - Parameters:
 ///   - what: the condition in words.
-///   - seconds: the longest wait.
+///   - timeout: the longest wait.
 ///   - isolation: the caller's isolation, in which `condition` is checked.
 ///   - condition: the condition to check.
 /// - Throws: ``UnmetExpectation`` if it does not become true, and what `condition` throws.
 public func expectSoon(
-    _ what: String, within seconds: Double = 5, isolation: isolated (any Actor)? = #isolation,
+    _ what: String, within timeout: Duration = .seconds(5), isolation: isolated (any Actor)? = #isolation,
     _ condition: () async throws -> Bool
 ) async throws {
-    let end = ContinuousClock.now + .seconds(seconds)
+    let end = ContinuousClock.now + timeout
     while try await !condition() {
         guard ContinuousClock.now < end else {
-            throw UnmetExpectation("expected within \(seconds) s: \(what); it did not happen")
+            throw UnmetExpectation("expected within \(timeout): \(what); it did not happen")
         }
         try await Task.sleep(for: .milliseconds(5))
     }

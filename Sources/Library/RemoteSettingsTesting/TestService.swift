@@ -50,7 +50,7 @@ public final class TestService: Sendable {
                 try await Task.sleep(for: $0 >= .seconds(30) ? $0 : min($0, .milliseconds(2)))
             }
         }
-        if let updates { config.updates = UpdatePolicy(channel: .source(updates)) }
+        if let updates { config.updates = UpdatePolicy(source: updates) }
         configure(&config)
         self.origin = origin
         service = RemoteSettingsService(storageDir: ":memory:", config: config)

@@ -1,16 +1,16 @@
 import RemoteSettingsModel
 
 /// The clock and the random numbers of a client. Tests replace them.
-public struct HTTPEnvironment: Sendable {
+package struct HTTPEnvironment: Sendable {
     /// The current date and time.
-    public var now: @Sendable () -> Timestamp
+    package var now: @Sendable () -> Timestamp
     /// Waits. It throws if the task is cancelled meanwhile.
-    public var sleep: @Sendable (Duration) async throws -> Void
+    package var sleep: @Sendable (Duration) async throws -> Void
     /// A random number from 0 up to, but not including, 1.
-    public var random: @Sendable () -> Double
+    package var random: @Sendable () -> Double
     /// The time since a fixed moment, for deadlines. Nobody can set it, and it does not count the time that the machine
     /// sleeps.
-    public var uptime: @Sendable () -> Duration
+    package var uptime: @Sendable () -> Duration
 
     /// Makes an environment.
     ///
@@ -19,7 +19,7 @@ public struct HTTPEnvironment: Sendable {
     ///   - sleep: waits; throws if the task is cancelled.
     ///   - random: a number from 0 up to, but not including, 1.
     ///   - uptime: a time that only grows. It may begin anywhere.
-    public init(
+    package init(
         now: @escaping @Sendable () -> Timestamp,
         sleep: @escaping @Sendable (Duration) async throws -> Void,
         random: @escaping @Sendable () -> Double,
@@ -31,10 +31,10 @@ public struct HTTPEnvironment: Sendable {
         self.uptime = uptime
     }
 
-    @usableFromInline static let start = SuspendingClock.now
+    static let start = SuspendingClock.now
 
     /// The system's clock and random numbers.
-    public static let system = HTTPEnvironment(
+    package static let system = HTTPEnvironment(
         now: {
             var time = timespec()
             unsafe clock_gettime(CLOCK_REALTIME, &time)

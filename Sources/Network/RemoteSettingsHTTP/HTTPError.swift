@@ -1,18 +1,18 @@
 import RemoteSettingsModel
 
 /// An error of one request. It always names the URL.
-public struct HTTPError: Error, Hashable, Sendable {
+package struct HTTPError: Error, Hashable, Sendable {
     /// The requested URL, after redirects, or the text that should have been a URL.
-    public let url: String
+    package let url: String
     /// What went wrong.
-    public let reason: Reason
+    package let reason: Reason
 
     /// Makes an error.
     ///
     /// - Parameters:
     ///   - url: the URL or text. A user name and password in it are left out, so that neither gets into a log.
     ///   - reason: what went wrong.
-    public init(_ url: String, _ reason: Reason) {
+    package init(_ url: String, _ reason: Reason) {
         self.url = Self.withoutUserInformation(url)
         self.reason = reason
     }
@@ -22,13 +22,13 @@ public struct HTTPError: Error, Hashable, Sendable {
     /// - Parameters:
     ///   - url: the requested URL, after redirects.
     ///   - reason: what went wrong.
-    public init(_ url: HTTPURL, _ reason: Reason) {
+    package init(_ url: HTTPURL, _ reason: Reason) {
         self.url = url.description
         self.reason = reason
     }
 
     /// What went wrong. Its description is a sentence for people.
-    public enum Reason: Hashable, Sendable {
+    package enum Reason: Hashable, Sendable {
         /// The text is not a usable URL, for the given reason.
         case invalidURL(String)
         /// The URL is plain `http` on another machine, which the configuration does not allow.
@@ -79,7 +79,7 @@ public struct HTTPError: Error, Hashable, Sendable {
     }
 
     /// The phase of a request that took too long.
-    public enum TimeoutPhase: String, Hashable, Sendable {
+    package enum TimeoutPhase: String, Hashable, Sendable {
         /// Making the connection, including the TLS handshake.
         case connect
         /// Waiting for the head of the answer.
@@ -93,7 +93,7 @@ public struct HTTPError: Error, Hashable, Sendable {
     }
 
     /// The kind of error, which decides exit codes and what to do next.
-    public enum Category: Hashable, Sendable {
+    package enum Category: Hashable, Sendable {
         /// The URL or the configuration is wrong. No request was sent.
         case usage
         /// No server answered.
@@ -107,7 +107,7 @@ public struct HTTPError: Error, Hashable, Sendable {
     }
 
     /// The kind of error of ``reason``.
-    public var category: Category {
+    package var category: Category {
         switch reason {
         case .invalidURL, .insecure, .badLocation: .usage
         case .timeout(.connect, _), .timeout(.head, _), .unreachable: .unreachable
@@ -118,7 +118,7 @@ public struct HTTPError: Error, Hashable, Sendable {
     }
 
     /// Whether the same request may succeed a little later: after a time-out, a broken connection, 429 or 5xx.
-    public var isRetryable: Bool {
+    package var isRetryable: Bool {
         switch reason {
         case .timeout(.answer, _), .timeout(.run, _): false
         case .timeout, .tooSlow, .unreachable, .connection, .truncated: true
@@ -131,7 +131,7 @@ public struct HTTPError: Error, Hashable, Sendable {
     ///
     /// No connection could be made, or it broke or was too slow. The answer of a gateway or of an unavailable server
     /// (502, 503, 504) counts too, if it does not say when to come back.
-    public var isNetworkFailure: Bool {
+    package var isNetworkFailure: Bool {
         switch reason {
         case .timeout, .tooSlow, .unreachable, .tls, .connection, .truncated, .notHTTP: true
         case .status(let code, _): (502...504).contains(code)
@@ -143,7 +143,7 @@ public struct HTTPError: Error, Hashable, Sendable {
     package var isUnavailability: Bool { isNetworkFailure || status.map { (500...599).contains($0) } ?? false }
 
     /// The status of the answer; `nil` if the status is not the error.
-    public var status: Int? {
+    package var status: Int? {
         if case .status(let code, _) = reason { code } else { nil }
     }
 
@@ -158,7 +158,7 @@ public struct HTTPError: Error, Hashable, Sendable {
 
 extension HTTPError: CustomStringConvertible {
     /// The error on one line without control characters, whatever the server sent.
-    public var description: String {
+    package var description: String {
         let shown = url.count > 300 ? url.prefix(300) + "…" : url[...]
         return Self.printable("\(shown): \(reason)")
     }
@@ -174,7 +174,7 @@ extension HTTPError: CustomStringConvertible {
 }
 
 extension HTTPError.Reason: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .invalidURL(let why): "not a usable URL: \(why)"
         case .insecure: "plain http is not allowed; use https, or allow plain http for this server in the configuration"

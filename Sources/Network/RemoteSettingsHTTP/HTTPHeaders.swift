@@ -1,14 +1,14 @@
 /// Header fields in the order in which they were sent. Names are compared without regard to case (RFC 9110 §5.1).
-public struct HTTPHeaders: Hashable, Sendable {
+package struct HTTPHeaders: Hashable, Sendable {
     /// One header field.
-    public struct Field: Hashable, Sendable {
+    package struct Field: Hashable, Sendable {
         /// The field's name, in the case in which it was sent.
-        public let name: String
+        package let name: String
         /// The field's value, including white space around it.
-        public let value: String
+        package let value: String
 
         /// Makes a field. Neither its name nor its value is checked.
-        public init(_ name: String, _ value: String) {
+        package init(_ name: String, _ value: String) {
             self.name = name
             self.value = value
         }
@@ -20,23 +20,23 @@ public struct HTTPHeaders: Hashable, Sendable {
     /// Makes headers.
     ///
     /// - Parameter fields: the fields, in the order in which they are sent.
-    public init(_ fields: [Field] = []) {
+    package init(_ fields: [Field] = []) {
         self.fields = fields
     }
 
     /// Adds a field after the others, even if another one has the same name.
-    public mutating func add(_ name: String, _ value: String) {
+    package mutating func add(_ name: String, _ value: String) {
         fields.append(Field(name, value))
     }
 
     /// The first field of this name, without white space around its value.
-    public subscript(_ name: String) -> String? {
+    package subscript(_ name: String) -> String? {
         for field in fields where Self.equal(field.name, name) { return Self.trimmed(field.value) }
         return nil
     }
 
     /// The values of all fields of this name.
-    public func all(_ name: String) -> [String] {
+    package func all(_ name: String) -> [String] {
         var values: [String] = []
         for field in fields where Self.equal(field.name, name) { values.append(Self.trimmed(field.value)) }
         return values
@@ -64,12 +64,12 @@ public struct HTTPHeaders: Hashable, Sendable {
 }
 
 /// The `User-Agent` of a client. Servers require a name and a version.
-public struct UserAgent: Sendable, Hashable, CustomStringConvertible {
+package struct UserAgent: Sendable, Hashable, CustomStringConvertible {
     /// The text `name/version`.
-    public let description: String
+    package let description: String
 
     /// Makes a user agent. Characters that a product token cannot contain (RFC 9110 §10.1.5) become `-`.
-    public init(name: String, version: String) {
+    package init(name: String, version: String) {
         description = "\(Self.token(name))/\(Self.token(version))"
     }
 

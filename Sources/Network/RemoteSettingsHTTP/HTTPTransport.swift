@@ -38,7 +38,7 @@ import RemoteSettingsModel
 ///     }
 /// }
 /// ```
-public protocol HTTPTransport: Sendable {
+package protocol HTTPTransport: Sendable {
     /// Sends the request and waits for the head of the answer. An answer with any status is returned, not thrown.
     ///
     /// - Throws: ``HTTPError`` with the request's URL.
@@ -46,17 +46,17 @@ public protocol HTTPTransport: Sendable {
 }
 
 /// A `GET` request.
-public struct HTTPRequest: Sendable, Hashable {
+package struct HTTPRequest: Sendable, Hashable {
     /// The URL of the request.
-    public var url: HTTPURL
+    package var url: HTTPURL
     /// The header fields to send.
-    public var headers: HTTPHeaders
+    package var headers: HTTPHeaders
     /// The longest time from the call until the head of the answer, including the connection.
-    public var headTimeout: Duration
+    package var headTimeout: Duration
     /// The longest wait for more of the body.
-    public var idleTimeout: Duration
+    package var idleTimeout: Duration
     /// The largest size of the body on the wire in bytes. Only transports that decompress must check it.
-    public var wireLimit: Int
+    package var wireLimit: Int
 
     /// Makes a request.
     ///
@@ -66,7 +66,7 @@ public struct HTTPRequest: Sendable, Hashable {
     ///   - headTimeout: the longest time from the call until the head of the answer, including the connection.
     ///   - idleTimeout: the longest wait for more of the body.
     ///   - wireLimit: the largest size of the body on the wire in bytes; `.max` for no limit.
-    public init(
+    package init(
         url: HTTPURL, headers: HTTPHeaders, headTimeout: Duration, idleTimeout: Duration, wireLimit: Int = .max
     ) {
         self.url = url
@@ -78,15 +78,15 @@ public struct HTTPRequest: Sendable, Hashable {
 }
 
 /// The head of an answer, with a body that is still to be read.
-public struct HTTPResponse {
+package struct HTTPResponse {
     /// The status code, from 100 to 599.
-    public var status: Int
+    package var status: Int
     /// The header fields of the answer.
-    public var headers: HTTPHeaders
+    package var headers: HTTPHeaders
     /// The body, which arrives while it is read.
-    public var body: any HTTPBody
+    package var body: any HTTPBody
     /// Whether the body is already decompressed although the headers name a `Content-Encoding`.
-    public var isDecoded: Bool
+    package var isDecoded: Bool
     /// Whether the answer came over a connection that carries many requests at once (HTTP/2).
     package var isMultiplexed = false
 
@@ -97,7 +97,7 @@ public struct HTTPResponse {
     ///   - headers: the header fields of the answer.
     ///   - body: the body, which arrives while it is read.
     ///   - isDecoded: whether the transport has already decompressed the body.
-    public init(status: Int, headers: HTTPHeaders, body: any HTTPBody, isDecoded: Bool = false) {
+    package init(status: Int, headers: HTTPHeaders, body: any HTTPBody, isDecoded: Bool = false) {
         self.status = status
         self.headers = headers
         self.body = body
@@ -106,7 +106,7 @@ public struct HTTPResponse {
 }
 
 /// The body of an answer, read piece by piece by one reader.
-public protocol HTTPBody {
+package protocol HTTPBody {
     /// Waits for the next bytes, at least one; `nil` at the body's end.
     ///
     /// - Throws: ``HTTPError`` with the request's URL. Nothing can be read after an error.

@@ -5,9 +5,9 @@ import RemoteSettingsModel
 /// The scheme and host are in lower case, the scheme's default port is omitted, and dot segments are removed.
 /// Characters that a URL cannot contain (spaces, quotes, anything beyond ASCII) are percent-encoded as UTF-8. Equal
 /// URLs have equal text.
-public struct HTTPURL: Hashable, Sendable {
+package struct HTTPURL: Hashable, Sendable {
     /// The two schemes that are accepted.
-    public enum Scheme: String, Hashable, Sendable {
+    package enum Scheme: String, Hashable, Sendable {
         /// Plain HTTP, without encryption.
         case http
         /// HTTP over TLS.
@@ -15,15 +15,15 @@ public struct HTTPURL: Hashable, Sendable {
     }
 
     /// The scheme, `http` or `https`.
-    public let scheme: Scheme
+    package let scheme: Scheme
     /// A registered name or IPv4 address in lower case, or an IPv6 address in brackets.
-    public let host: String
+    package let host: String
     /// The port; `nil` for the scheme's default (80 or 443).
-    public let port: Int?
+    package let port: Int?
     /// The percent-encoded path, which starts with `/`.
-    public let path: String
+    package let path: String
     /// The percent-encoded query, without the `?`; `nil` if there is none.
-    public let query: String?
+    package let query: String?
 
     /// The longest accepted URL in bytes, both as given and after percent-encoding.
     static let longest = 8192
@@ -52,7 +52,7 @@ public struct HTTPURL: Hashable, Sendable {
     /// Reads an absolute URL. A fragment is dropped.
     ///
     /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)``.
-    public init(_ text: String) throws(HTTPError) {
+    package init(_ text: String) throws(HTTPError) {
         let parts = try URLReference(text)
         guard let name = parts.scheme else {
             throw HTTPError(text, .invalidURL("it has no scheme; write the full URL, such as https://host/v1"))
@@ -73,7 +73,7 @@ public struct HTTPURL: Hashable, Sendable {
     ///
     /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)`` if the reference is malformed, or has a user
     ///   name or a scheme other than `http` and `https`.
-    public func resolving(_ reference: String) throws(HTTPError) -> HTTPURL {
+    package func resolving(_ reference: String) throws(HTTPError) -> HTTPURL {
         let parts = try URLReference(reference)
         if parts.scheme != nil { return try HTTPURL(reference) }
         if parts.authority != nil { return try HTTPURL("\(scheme.rawValue):\(reference)") }
@@ -92,12 +92,12 @@ public struct HTTPURL: Hashable, Sendable {
     }
 
     /// The scheme, host and port. A hold (`Backoff`, `Retry-After`) applies to all URLs of one origin.
-    public var origin: String {
+    package var origin: String {
         "\(scheme.rawValue)://\(host)" + (port.map { ":\($0)" } ?? "")
     }
 
     /// Whether the host is this machine: `localhost`, 127.0.0.0/8 or `[::1]`.
-    public var isLoopback: Bool {
+    package var isLoopback: Bool {
         if host == "localhost" || host == "[::1]" { return true }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
         return parts.count == 4 && parts[0] == "127"
@@ -108,7 +108,7 @@ public struct HTTPURL: Hashable, Sendable {
     }
 
     /// The first value of a query parameter, percent-decoded; `nil` if there is none.
-    public func queryValue(_ name: String) -> String? {
+    package func queryValue(_ name: String) -> String? {
         guard let query else { return nil }
         for field in query.split(separator: "&") {
             let parts = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -177,7 +177,7 @@ public struct HTTPURL: Hashable, Sendable {
 }
 
 extension HTTPURL: CustomStringConvertible {
-    public var description: String { origin + path + (query.map { "?\($0)" } ?? "") }
+    package var description: String { origin + path + (query.map { "?\($0)" } ?? "") }
 }
 
 /// The parts of a URL reference (RFC 3986 §4.1), split and percent-encoded but not yet resolved.

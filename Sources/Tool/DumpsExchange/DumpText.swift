@@ -12,6 +12,13 @@ enum DumpText {
         return text(document, indent: style.indent) + (style.endsWithNewline ? [UInt8(ascii: "\n")] : [])
     }
 
+    /// Records as a list, with everything but ASCII escaped.
+    static func list(_ records: [JSONValue], style: DumpStyle) -> [UInt8] {
+        JSONText.text(
+            .array(records.map { ordered($0, style.keys) }),
+            .init(indent: style.indent, strings: .ascii, number: PlainNumber.text))
+    }
+
     /// A record on its own.
     ///
     /// - Parameter indent: the number of spaces for each level; `nil` for one line without white space.

@@ -14,8 +14,10 @@ enum RemovedUsage {
             "serve the mirror with Examples/nginx/mirror.conf, which has the update channel",
         "export --updates-redis":
             "run export with --on-change on each host, so that it tells its own clients",
-        "--origin": "use --publisher, which names the same",
-        "publish --no-release": "use --no-catalogue",
+        "--origin":
+            "use --publisher, which names the same",
+        "publish --no-release":
+            "use --no-catalogue",
         "--notify":
             "use --on-change with a command of Examples/on-change (webhook, fcm, apns, slack, email)",
         "watch --exec":

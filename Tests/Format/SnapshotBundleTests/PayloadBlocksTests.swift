@@ -154,8 +154,8 @@ struct PayloadBlocksTests {
         #expect(throws: BundleError.self) { try reader.verifyContents(of: snapshot.payload, content: otherContent) }
     }
 
-    /// Written anew in Python from the article.
-    @Test func `The stream is what the article says`() throws {
+    /// Written anew in Python from the comment on `PayloadBlocks`.
+    @Test func `The stream is what the rules say`() throws {
         let bytes = try Self.bundle(Self.snapshot(Self.records(6_000)))
         try TemporaryDirectory.with { directory in
             try write(bytes, to: directory + "/b.zip")

@@ -46,7 +46,7 @@ struct MozillaChainTests {
     }
 
     private func verified(_ name: String, at time: Timestamp = time) throws -> VerifiedChain {
-        let anchors = try TrustAnchors(parsing: [#require(Self.roots[name])])
+        let anchors = try TrustAnchors(hashes: [#require(Self.roots[name])])
         return try CertificateChain(pem: file(name + ".chain"))
             .verified(anchors: anchors, signer: Self.signer, at: time)
     }

@@ -11,19 +11,19 @@ struct TrustAnchorsTests {
         + "62:8F:20:A7:AE:32:CE:86:1C:B2:EF:B7:0F:A0:C7:45"
 
     @Test func mozillasRootsAreThosePublished() throws {
-        #expect(try TrustAnchors(parsing: [Self.production]) == .mozillaProduction)
-        #expect(try TrustAnchors(parsing: [Self.staging]) == .mozillaStaging)
+        #expect(try TrustAnchors(hashes: [Self.production]) == .mozillaProduction)
+        #expect(try TrustAnchors(hashes: [Self.staging]) == .mozillaStaging)
     }
 
     @Test func readsPlainHexOfEitherCase() throws {
         let plain = Self.production.split(separator: ":").joined()
-        #expect(try TrustAnchors(parsing: [plain]) == .mozillaProduction)
-        #expect(try TrustAnchors(parsing: [plain.lowercased()]) == .mozillaProduction)
-        #expect(try TrustAnchors(parsing: [Self.production.lowercased()]) == .mozillaProduction)
+        #expect(try TrustAnchors(hashes: [plain]) == .mozillaProduction)
+        #expect(try TrustAnchors(hashes: [plain.lowercased()]) == .mozillaProduction)
+        #expect(try TrustAnchors(hashes: [Self.production.lowercased()]) == .mozillaProduction)
     }
 
     @Test func keepsTheOrderOfSeveral() throws {
-        let anchors = try TrustAnchors(parsing: [Self.staging, Self.production])
+        let anchors = try TrustAnchors(hashes: [Self.staging, Self.production])
         #expect(anchors.roots == TrustAnchors.mozillaStaging.roots + TrustAnchors.mozillaProduction.roots)
     }
 
@@ -41,7 +41,7 @@ struct TrustAnchorsTests {
     ])
     func refusesWhatIsNoHash(text: String, reason: String) {
         #expect(throws: ContentSignatureError.invalidRootHash(found: text, reason: reason)) {
-            try TrustAnchors(parsing: [Self.production, text])
+            try TrustAnchors(hashes: [Self.production, text])
         }
     }
 }

@@ -26,10 +26,10 @@ func say(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8
 func makeService(_ number: Int, fails: Bool) -> RemoteSettingsService {
     let faults = ["/buckets/monitor/", "/attachments/"].map { Fault($0, effect: .status(503), times: fails ? 1 : 0) }
     server.inject(faults + [Fault(delay: .milliseconds(2))])
-    return RemoteSettingsService(
-        storageDir: "\(storage)/\(number)",
-        config: RemoteSettingsConfig(
-            server: .custom(url: server.url), trustRoots: server.root, log: { _ in }, transport: server, updates: .off))
+    var config = RemoteSettingsConfig(
+        server: .custom(url: server.url), trustRoots: server.root, log: { _ in }, updates: .off)
+    config.transport = server
+    return RemoteSettingsService(storageDir: "\(storage)/\(number)", config: config)
 }
 
 /// What a caller does. That it is not asynchronous hides from its callers' compiler that it blocks.
@@ -38,7 +38,7 @@ func use(_ service: RemoteSettingsService, _ collection: ServerCollection) {
     do {
         guard let record = client.getRecords(syncIfEmpty: true)?.first,
             try client.getAttachment(record: record) == Data("file".utf8)
-        else { throw RemoteSettingsError.Other(reason: "no records, or another attachment") }
+        else { throw RemoteSettingsBlocking.RemoteSettingsError.Other(reason: "no records, or another attachment") }
         try client.sync()
         try service.sync()
     } catch {

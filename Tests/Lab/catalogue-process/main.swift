@@ -1,7 +1,7 @@
 // A process of the tests that share a storage directory and read catalogues.
 //
-//     catalogue-process sync STORAGE SERVER ROOT ORIGIN COLLECTION...
-//     catalogue-process read STORAGE SERVER ROOT ORIGIN COLLECTION...
+//     catalogue-process sync STORAGE SERVER ROOT PUBLISHER COLLECTION...
+//     catalogue-process read STORAGE SERVER ROOT PUBLISHER COLLECTION...
 //
 // `sync` brings the collections to the present catalogue once, as a process that has just started does. `read` reads them
 // until its standard input ends, in turn with a service that stays and with new ones, offline. The member `number` of
@@ -26,13 +26,14 @@ struct NoNetwork: HTTPTransport {
 
 let arguments = CommandLine.arguments
 guard arguments.count > 6, ["sync", "read"].contains(arguments[1]) else {
-    print("usage: catalogue-process sync|read STORAGE SERVER ROOT ORIGIN COLLECTION...")
+    print("usage: catalogue-process sync|read STORAGE SERVER ROOT PUBLISHER COLLECTION...")
     exit(2)
 }
 let collections = Array(arguments[6...])
 var config = RemoteSettingsConfig(
     server: .custom(url: arguments[3]), trustRoots: try TrustAnchors(parsing: [arguments[4]]),
-    transport: arguments[1] == "sync" ? nil : NoNetwork(), updates: .off, publisher: arguments[5])
+    updates: .off, publisher: arguments[5])
+if arguments[1] == "read" { config.transport = NoNetwork() }
 config.log = { _ in }
 
 @MainActor func makeService() -> (service: RemoteSettingsService, clients: [RemoteSettingsClient]) {

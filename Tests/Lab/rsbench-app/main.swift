@@ -10,6 +10,7 @@
 
 #if Lab
 import RemoteSettings
+import RemoteSettingsModel
 import SnapshotBundle
 
 #if canImport(Glibc)

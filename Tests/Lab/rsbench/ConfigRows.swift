@@ -44,7 +44,8 @@ struct ConfigRows {
 
     private func config(_ storage: String, _ packaged: [PackagedSource]) -> (RemoteConfig, RemoteSettingsClient) {
         var config = RemoteSettingsConfig(
-            server: .custom(url: server.url), packaged: packaged, trustRoots: server.root, transport: server)
+            server: .custom(url: server.url), packaged: packaged, trustRoots: server.root)
+        config.transport = server
         config.log = { _ in }
         let service = RemoteSettingsService(storageDir: storage, config: config)
         return (

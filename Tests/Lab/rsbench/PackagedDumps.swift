@@ -1,6 +1,7 @@
 #if Lab
 import Foundation
 import RemoteSettings
+import RemoteSettingsModel
 import SnapshotBundle
 
 /// A directory that `rsdump refresh` wrote, and the collection of it that is measured.

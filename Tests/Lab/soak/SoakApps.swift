@@ -13,7 +13,7 @@ struct SoakApps {
         var config = RemoteSettingsConfig(
             server: .custom(url: server), packaged: [.directory(dumps)], trustRoots: try TrustAnchors(parsing: [root]))
         config.allowsPlainHTTP = true
-        config.limits.tries = 1
+        config.limits.all.tries = 1
         config.log = { _ in }
         self.config = config
     }
@@ -64,7 +64,7 @@ struct SoakApps {
 
     private static func report(_ client: RemoteSettingsClient) {
         guard let records = client.getRecords(), let timestamp = client.getLastModifiedTimestamp() else {
-            say("none \(client.collectionName()): \(client.snapshot.unused.map { "\($0)" }.joined(separator: "; "))")
+            say("none \(client.collectionName()): \(client.snapshot.rejected.map { "\($0)" }.joined(separator: "; "))")
             return
         }
         var hasher = ContentHasher()

@@ -32,7 +32,8 @@ config.safeStart = ProcessInfo.processInfo.environment["SAFE_START"] != nil
 func sync(_ client: RemoteSettingsClient) async throws(RemoteSettingsError) {
     for attempt in 1...50 {
         do throws(RemoteSettingsError) {
-            return try await client.sync()
+            try await client.sync()
+            return
         } catch {
             let isServersOwn = "\(error)".contains("signature") || "\(error)".contains("answered 409")
             guard isServersOwn, attempt < 50 else { throw error }

@@ -83,7 +83,7 @@ struct ConfigOverrideTests {
         let local = place.start { $0.overrides = [.file(file.path, of: place.collection.id)] }
         #expect(local.text("a") == "mine" && local["a"].source == .override)
         #expect(local.status.overrides.first?.contains(file.path) == true)
-        #expect(local.status.active?.trust == .unsigned)
+        #expect(local.status.active?.provenance == .unsigned)
         // An edited file is activated as what was fetched is.
         try write("mine, edited")
         #expect(try await local.fetchAndActivate() == .successFetchedFromRemote)

@@ -278,7 +278,7 @@ struct FetchTests {
     @Test func serversBackoff() async throws {
         let config = place.start(interval: 43_200)
         try await config.fetch()
-        place.server.inject([Fault("changeset", effect: .status(503), headers: [.init("Retry-After", "1800")])])
+        place.server.inject([Fault("changeset", effect: .status(503), headers: ["Retry-After": "1800"])])
         #expect(abs(try await throttledUntil(config) - 1800) < 2)
         let asked = place.requests
         place.server.inject([])

@@ -82,7 +82,7 @@ struct LayerTests {
         status = config.status
         #expect(status.active?.source == .packaged && status.fetched?.source == .remote)
         #expect(status.waiting == ["a"])
-        #expect(status.fetched?.trust.verdict?.root == place.server.root.roots.first)
+        #expect(status.fetched?.provenance.verdict?.root == place.server.root.roots.first)
         #expect(status.lastFetch == place.now && status.lastFetchStatus == .success)
         #expect(status.nextFetch == place.now.advanced(by: .seconds(3600)))
         let fetched = try #require(config.lastFetchTime).timeIntervalSince1970

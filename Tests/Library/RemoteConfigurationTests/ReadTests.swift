@@ -9,7 +9,7 @@ import Testing
 struct ReadTests {
     let place: ConfigPlace
     let queue = DispatchQueue(label: "reads")
-    let reads = Collector<RemoteConfigRead>()
+    let reads = Collector<RemoteConfigLookup>()
 
     init() throws {
         place = try ConfigPlace()
@@ -20,7 +20,7 @@ struct ReadTests {
     }
 
     private func observe(_ config: RemoteConfig) -> ConfigUpdateListenerRegistration {
-        config.addReadObserver(on: queue) { [queue, reads] read in
+        config.addLookupObserver(on: queue) { [queue, reads] read in
             dispatchPrecondition(condition: .onQueue(queue))
             reads.add(read)
         }
@@ -94,7 +94,7 @@ struct ReadTests {
         let config = place.start()
         config.setDefaults(Dictionary(uniqueKeysWithValues: (0..<20_000).map { ("k\($0)", $0) }))
         let (gate, calls) = (DispatchSemaphore(value: 0), Collector<String>())
-        let registration = config.addReadObserver(on: queue) { read in
+        let registration = config.addLookupObserver(on: queue) { read in
             gate.wait()
             gate.signal()
             calls.add(read.key)

@@ -111,7 +111,7 @@ struct StorageTests {
     @Test func forgedWait() async throws {
         try place.put("a", 1)
         place.server.inject([Fault("/changeset", effect: .status(500))])
-        await #expect(throws: RemoteConfigError.self) { try await place.start { $0.limits.tries = 1 }.fetch() }
+        await #expect(throws: RemoteConfigError.self) { try await place.start { $0.limits.all.tries = 1 }.fetch() }
         place.server.inject([])
         let lines = try String(decoding: Data(contentsOf: file), as: UTF8.self).split(separator: "\n")
         var head = try #require(JSONSerialization.jsonObject(with: Data(lines[0].utf8)) as? [String: Any])

@@ -35,7 +35,7 @@ extension ServerTests {
             #expect(try await client.getAttachment(location: location) == Data("hello".utf8))
             let offline = self.client(collection) {
                 $0.transport = NoTransport()
-                $0.limits.tries = 1
+                $0.limits.all.tries = 1
             }
             #expect(try await offline.attachment(for: record).source == .cached)
             #expect(offline.localAttachment(for: record)?.source == .cached)
@@ -128,13 +128,13 @@ extension ServerTests {
             let client = client(collection)
             try await client.sync()
             let asked = place.server.requests.count
-            let summary = try await client.cacheAttachments()
-            #expect(summary == CachedAttachmentsSummary(present: 0, fromZip: 18, downloaded: 2))
+            let summary = try await client.downloadAttachments()
+            #expect(summary == AttachmentDownloads(present: 0, fromZip: 18, downloaded: 2))
             let requests = place.server.requests.dropFirst(asked)
             #expect(requests.filter { $0.path.hasSuffix(".zip") }.count == 1)
             // The root document, the zip, and the two that it did not give.
             #expect(requests.count == 4)
-            #expect(try await client.cacheAttachments() == CachedAttachmentsSummary(present: 20))
+            #expect(try await client.downloadAttachments() == AttachmentDownloads(present: 20))
             for number in 0..<20 {
                 let content = try await client.attachment(for: record("r\(number)", of: client))
                 #expect(content.data == Data("file \(number)".utf8))
@@ -147,7 +147,7 @@ extension ServerTests {
             for number in 0..<18 { try collection.attach(Data("file \(number)".utf8), to: "r\(number)") }
             let client = client(collection)
             try await client.sync()
-            #expect(try await client.cacheAttachments() == CachedAttachmentsSummary(downloaded: 18))
+            #expect(try await client.downloadAttachments() == AttachmentDownloads(downloaded: 18))
         }
 
         @Test func staleAttachmentsAreReturnedOnRequest() async throws {
@@ -188,7 +188,7 @@ extension ServerTests {
             for id in ["a", "b"] { try collection.attach(Data("file \(id)".utf8), to: id) }
             let client = client(collection)
             try await client.sync()
-            try await client.cacheAttachments()
+            try await client.downloadAttachments()
             let directory = "\(place.storage)/main/\(collection.name).attachments"
             #expect(try FileManager.default.contentsOfDirectory(atPath: directory).count == 2)
             collection.delete("a")

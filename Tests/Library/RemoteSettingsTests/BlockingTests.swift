@@ -3,6 +3,8 @@ import Foundation
 import RemoteSettingsBlocking
 import class RemoteSettingsBlocking.RemoteSettingsClient
 import class RemoteSettingsBlocking.RemoteSettingsService
+import enum RemoteSettingsBlocking.RemoteSettingsError
+import protocol RemoteSettingsBlocking.RemoteSettingsTelemetry
 import RemoteSettingsTesting
 import Testing
 
@@ -41,6 +43,10 @@ import Testing
             [RemoteSettingsRecord(id: syncIfEmpty ? "synced" : "held", lastModified: 1)]
         }
         override func getAttachment(record: RemoteSettingsRecord) throws -> Data { throw OwnError.broken }
+    }
+
+    private struct Glean: RemoteSettingsTelemetry {
+        func reportUptake(extras: UptakeEventExtras) {}
     }
 
     private final class SubclassedService: RemoteSettingsService, @unchecked Sendable {
@@ -91,8 +97,8 @@ import Testing
         #expect(throws: OwnError.broken) {
             try client.getAttachment(record: RemoteSettingsRecord(id: "a", lastModified: 1))
         }
-        service.setTelemetry(telemetry: Received())
-        #expect(service.telemetry is Received)
+        service.setTelemetry(telemetry: Glean())
+        #expect(service.telemetry is Glean)
     }
 
     #if os(Linux) && Lab

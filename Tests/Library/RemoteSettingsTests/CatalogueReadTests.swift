@@ -8,6 +8,23 @@ import Testing
 extension ServerTests {
     /// Collections that are read as one catalogue: shown together, of the publisher that was asked for, and known to be
     /// fresh.
+    ///
+    /// The attacks of The Update Framework, and which tests make them here (those of `python-tuf` 5.1.0 are in its
+    /// `tests/test_updater_top_level_update.py`):
+    /// - arbitrary content: `LieTests`
+    /// - an older catalogue (`test_new_snapshot_version_rollback`): `anOlderCatalogueIsRefused`, `anOlderMonitor`
+    /// - a collection that is not listed any more: `aCatalogueThatForgetsACollection`,
+    ///   `aCollectionThatWasRemovedKeepsItsRecords`
+    /// - indefinite freeze (`test_new_timestamp_expired`): `aFrozenMirror`, `anExpiredFirstCatalogueIsRefused`,
+    ///   `cataloguesAreTold`
+    /// - fast-forward (`test_new_snapshot_fast_forward_recovery`): `aNumberThatOnlyAThiefHasUsed`
+    /// - mix and match (`test_new_targets_hash_mismatch`): `anotherStateThanTheCatalogueLists`,
+    ///   `aStoredCollectionThatFailsKeepsTheCatalogueBack`, `aMixedStorage`, `readersBesideAWriter`,
+    ///   `test_catalogue_kill.py`
+    /// - another repository of the same keys: `stagingInPlaceOfProduction`; without a publisher, `SubstitutionTests`
+    /// - a changed file of the cache: `aMixedStorage`, `everyPointOfACommit`
+    /// - a publication in the middle of a sync: `aPublicationInTheMiddle`
+    /// - endless data, slow retrieval: `LieTests`, `TransportTests`
     @Suite final class CatalogueReadTests: Sendable {
         let place: Workplace
         let collections: [ServerCollection]
@@ -420,7 +437,7 @@ extension ServerTests {
             #expect(clients.map(\.snapshot.catalogue) == [2, 2, 2, 2, 2])
             #expect(clients[0].snapshot.source == .cached && clients[1].snapshot.source != .cached)
             if isTrusted {
-                let config = try RemoteSettingsConfig(trusting: .directory(dumps, trusted: true))
+                let config = try RemoteSettingsConfig(from: .directory(dumps, trusted: true))
                 #expect(config.publisher == "shop")
             }
         }

@@ -97,7 +97,8 @@ extension ServerTests {
         @Test func lockedDirectoryIsWaitedForThenReported() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
-            let client = place.service { $0.limits.storageLockSeconds = 1 }.makeClient(collectionName: collection.name)
+            let client = place.service { $0.limits.all.storageLockSeconds = 1 }.makeClient(
+                collectionName: collection.name)
             try FileManager.default.createDirectory(atPath: place.storage, withIntermediateDirectories: true)
             let descriptor = unsafe open(place.storage, O_RDONLY)
             #expect(flock(descriptor, LOCK_EX) == 0)

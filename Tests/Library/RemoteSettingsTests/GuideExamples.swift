@@ -12,7 +12,7 @@ import Testing
 
     @Test func makingAService() throws {
         let config = RemoteSettingsConfig(server: .stage, bucketName: "main", appContext: nil)
-        let older = RemoteSettingsConfig2(server: .custom(url: "https://settings.example.org"))
+        let older = RemoteSettingsConfig(server: .custom(url: "https://settings.example.org"))
         let service = RemoteSettingsService(storageDir: storage, config: config)
         #expect(service.clientUrl() == "https://firefox.settings.services.allizom.org/v2")
         try service.updateConfig(config: older)
@@ -31,7 +31,7 @@ import Testing
         context.customTargettingAttributes = nil
         let service = RemoteSettingsService(
             storageDir: storage, config: RemoteSettingsConfig(server: .prod, appContext: context))
-        #expect(service.makeClient(collection: "regions").collectionName() == "regions")
+        #expect(service.makeClient(collectionName: "regions").collectionName() == "regions")
     }
 
     /// A client that has synced two records of main/regions, the second one with an attachment.
@@ -52,7 +52,7 @@ import Testing
                 let id: String = record.id
                 let lastModified: UInt64 = record.lastModified
                 let deleted: Bool = record.deleted
-                let attachment: RemoteSettings.Attachment? = record.attachment
+                let attachment: RemoteSettingsAttachment? = record.attachment
                 let fields: String = record.fields
                 #expect(lastModified > 0 && !deleted)
                 seen.append("\(id) \(attachment?.filename ?? "-") \(fields.contains("Nowhere"))")
@@ -77,7 +77,8 @@ import Testing
     }
 
     @Test func syncingAndErrors() async throws {
-        var config = RemoteSettingsConfig(transport: NoTransport())
+        var config = RemoteSettingsConfig()
+        config.transport = NoTransport()
         config.limits.tries = 1
         let service = RemoteSettingsService(storageDir: storage, config: config)
         let client = service.makeClient(collectionName: "regions")
@@ -98,12 +99,12 @@ import Testing
             let names: [String] = try await service.sync()
             try await client.sync()
             Issue.record("synced \(names) without a network")
-        } catch .Network(let reason) {
+        } catch .offline(let reason) {
             return reason.contains("offline")
-        } catch .Backoff(let seconds) {
-            Issue.record("backoff of \(seconds)")
-        } catch .Other(let reason) {
-            Issue.record("\(reason)")
+        } catch .backoff(let pause) {
+            Issue.record("backoff of \(pause)")
+        } catch {
+            Issue.record("\(error)")
         }
         return false
     }
@@ -145,7 +146,7 @@ import Testing
         let client = RemoteSettingsService(storageDir: storage, config: RemoteSettingsConfig())
             .makeClient(collectionName: "../../etc/passwd")
         #expect(client.getRecords() == nil)
-        #expect(client.snapshot.source == .none)
+        #expect(client.snapshot.source == .notHeld)
         await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
         #expect(throws: RemoteSettingsError.self) { try client.resetStorage() }
     }

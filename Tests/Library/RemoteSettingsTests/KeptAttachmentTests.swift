@@ -31,19 +31,19 @@ import Testing
         let (collection, client) = try await synced(["a", "b"])
         let record = try record("a", of: client)
         #expect(!client.isDownloaded(record))
-        try client.deleteDownloaded(record)
+        try client.removeDownload(of: record)
         _ = try await client.getAttachment(record: record)
         #expect(client.isDownloaded(record))
         let file = "\(place.storage)/main/\(collection.name).attachments/\(try #require(record.attachment?.hash))"
         try Data("FILE A".utf8).write(to: URL(fileURLWithPath: file))
         #expect(!client.isDownloaded(record))
         _ = try await client.getAttachment(record: record)
-        try client.deleteDownloaded(record)
+        try client.removeDownload(of: record)
         #expect(!client.isDownloaded(record) && client.localAttachment(for: record) == nil)
         let without = RemoteSettingsRecord(id: "x", lastModified: 1)
         #expect(!client.isDownloaded(without))
-        #expect(throws: RemoteSettingsError.self) { try client.deleteDownloaded(without) }
-        #expect(throws: RemoteSettingsError.self) { try client.keepAttachment(of: without) }
+        #expect(throws: RemoteSettingsError.self) { try client.removeDownload(of: without) }
+        #expect(throws: RemoteSettingsError.self) { try client.keepDownload(of: without) }
     }
 
     @Test func packagedIsNotDownloaded() async throws {
@@ -58,10 +58,10 @@ import Testing
 
     @Test func keptOnesOutliveTheirRecord() async throws {
         let (collection, client) = try await synced(["a", "b", "c"])
-        try await client.cacheAttachments()
+        try await client.downloadAttachments()
         let (kept, other) = (try record("a", of: client), try record("b", of: client))
-        try client.keepAttachment(of: kept)
-        try client.keepAttachment(of: kept)
+        try client.keepDownload(of: kept)
+        try client.keepDownload(of: kept)
         collection.delete("a")
         collection.delete("b")
         // Another process syncs, and later this one does again.
@@ -72,10 +72,10 @@ import Testing
         try await client.sync()
         #expect(try client.pruneAttachments() == 0)
         #expect(try await client.getAttachment(record: kept) == Data("file a".utf8))
-        try client.deleteDownloaded(kept)
+        try client.removeDownload(of: kept)
         #expect(!client.isDownloaded(kept))
         #expect(files(collection) == [try #require(record("c", of: client).attachment?.hash)])
-        try client.keepAttachment(of: record("c", of: client))
+        try client.keepDownload(of: record("c", of: client))
         try client.resetStorage()
         #expect(files(collection).isEmpty)
     }
@@ -92,15 +92,15 @@ import Testing
         }
         try FileManager.default.createSymbolicLink(
             atPath: "\(place.storage)/main/\(collection.name).attachments", withDestinationPath: outside)
-        #expect(throws: RemoteSettingsError.self) { try client.keepAttachment(of: record) }
-        #expect(throws: RemoteSettingsError.self) { try client.deleteDownloaded(record) }
+        #expect(throws: RemoteSettingsError.self) { try client.keepDownload(of: record) }
+        #expect(throws: RemoteSettingsError.self) { try client.removeDownload(of: record) }
         #expect(try client.pruneAttachments() == 0)
         #expect(try FileManager.default.contentsOfDirectory(atPath: outside).count == 2)
     }
 
     @Test func pruningRemovesWhatNoRecordHas() async throws {
         let (collection, client) = try await synced(["a", "b"])
-        try await client.cacheAttachments()
+        try await client.downloadAttachments()
         #expect(try client.pruneAttachments() == 0)
         let foreign = String(repeating: "0", count: 64)
         let directory = URL(fileURLWithPath: "\(place.storage)/main/\(collection.name).attachments")

@@ -56,8 +56,8 @@ extension ServerTests {
             #expect(error.map { "\($0)" }?.contains("root") == true)
             #expect(client.getRecords() == nil)
             #expect(
-                client.snapshot.unused.contains { unused in
-                    if case .notTrusted = unused.reason { true } else { false }
+                client.snapshot.rejected.contains { rejected in
+                    if case .notTrusted = rejected.reason { true } else { false }
                 })
         }
 
@@ -226,11 +226,10 @@ extension ServerTests {
         @Test(arguments: ["status 503", "truncated", "not JSON", "endless", "gzip bomb", "redirect loop"])
         func brokenAnswers(_ fault: String) async throws {
             let (collection, _) = try await behind()
-            var limits = Limits()
-            limits.changesetBytes = 1 << 20
-            limits.tries = 2
-            let small = limits
-            let client = place.service { $0.limits = small }.makeClient(collectionName: collection.name)
+            let client = place.service {
+                $0.limits.changesetBytes = 1 << 20
+                $0.limits.tries = 2
+            }.makeClient(collectionName: collection.name)
             let path = "/\(collection.name)/changeset"
             let effect: Fault.Effect =
                 switch fault {
@@ -273,7 +272,7 @@ extension ServerTests {
                 } else {
                     refused += 1
                     #expect(records.map(\.id) == ["a"])
-                    #expect(client.snapshot.unused.contains { $0.source == .cached })
+                    #expect(client.snapshot.rejected.contains { $0.source == .cached })
                 }
             }
             #expect(refused > 0)
@@ -290,8 +289,8 @@ extension ServerTests {
             #expect(FileManager.default.fileExists(atPath: path + ".damaged"))
             #expect(!FileManager.default.fileExists(atPath: path))
             #expect(
-                client.snapshot.unused.contains { unused in
-                    if case .notTrusted = unused.reason { unused.source == .cached } else { false }
+                client.snapshot.rejected.contains { rejected in
+                    if case .notTrusted = rejected.reason { rejected.source == .cached } else { false }
                 })
             try await client.sync()
             #expect(client.getRecords()?.map(\.id) == ["a", "b"])
@@ -330,7 +329,7 @@ extension ServerTests {
                     #expect(records == held)
                 } else {
                     refused += 1
-                    #expect(client.snapshot.unused.count == 1)
+                    #expect(client.snapshot.rejected.count == 1)
                 }
             }
             #expect(refused > 0)
@@ -343,7 +342,7 @@ extension ServerTests {
             }.makeClient(collectionName: collection.name)
             #expect(client.getRecords() == nil)
             #expect(
-                client.snapshot.unused.first?.reason
+                client.snapshot.rejected.first?.reason
                     == .otherServer(
                         found: place.server.url, expected: "http://127.0.0.1:1"))
             // Nothing is wrong with it: it is used again when its server is configured again.

@@ -69,15 +69,15 @@ import Testing
         let imported = try packageImported(collection)
         let client = place.service { $0.packaged = [imported] }.makeClient(collectionName: collection.name)
         #expect(client.getRecords()?.map(\.id) == ["a"])
-        #expect(client.snapshot.trust == .imported)
+        #expect(client.snapshot.provenance == .imported)
         #expect(try client.getLastModifiedTimestamp() == collection.timestamp())
         try await client.sync()
         #expect(client.getRecords()?.map(\.id) == ["a"])
         #expect(client.snapshot.source == .cached)
-        #expect(client.snapshot.trust?.isSigned == true)
+        #expect(client.snapshot.provenance?.isSigned == true)
         // In a process that starts later too, offline; and the next sync asks only the monitor.
         let later = place.service { $0.packaged = [imported] }.makeClient(collectionName: collection.name)
-        #expect(later.snapshot.trust?.isSigned == true)
+        #expect(later.snapshot.provenance?.isSigned == true)
         let asked = place.server.requests.count
         try await later.sync()
         #expect(place.server.requests.count == asked + 1)
@@ -160,7 +160,7 @@ import Testing
         try setVerifiedAt(collection) { $0 - 90_000_000 }
         let client = place.service().makeClient(collectionName: collection.name)
         #expect(client.getRecords() == nil)
-        guard case .notTrusted(let why)? = client.snapshot.unused.first?.reason else {
+        guard case .notTrusted(let why)? = client.snapshot.rejected.first?.reason else {
             Issue.record("\(client.snapshot)")
             return
         }
@@ -184,50 +184,12 @@ import Testing
 }
 
 /// What an app's own code and tests need of the types.
-@Suite struct StandInTests {
-    private final class StandIn: AsyncRemoteSettingsService {
-        final class Client: AsyncRemoteSettingsClient {
-            func collectionName() -> String { "regions" }
-            func getRecords() -> [RemoteSettingsRecord]? {
-                [RemoteSettingsRecord(id: "de", lastModified: 5, deleted: false, attachment: nil, fields: #"{"n": 1}"#)]
-            }
-            func getRecords(syncIfEmpty: Bool) -> [RemoteSettingsRecord]? { getRecords() }
-            func getRecordsMap() -> [String: RemoteSettingsRecord]? { nil }
-            func getRecordsMap(syncIfEmpty: Bool) -> [String: RemoteSettingsRecord]? { nil }
-            func getLastModifiedTimestamp() -> UInt64? { 5 }
-            func getAttachment(record: RemoteSettingsRecord) -> Data { Data() }
-            func sync() {}
-            func resetStorage() {}
-            func shutdown() {}
-        }
-
-        func makeClient(collectionName: String) -> Client { Client() }
-        func sync() -> [String] { ["regions"] }
-        func updateConfig(config: RemoteSettingsConfig) {}
-        func clientUrl() -> String { "" }
-        func setTelemetry(telemetry: any RemoteSettingsTelemetry) {}
-    }
-
-    /// An app's code that does not know which service it has.
-    private func names(of service: any AsyncRemoteSettingsService) async throws -> [String] {
-        let client: any AsyncRemoteSettingsClient = service.makeClient(collectionName: "regions")
-        _ = try await service.sync()
-        return (await client.getRecords(syncIfEmpty: true) ?? []).map(\.id)
-    }
-
-    @Test func aStandInTakesTheServicesPlace() async throws {
-        #expect(try await names(of: StandIn()) == ["de"])
-        let place = try Workplace()
-        let collection = try place.server.makeCollection(id: "main/regions")
-        try collection.put("fr")
-        #expect(try await names(of: place.service()) == ["fr"])
-    }
-
+@Suite struct ValueTests {
     @Test func aRecordOfOnesOwn() {
-        let file = RemoteSettings.Attachment(
+        let file = RemoteSettingsAttachment(
             filename: "a.png", mimetype: "image/png", location: "x/a.png", hash: String(repeating: "a", count: 64),
             size: 7)
-        let fields: RsJsonObject = #"{ "b": [1.50, "ä"], "a": null, "id": "other" }"#
+        let fields = #"{ "b": [1.50, "ä"], "a": null, "id": "other" }"#
         let record = RemoteSettingsRecord(id: "r", lastModified: 12, attachment: file, fields: fields)
         #expect(record.id == "r" && record.lastModified == 12 && !record.deleted)
         #expect(record.attachment == file)
@@ -237,9 +199,9 @@ import Testing
     }
 
     @Test func errorsDescribeThemselves() {
-        let error: any Error = RemoteSettingsError.Backoff(seconds: 30)
+        let error: any Error = RemoteSettingsError.backoff(.seconds(30))
         #expect(error.localizedDescription == "the server asked to wait; try again in 30 s")
-        #expect(RemoteSettingsError.Other(reason: "why").localizedDescription == "why")
+        #expect(RemoteSettingsError.other(reason: "why").localizedDescription == "why")
     }
     @Test(arguments: ["not-json", "", "[1]", "{\"a\":", "null", "{} {}"])
     func aTextThatIsNoObjectStaysAsItIs(_ fields: String) {
@@ -252,7 +214,7 @@ import Testing
 
     @Test func everyMemberOfARecordCanBeSet() {
         var record = RemoteSettingsRecord(id: "r", lastModified: 1, fields: #"{"a":1}"#)
-        let file = RemoteSettings.Attachment(
+        let file = RemoteSettingsAttachment(
             filename: "a", mimetype: "b", location: "c", hash: String(repeating: "a", count: 64), size: 5)
         (record.id, record.lastModified, record.deleted, record.attachment) = ("s", 2, true, file)
         #expect(record.id == "s" && record.lastModified == 2 && record.deleted && record.attachment == file)
@@ -265,7 +227,7 @@ import Testing
     @Test func configurationsAreEqualIfTheySayTheSame() throws {
         let packaged = [PackagedSource.directory("dumps")]
         let config = RemoteSettingsConfig(server: .stage, bucketName: "main", packaged: packaged)
-        var other = RemoteSettingsConfig2(server: .stage, bucketName: "main", packaged: packaged, log: { _ in })
+        var other = RemoteSettingsConfig(server: .stage, bucketName: "main", packaged: packaged, log: { _ in })
         #expect(config == other)
         other.packaged = [.directory("dumps", trusted: true)]
         #expect(config != other)
@@ -313,7 +275,7 @@ import Testing
         // Another service has nothing of it.
         let other = RemoteSettingsService(storageDir: ":memory:", config: place.config())
         #expect(other.makeClient(collectionName: collection.name).getRecords() == nil)
-        try client.deleteDownloaded(first)
+        try client.removeDownload(of: first)
         #expect(!client.isDownloaded(first))
         try await service.resetStorage()
         #expect(client.getRecords() == nil)
@@ -344,18 +306,18 @@ import Testing
         let collection = try place.server.makeCollection()
         try collection.put("a")
         let dumps = try await place.package([collection])
-        let config = try RemoteSettingsConfig(trusting: .directory(dumps, trusted: true))
+        let config = try RemoteSettingsConfig(from: .directory(dumps, trusted: true))
         #expect(config.trustRoots == place.server.root && config.signer == nil)
         let client = RemoteSettingsService(storageDir: place.storage, config: config)
             .makeClient(collectionName: collection.name)
         #expect(client.getRecords()?.map(\.id) == ["a"])
         let embedded = PackagedSource.embedded(
             lock: Bytes([UInt8](try Data(contentsOf: URL(fileURLWithPath: "\(dumps)/dumps.lock.json")))), bundles: [:])
-        #expect(try RemoteSettingsConfig(trusting: embedded).server == config.server)
+        #expect(try RemoteSettingsConfig(from: embedded).server == config.server)
         // Whoever may write the directory and not the program has no say in whom the app trusts.
-        #expect(throws: RemoteSettingsError.self) { try RemoteSettingsConfig(trusting: .directory(dumps)) }
+        #expect(throws: RemoteSettingsError.self) { try RemoteSettingsConfig(from: .directory(dumps)) }
         #expect(throws: RemoteSettingsError.self) {
-            try RemoteSettingsConfig(trusting: .directory(place.path("nothing"), trusted: true))
+            try RemoteSettingsConfig(from: .directory(place.path("nothing"), trusted: true))
         }
     }
 }

@@ -4,8 +4,44 @@ import RemoteSettingsTesting
 import Testing
 
 extension ServerTests {
-    /// What the unit tests of Mozilla's Rust client check, under their names, if no other test here did. The article
-    /// MozillaTests lists all of them.
+    /// What the unit tests of Mozilla's Rust client (`components/remote_settings` of application-services) check, under
+    /// their names, if no other test here did. The others are covered here:
+    ///
+    /// - `test_defaults`: `GuideExamples.makingAService`
+    /// - `test_deprecated_server_url`: `MovingOverTests.aURLWithoutVersionMeansTheNewestOne`
+    /// - `test_invalid_config`, `test_options`: such a configuration cannot be written here
+    /// - `test_backoff`: `test_library_commands.test_a_backoff_on_every_answer_delays_the_next_sync_only`
+    /// - `test_500_retry_after`: `SyncTests.backoffSurvivesARestart`
+    /// - `test_backoff_recovery`: `RepetitionTests`, `test_library_commands.test_a_server_that_asks_to_wait`
+    /// - `test_missing_etag`, `test_invalid_etag`: no `ETag` is read; `ChangesetTests`, `LieTests.brokenAnswers`
+    /// - `test_no_cached_data_no_packaged_data_sync_if_empty_true`: `test_get_records_none_cached_sync_with_empty`
+    /// - `test_no_cached_data_no_packaged_data_sync_if_empty_false`: `test_get_records_none_cached`
+    /// - `test_no_cached_data_use_packaged_data`: `PackagedTests.offlineWithAnEmptyStorageDirectory`
+    /// - `test_packaged_data_newer_than_cached`: `SyncTests.newerPackageWinsOverTheCache`
+    /// - `test_reset_storage_reverts_to_packaged_data`: `PackagedTests.resetFallsBackToThePackage`
+    /// - `test_attachment_can_be_downloaded`: `AttachmentTests.downloadedOnceThenCached`
+    /// - `test_no_cached_data_use_packaged_attachment`: `AttachmentTests.packagedAttachmentAsAFile`
+    /// - `test_context_normalization`: `RecordFilterTests.environment`
+    /// - `test_valid_signature`: `SyncTests.firstSyncThenChangesAndDeletions`, `MozillaChainTests`
+    /// - `test_second_signature_is_valid`: `SyncTests.anyValidSignatureIsEnough`
+    /// - `test_invalid_signature_invalid_signer_name`: `SubstitutionTests.theSignersNameDiffersByBucket`,
+    ///   `LieTests.metadataOfAnotherBucket`
+    /// - `test_records_canonicaljson_serialization`, also `…_with_attachment`: `ChangesetTests`,
+    ///   `CanonicalJSONDifferentialTests`; `attachment: null` and `deleted: false` are kept here
+    /// - `test_storage_set_and_get_records`, `test_storage_insert_collection_content`:
+    ///   `SyncTests.firstSyncThenChangesAndDeletions`
+    /// - `test_storage_get_records_none`: `test_get_records_none_cached`
+    /// - `test_storage_get_records_empty`: `SyncTests.emptiedThenRecreatedCollection`
+    /// - `test_storage_merge_records`, `test_combine_cache_and_response`: `SyncTests.firstSyncThenChangesAndDeletions`,
+    ///   `ChangesetTests`
+    /// - `test_storage_get_collection_metadata`: `CacheFileTests`, `PackagedTests.snapshotStatusDescribesThePackage`
+    /// - `test_storage_collection_url_isolation`: `LieTests.cacheOfAnotherServer`
+    /// - `test_storage_set_and_get_attachment`, `test_storage_get_attachment_not_found`:
+    ///   `AttachmentTests.downloadedOnceThenCached`
+    /// - `test_storage_set_and_replace_attachment`, `test_storage_set_attachment_delete_others`:
+    ///   `AttachmentTests.orphansAreRemoved`
+    /// - `test_storage_empty`: `test_reset_storage_deletes_records_and_attachments`
+    /// - `test_file_cache`: `CacheFileTests`, `LieTests.damagedCacheFile`
     @Suite struct MozillaClientTests {
         let place: Workplace
 

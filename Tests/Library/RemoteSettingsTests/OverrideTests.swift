@@ -37,8 +37,8 @@ extension ServerTests {
             let service = place.service { $0.overrides = [.file(path, of: "regions")] }
             let client = service.makeClient(collectionName: "regions")
             #expect(client.getRecords()?.map(\.id) == ["a", "b"])
-            #expect(client.snapshot.source == .override(path) && client.snapshot.trust == .unsigned)
-            #expect(!client.snapshot.isVerifiedHere)
+            #expect(client.snapshot.source == .override(path) && client.snapshot.provenance == .unsigned)
+            #expect(!client.snapshot.isVerifiedOnDevice)
             #expect(service.inspect().description.contains("OVERRIDDEN for development by \(path)"))
             // Nothing is asked for, and nothing is stored.
             try await client.sync()
@@ -80,11 +80,11 @@ extension ServerTests {
             // An editor's half of a file leaves what was there.
             _ = try write(#"[{"id":"a"},{"i"#)
             #expect(client.getRecords()?.map(\.id) == ["a"])
-            let unused = try #require(client.snapshot.unused.first)
-            #expect("\(unused)".contains(path) && unused.source == .override(path))
+            let rejected = try #require(client.snapshot.rejected.first)
+            #expect("\(rejected)".contains(path) && rejected.source == .override(path))
             _ = try write(#"[{"id":"a"},{"id":"new"}]"#)
             #expect(client.getRecords()?.map(\.id) == ["a", "new"])
-            #expect(client.snapshot.unused.isEmpty)
+            #expect(client.snapshot.rejected.isEmpty)
             #expect(await changes.next()?.created.map(\.id) == ["new"])
             #expect(try #require(client.getLastModifiedTimestamp()) >= before)
         }
@@ -96,13 +96,13 @@ extension ServerTests {
                 let path = try write(text)
                 let client = client(.file(path, of: "regions"))
                 #expect(client.getRecords() == nil, "\(text)")
-                #expect(client.snapshot.unused.contains { "\($0)".contains(path) && "\($0)".contains(said) })
+                #expect(client.snapshot.rejected.contains { "\($0)".contains(path) && "\($0)".contains(said) })
                 let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
                 #expect("\(try #require(error))".contains("RemoteSettingsConfig.overrides"))
             }
             let missing = client(.file(place.path("none.json"), of: "regions"))
             #expect(missing.getRecords() == nil)
-            #expect("\(try #require(missing.snapshot.unused.first))".contains("none.json"))
+            #expect("\(try #require(missing.snapshot.rejected.first))".contains("none.json"))
         }
 
         @Test func aDirectoryHasTheCollectionsThatAreInIt() async throws {

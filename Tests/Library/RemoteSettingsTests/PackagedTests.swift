@@ -40,7 +40,7 @@ extension ServerTests {
                     validating: place.config {
                         $0.packaged = [source]
                         $0.transport = NoTransport()
-                        $0.limits.tries = 1
+                        $0.limits.all.tries = 1
                     })
                 for collection in collections {
                     let client = service.makeClient(collectionName: collection.id)
@@ -84,7 +84,7 @@ extension ServerTests {
                     validating: place.config {
                         $0.packaged = [source]
                         $0.transport = NoTransport()
-                        $0.limits.tries = 1
+                        $0.limits.all.tries = 1
                     })
                 var attachments = 0
                 for collection in collections {
@@ -109,14 +109,14 @@ extension ServerTests {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let dumps = try await place.package([collection])
-            func reason(_ change: (inout RemoteSettingsConfig) -> Void = { _ in }) -> SnapshotStatus.Unused.Reason? {
+            func reason(_ change: (inout RemoteSettingsConfig) -> Void = { _ in }) -> SnapshotStatus.Rejected.Reason? {
                 let service = place.service {
                     $0.packaged = [.directory(dumps)]
                     change(&$0)
                 }
                 let client = service.makeClient(collectionName: collection.name)
                 #expect(client.getRecords() == nil)
-                return client.snapshot.unused.first?.reason
+                return client.snapshot.rejected.first?.reason
             }
             #expect(
                 reason {
@@ -217,9 +217,9 @@ extension ServerTests {
             let found = newerBundle ? newTime : oldTime
             #expect(try state(of: client) == (newerBundle ? collection.state() : before))
             #expect(client.snapshot.timestamp == found)
-            #expect(client.snapshot.isVerifiedHere)
-            let missing = try #require(client.snapshot.unused.first)
-            #expect(client.snapshot.unused.count == 1)
+            #expect(client.snapshot.isVerifiedOnDevice)
+            let missing = try #require(client.snapshot.rejected.first)
+            #expect(client.snapshot.rejected.count == 1)
             #expect(missing.reason == .missing(found: found))
             #expect(missing.timestamp == (newerBundle ? oldTime : newTime))
             #expect("\(missing)".contains("restore both files from one state"))
@@ -263,8 +263,8 @@ extension ServerTests {
                 let service = place.service { $0.packaged = [.directory(dumps, trusted: trusted)] }
                 let other = service.makeClient(collectionName: "other/\(collection.name)")
                 #expect(other.getRecords() == nil)
-                #expect(other.snapshot.unused.map(\.reason) == [.otherBucket(found: "main")])
-                #expect(try other.snapshot.unused.first?.timestamp?.milliseconds == collection.timestamp())
+                #expect(other.snapshot.rejected.map(\.reason) == [.otherBucket(found: "main")])
+                #expect(try other.snapshot.rejected.first?.timestamp?.milliseconds == collection.timestamp())
             }
         }
 
@@ -283,7 +283,7 @@ extension ServerTests {
                 place.service {
                     $0.packaged = [.directory(dumps)]
                     $0.transport = NoTransport()
-                    $0.limits.copiedBundleBytes = copiedInMemory
+                    $0.limits.all.copiedBundleBytes = copiedInMemory
                 }.makeClient(collectionName: collection.id)
             }
             func write(_ count: Int) throws {
@@ -380,18 +380,18 @@ extension ServerTests {
             let strict = place.service { $0.packaged = [.directory(dumps, trusted: true)] }
                 .makeClient(collectionName: collection.id)
             #expect(strict.getRecords() == nil)
-            #expect(strict.snapshot.unused.map(\.reason) == [.unsigned])
+            #expect(strict.snapshot.rejected.map(\.reason) == [.unsigned])
             await #expect(throws: RemoteSettingsError.self) { try await strict.sync() }
             let lax = place.service {
                 $0.packaged = [.directory(dumps)]
                 $0.acceptsUnsigned = true
             }.makeClient(collectionName: collection.id)
             #expect(lax.getRecords()?.count == 1)
-            #expect(lax.snapshot.trust == .unsigned)
+            #expect(lax.snapshot.provenance == .unsigned)
             try collection.put("b")
             try await lax.sync()
             #expect(lax.getRecords()?.count == 2)
-            #expect(lax.snapshot.trust == .unsigned)
+            #expect(lax.snapshot.provenance == .unsigned)
             #expect(strict.getRecords() == nil)
         }
 
@@ -406,7 +406,7 @@ extension ServerTests {
                     .makeClient(collectionName: collection.name)
                 #expect(client.getRecords()?.count == 2)
                 #expect(client.snapshot.source == .packaged(new))
-                #expect(client.snapshot.unused.map(\.source) == [.packaged(old)])
+                #expect(client.snapshot.rejected.map(\.source) == [.packaged(old)])
             }
         }
 
@@ -423,10 +423,10 @@ extension ServerTests {
             #expect(snapshot.timestamp == timestamp)
             #expect(snapshot.age == .seconds(90))
             #expect(snapshot.records == 1)
-            let verdict = try #require(snapshot.trust?.verdict, "\(snapshot)")
+            let verdict = try #require(snapshot.provenance?.verdict, "\(snapshot)")
             #expect(verdict.signer == "remote-settings.content-signature.mozilla.org")
             #expect(place.server.root.roots == [verdict.root])
-            #expect(snapshot.isVerifiedHere)
+            #expect(snapshot.isVerifiedOnDevice)
         }
 
         @Test func resetFallsBackToThePackage() async throws {
@@ -466,7 +466,7 @@ extension ServerTests {
             #expect(client(trusted: false).snapshot.source == .cached)
             let packaged = client(trusted: true)
             #expect(packaged.snapshot.source == .packaged(dumps))
-            #expect(packaged.snapshot.unused.isEmpty)
+            #expect(packaged.snapshot.rejected.isEmpty)
             #expect(packaged.getRecords()?.map(\.id) == ["a"])
             let asked = place.server.requests.count
             try await packaged.sync()

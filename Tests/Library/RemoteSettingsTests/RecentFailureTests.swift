@@ -40,7 +40,7 @@ extension ServerTests {
             #expect(await client.getRecords(syncIfEmpty: true) == nil)
             #expect(await other.getRecords(syncIfEmpty: true) == nil)
             let error = await #expect(throws: RemoteSettingsError.self) {
-                try await other.fetchRecords(RecordQuery(sync: .ifEmpty, fallback: .none))
+                try await other.fetchRecords(RecordQuery(sync: .ifEmpty, fallback: .error))
             }
             #expect(asked == tries)
             let failure = try #require(client.snapshot.recentFailure)
@@ -98,9 +98,9 @@ extension ServerTests {
             place.server.inject([Fault("monitor", effect: .status(503))])
             #expect(await client.getRecords(syncIfEmpty: true) == nil)
             for sync in [
-                { try await client.sync() }, { try await client.sync(trigger: .timer) },
+                { try await client.sync() }, { _ = try await client.sync(trigger: .timer) },
                 { _ = try await service.sync() },
-                { _ = try await client.fetchRecords(RecordQuery(sync: .always, fallback: .none)) },
+                { _ = try await client.fetchRecords(RecordQuery(sync: .always, fallback: .error)) },
             ] {
                 let tries = asked
                 await #expect(throws: RemoteSettingsError.self) { try await sync() }

@@ -61,7 +61,7 @@ import Testing
         let collection = try place.server.makeCollection()
         try collection.put("a")
         let received = Received()
-        let service = place.service { $0.limits.tries = 1 }
+        let service = place.service { $0.limits.all.tries = 1 }
         service.setTelemetry(telemetry: received)
         let client = service.makeClient(collectionName: collection.name)
         try await client.sync()
@@ -75,7 +75,7 @@ import Testing
         place.server.inject([Fault("monitor", effect: .status(500))])
         #expect(try await client.fetchRecords(RecordQuery(sync: .always)).count == 2)
         await #expect(throws: RemoteSettingsError.self) {
-            try await client.fetchRecords(RecordQuery(sync: .always, fallback: .none))
+            try await client.fetchRecords(RecordQuery(sync: .always, fallback: .error))
         }
         let empty = service.makeClient(collectionName: try place.server.makeCollection().name)
         await #expect(throws: RemoteSettingsError.self) { try await empty.fetchRecords(RecordQuery(sync: .ifEmpty)) }

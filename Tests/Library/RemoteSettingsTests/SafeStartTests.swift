@@ -64,7 +64,7 @@ extension ServerTests {
             let (_, client) = start()
             #expect(number(client) == 24)
             #expect(client.snapshot.source == .cached)
-            #expect("\(client.snapshot.unused)".contains("3 times"))
+            #expect("\(client.snapshot.rejected)".contains("3 times"))
             // It is not asked for again.
             let asked = place.server.requests.count
             await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
@@ -147,7 +147,7 @@ extension ServerTests {
             #expect(number(client) == 3)
             try client.rejectState()
             #expect(number(client) == 1)
-            #expect("\(client.snapshot.unused)".contains("the app said that it is bad"))
+            #expect("\(client.snapshot.rejected)".contains("the app said that it is bad"))
             #expect(number(start().client) == 1)
         }
 
@@ -178,7 +178,7 @@ extension ServerTests {
             #expect(number(client) == 1)
             try await client.sync()
             #expect(number(client) == 1 && place.server.requests.count == asked)
-            #expect("\(client.snapshot.unused)".contains("only what is packaged is used"))
+            #expect("\(client.snapshot.rejected)".contains("only what is packaged is used"))
             #expect(number(place.service().makeClient(collectionName: collection.name)) == 2)
         }
 

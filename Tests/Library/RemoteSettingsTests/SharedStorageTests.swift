@@ -140,7 +140,7 @@ extension ServerTests {
             }
             for _ in 0..<2 {
                 #expect(client.getRecords()?.map(\.id) == ["a", "b"])
-                #expect(client.snapshot.unused.count == (what == "gone" ? 0 : 1))
+                #expect(client.snapshot.rejected.count == (what == "gone" ? 0 : 1))
             }
             try collection.put("c")
             try await client.sync()

@@ -73,7 +73,7 @@ extension ServerTests {
             let clients = (0..<2).map { _ in service.makeClient(collectionName: collection.name) }
             let first = Task { try await clients[0].sync() }
             await gate.hasHeld()
-            let second = Task { try await clients[1].sync(expectedTimestamp: 9_000_000_000_000) }
+            let second = Task { try await clients[1].sync(expecting: Timestamp(milliseconds: 9_000_000_000_000)) }
             for _ in 0..<1000 { await Task.yield() }
             clients[1].shutdown()
             await #expect(throws: RemoteSettingsError.self) { try await second.value }

@@ -52,7 +52,7 @@ import Testing
         let service = place.service { $0.telemetry = received }
         let clients = served.prefix(2).map { service.makeClient(collectionName: $0.name) }
         var changes = clients[0].changes.makeAsyncIterator()
-        let results = try await service.importStartupBundle()
+        let results = try await service.fetchStartupBundle()
         #expect(results.map(\.collection) == served.prefix(2).map(\.id))
         #expect(results.map(\.isChanged) == [true, true])
         #expect(received.lines().sorted() == served.prefix(2).map { "\($0.id) success startup" })
@@ -61,11 +61,11 @@ import Testing
         #expect(place.server.requests.count == 3)
         for client in clients {
             #expect(client.getRecords()?.map(\.id) == ["a"])
-            #expect(client.snapshot.source == .cached && client.snapshot.trust?.isSigned == true)
+            #expect(client.snapshot.source == .cached && client.snapshot.provenance?.isSigned == true)
         }
         // Nothing is stored of a collection that the app has not named.
         #expect(service.inspect().collections.count == 2)
-        let more = try await service.importStartupBundle(of: [served[0].name, served[2].id, "absent"])
+        let more = try await service.fetchStartupBundle(of: [served[0].name, served[2].id, "absent"])
         #expect(more.map(\.isChanged) == [false, true])
         // A process that starts later verifies what was stored, and a sync finds nothing new.
         let later = place.service()
@@ -82,7 +82,7 @@ import Testing
         try await client.sync()
         try serve([old])
         let service = place.service()
-        let results = try await service.importStartupBundle(of: [collection.name])
+        let results = try await service.fetchStartupBundle(of: [collection.name])
         #expect(results.map(\.result) == [.success(.upToDate(Timestamp(milliseconds: try collection.timestamp())))])
         #expect(client.getRecords()?.count == 2)
         // What was removed is protected by its mark only as long as it is there.
@@ -90,7 +90,7 @@ import Testing
         var content = try Data(contentsOf: URL(fileURLWithPath: path))
         content[content.count - 3] ^= 1
         try content.write(to: URL(fileURLWithPath: path))
-        let rolledBack = try await place.service().importStartupBundle(of: [collection.name])
+        let rolledBack = try await place.service().fetchStartupBundle(of: [collection.name])
         guard case .failure(let error)? = rolledBack.first?.result else {
             Issue.record("\(rolledBack)")
             return
@@ -119,7 +119,7 @@ import Testing
             ["metadata": ["bucket": "main", "id": other.name]],
         ])
         let service = place.service()
-        let results = try await service.importStartupBundle(of: (forged + [good, other]).map(\.name))
+        let results = try await service.fetchStartupBundle(of: (forged + [good, other]).map(\.name))
         let outcomes = Dictionary(uniqueKeysWithValues: results.map { ($0.collection, $0.isSynced) })
         #expect(outcomes[good.id] == true)
         #expect(outcomes[other.id] == false)
@@ -132,16 +132,16 @@ import Testing
         // A revocation list cannot be passed off: another name signs it.
         let list = try place.server.makeCollection("security-state")
         try serve([try changeset(good, ["bucket": "security-state", "id": list.name])])
-        #expect(try await service.importStartupBundle(of: [list.id]).map(\.isSynced) == [false])
+        #expect(try await service.fetchStartupBundle(of: [list.id]).map(\.isSynced) == [false])
     }
 
     @Test func badBundlesAreRefused() async throws {
         let collection = try collections(1)[0]
         let service = place.service {
-            $0.limits.startupBundleBytes = 1 << 20
-            $0.limits.startupBundleContentBytes = 1 << 20
-            $0.limits.startupBundleChangesets = 10
-            $0.limits.tries = 1
+            $0.limits.all.startupBundleBytes = 1 << 20
+            $0.limits.all.startupBundleContentBytes = 1 << 20
+            $0.limits.all.startupBundleChangesets = 10
+            $0.limits.all.tries = 1
         }
         let client = service.makeClient(collectionName: collection.name)
         let bomb = Array("mozLz40\0".utf8) + [0, 0, 0, 4, 0x1F, 0x20, 1, 0] + Array(repeating: 255, count: 300_000)
@@ -155,13 +155,13 @@ import Testing
         ]
         for (effect, text) in cases {
             place.server.inject([Fault("startup.json.mozlz4", effect: effect)])
-            let error = await #expect(throws: RemoteSettingsError.self) { try await service.importStartupBundle() }
+            let error = await #expect(throws: RemoteSettingsError.self) { try await service.fetchStartupBundle() }
             #expect(error.map { "\($0)" }?.contains(text) == true, "\(effect): \(String(describing: error))")
         }
         #expect(client.getRecords() == nil)
         place.server.inject([Fault("startup.json.mozlz4", effect: .bytes(Self.packed(Array("[]".utf8))))])
-        #expect(try await service.importStartupBundle() == [])
+        #expect(try await service.fetchStartupBundle() == [])
         service.shutdown()
-        await #expect(throws: RemoteSettingsError.closed) { try await service.importStartupBundle() }
+        await #expect(throws: RemoteSettingsError.closed) { try await service.fetchStartupBundle() }
     }
 }

@@ -115,7 +115,7 @@ extension ServerTests {
                             filesClient.localAttachment(for: record)?.bytes.text == "content"
                         else { return shared.report("no attachment") }
                         _ = try? await filesClient.attachmentURL(for: record)
-                        _ = try? await filesClient.cacheAttachments()
+                        _ = try? await filesClient.downloadAttachments()
                     }
                 }
                 for state in 1...15 { try write(state, to: collection) }
@@ -141,7 +141,9 @@ extension ServerTests {
             #expect(await client.getRecords(syncIfEmpty: true)?.count == 10)
             await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
             await #expect(throws: RemoteSettingsError.self) { try await service.sync() }
-            await #expect(throws: RemoteSettingsError.self) { try await client.sync(expectedTimestamp: .max) }
+            await #expect(throws: RemoteSettingsError.self) {
+                try await client.sync(expecting: Timestamp(milliseconds: .max))
+            }
             for await changes in client.changes { Issue.record("\(changes)") }
             let absent = service.makeClient(collectionName: "absent")
             #expect(await absent.getRecords(syncIfEmpty: true) == nil)

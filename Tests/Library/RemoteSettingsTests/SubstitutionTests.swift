@@ -82,7 +82,7 @@ extension ServerTests {
                 let client = place.service { $0.packaged = [.directory(dumps, trusted: isTrusted)] }
                     .makeClient(collectionName: collection.name)
                 #expect(client.getRecords() == nil)
-                guard case .damaged(let why)? = client.snapshot.unused.first?.reason else {
+                guard case .damaged(let why)? = client.snapshot.rejected.first?.reason else {
                     Issue.record("\(client.snapshot)")
                     return
                 }

@@ -1,5 +1,6 @@
 import Foundation
 import RemoteSettings
+import RemoteSettingsHTTP
 import RemoteSettingsModel
 import RemoteSettingsTesting
 import Testing
@@ -8,13 +9,13 @@ import Testing
 private final class Clock: Sendable {
     private let time: Mutex<RemoteSettingsTimestamp>
 
-    init() { time = Mutex(RemoteSettingsEnvironment.system.now()) }
+    init() { time = Mutex(HTTPEnvironment.system.now()) }
 
     var now: RemoteSettingsTimestamp { time.withLock { $0 } }
     func move(_ duration: Duration) { time.withLock { $0 = $0.advanced(by: duration) } }
 
-    func environment(chance: Double) -> RemoteSettingsEnvironment {
-        RemoteSettingsEnvironment(
+    func environment(chance: Double) -> HTTPEnvironment {
+        HTTPEnvironment(
             now: { self.now },
             sleep: { duration in
                 try Task.checkCancellation()
@@ -195,7 +196,7 @@ extension ServerTests {
             #expect(client.getRecords()?.count == 1)
             for call in [
                 { try await client.sync() }, { _ = try await service.sync() },
-                { _ = try await service.inspectWithServer() }, { _ = try await service.importStartupBundle() },
+                { _ = try await service.inspectWithServer() }, { _ = try await service.fetchStartupBundle() },
                 { _ = try await service.syncIfDue(every: .seconds(60)) },
             ] as [@Sendable () async throws -> Void] {
                 let error = await #expect(throws: RemoteSettingsError.self) { try await call() }

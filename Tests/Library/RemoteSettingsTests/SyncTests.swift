@@ -19,7 +19,7 @@ extension ServerTests {
             for id in ["a", "b", "c"] { try collection.put(id, ["n": 1]) }
             let client = place.service().makeClient(collectionName: collection.name)
             #expect(client.getRecords() == nil)
-            #expect(client.snapshot.source == .none)
+            #expect(client.snapshot.source == .notHeld)
             try await client.sync()
             #expect(try state(of: client) == collection.state())
             try collection.put("b", ["n": 2])
@@ -178,7 +178,7 @@ extension ServerTests {
             let upgraded = place.service { $0.packaged = [.directory(new)] }.makeClient(collectionName: collection.name)
             #expect(upgraded.getRecords()?.count == 3)
             #expect(upgraded.snapshot.source == .packaged(new))
-            #expect(upgraded.snapshot.unused.map(\.reason) == [.older])
+            #expect(upgraded.snapshot.rejected.map(\.reason) == [.older])
             try collection.put("d")
             try await upgraded.sync()
             #expect(try state(of: upgraded) == collection.state())
@@ -249,7 +249,7 @@ extension ServerTests {
             let client = place.service().makeClient(collectionName: collection.name)
             let asked = place.server.requests.count
             let timestamp = try collection.timestamp()
-            let outcome = try await client.sync(expectedTimestamp: timestamp)
+            let outcome = try await client.sync(expecting: Timestamp(milliseconds: timestamp))
             #expect(outcome == .updated(Timestamp(milliseconds: timestamp)))
             #expect(
                 place.server.requests.dropFirst(asked).contains {
@@ -261,7 +261,7 @@ extension ServerTests {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             place.server.inject([
-                Fault("changeset", effect: .status(503), headers: [.init("Retry-After", "3600")], times: 1)
+                Fault("changeset", effect: .status(503), headers: ["Retry-After": "3600"], times: 1)
             ])
             let client = place.service().makeClient(collectionName: collection.name)
             await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
@@ -269,11 +269,11 @@ extension ServerTests {
             let restarted = place.service().makeClient(collectionName: collection.name)
             let asked = place.server.requests.count
             let error = await #expect(throws: RemoteSettingsError.self) { try await restarted.sync() }
-            guard case .Backoff(let seconds)? = error else {
+            guard case .backoff(let pause)? = error else {
                 Issue.record("\(String(describing: error))")
                 return
             }
-            #expect((3500...3600).contains(seconds))
+            #expect((.seconds(3500) ... .seconds(3600)).contains(pause))
             #expect(place.server.requests.dropFirst(asked).isEmpty)
         }
 

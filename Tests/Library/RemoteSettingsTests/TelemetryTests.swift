@@ -27,7 +27,7 @@ extension ServerTests {
                 ])
             try collection.put("b")
             let timestamp = try collection.timestamp()
-            try await client.sync(expectedTimestamp: timestamp)
+            try await client.sync(expecting: Timestamp(milliseconds: timestamp))
             let events = received.take()
             #expect(events.map(\.trigger) == [.broadcast, .broadcast])
             #expect(events.last?.timestamp == Timestamp(milliseconds: timestamp))
@@ -44,7 +44,7 @@ extension ServerTests {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let received = Received()
-            let service = place.service { $0.limits.tries = 1 }
+            let service = place.service { $0.limits.all.tries = 1 }
             service.setTelemetry(telemetry: received)
             let client = service.makeClient(collectionName: collection.name)
             try await client.sync()
@@ -85,7 +85,7 @@ extension ServerTests {
             #expect(received.take().map(\.status) == [.success, .contentError, .success])
 
             place.server.inject([
-                Fault("monitor", effect: .status(503), headers: [.init("Retry-After", "3600")])
+                Fault("monitor", effect: .status(503), headers: ["Retry-After": "3600"])
             ])
             await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
             place.server.inject([])

@@ -83,7 +83,7 @@ extension ServerTests {
                 let client = client(collection, [source])
                 #expect(client.getRecords()?.map(\.id) == ["a"])
                 #expect(client.snapshot.source == .packaged(dumps))
-                #expect(client.snapshot.unused.map(\.reason) == [.signatureLost])
+                #expect(client.snapshot.rejected.map(\.reason) == [.signatureLost])
             }
             // Even if the package itself cannot serve.
             let untrusting = client(collection, [.directory(dumps)]) { $0.trustRoots = place.server.otherRoot }
@@ -103,11 +103,11 @@ extension ServerTests {
             try forgeUnsigned(collection, from: snapshotFile(collection))
             let strict = client(collection) { $0.acceptsUnsigned = false }
             #expect(strict.getRecords() == nil)
-            #expect(strict.snapshot.unused.map(\.reason) == [.unsigned])
+            #expect(strict.snapshot.rejected.map(\.reason) == [.unsigned])
             let lax = client(collection)
             #expect(lax.getRecords()?.map(\.id) == ["evil"])
             // It is never shown as signed.
-            #expect(lax.snapshot.trust == .unsigned)
+            #expect(lax.snapshot.provenance == .unsigned)
         }
 
         @Test func aSignedPackageRefusesAnUnsignedServer() async throws {
@@ -147,7 +147,7 @@ extension ServerTests {
                 let client = fresh()
                 try client.resetStorage()
                 try await client.sync()
-                #expect(client.snapshot.trust == .unsigned)
+                #expect(client.snapshot.provenance == .unsigned)
                 #expect(client.getRecords()?.map(\.id) == ["a", "b"])
             }
         }
@@ -162,10 +162,10 @@ extension ServerTests {
             }
             let others = client(collection, [.directory(dumps)])
             #expect(others.getRecords()?.map(\.id) == ["a"])
-            #expect(others.snapshot.unused.map(\.reason) == [.signatureLost])
+            #expect(others.snapshot.rejected.map(\.reason) == [.signatureLost])
             let programs = client(collection, [.directory(dumps, trusted: true)])
             #expect(programs.getRecords()?.map(\.id) == ["a", "b"])
-            #expect(programs.snapshot.trust == .unsigned)
+            #expect(programs.snapshot.provenance == .unsigned)
             // And from then on the server's word without signature is enough.
             try collection.put("c")
             try await withoutSignatures(collection) { try await programs.sync() }
@@ -175,11 +175,11 @@ extension ServerTests {
         @Test func unsignedBecomesSigned() async throws {
             let (collection, _) = try await packaged()
             try await withoutSignatures(collection) { try await client(collection).sync() }
-            #expect(client(collection).snapshot.trust == .unsigned)
+            #expect(client(collection).snapshot.provenance == .unsigned)
             try collection.put("b")
             let signed = client(collection)
             try await signed.sync()
-            guard case .signed? = signed.snapshot.trust else {
+            guard case .signed? = signed.snapshot.provenance else {
                 Issue.record("\(signed.snapshot)")
                 return
             }

@@ -23,7 +23,7 @@ struct UpdateChannelTests {
     private func service(_ change: (inout RemoteSettingsConfig) -> Void = { _ in }) -> RemoteSettingsService {
         place.service { config in
             config.environment = time.environment
-            config.updates = UpdatePolicy(channel: .source(source))
+            config.updates = UpdatePolicy(source: source)
             change(&config)
         }
     }
@@ -46,7 +46,7 @@ struct UpdateChannelTests {
         _ change: (inout RemoteSettingsConfig) -> Void = { _ in }
     ) async throws -> (RemoteSettingsService, RemoteSettingsClient) {
         let service = service(change)
-        let client = service.makeClient(collection: collection.id)
+        let client = service.makeClient(collectionName: collection.id)
         try await service.sync()
         source.greet(.event(.update(timestamp: Timestamp(milliseconds: try monitor()), collections: nil)))
         service.startUpdates()
@@ -62,7 +62,7 @@ struct UpdateChannelTests {
     func anEventStreamWithoutAURLIsTold(_ url: String) async throws {
         let service = service { $0.updates = UpdatePolicy(channel: .eventStream(url: url)) }
         let told = Mutex<[(kind: UpdateSourceError.Kind, status: UpdateStatus?)]>([])
-        let listening = service.makeClient(collection: collection.id).listenForUpdates { [weak service] problem in
+        let listening = service.makeClient(collectionName: collection.id).listenForUpdates { [weak service] problem in
             guard case .noConnection(let error) = problem else { return }
             told.withLock { $0.append((error.kind, service?.updateStatus)) }
         }
@@ -80,7 +80,7 @@ struct UpdateChannelTests {
     /// Of a stream that ends and one that begins at the same time, the one that is left keeps the channel open.
     @Test func aStreamThatBeginsWhileAnotherEndsIsListened() async throws {
         let service = service()
-        let client = service.makeClient(collection: collection.id)
+        let client = service.makeClient(collectionName: collection.id)
         var present = client.changes
         for _ in 0..<300 {
             let ending = present
@@ -116,7 +116,7 @@ struct UpdateChannelTests {
     }
 
     @Test func announcementsDuringTheWaitAreMerged() async throws {
-        let (service, client) = try await listening { $0.updates.longestDelay = .seconds(3) }
+        let (service, client) = try await listening { $0.updates.jitter = .seconds(3) }
         let before = place.server.polls.count
         for value in 2..<6 {
             try collection.put("a", ["value": value])
@@ -171,7 +171,7 @@ struct UpdateChannelTests {
     @Test func theServersBackoffIsNeverPassed() async throws {
         let (service, client) = try await listening()
         place.server.inject([
-            Fault("monitor", effect: .status(503), headers: [.init("Retry-After", "600")], times: 1)
+            Fault("monitor", effect: .status(503), headers: ["Retry-After": "600"], times: 1)
         ])
         try collection.put("a", ["value": 2])
         source.announce(try monitor())
@@ -196,7 +196,7 @@ struct UpdateChannelTests {
 
     @Test func pushMessagesWorkWithoutAChannel() async throws {
         let service = service { $0.updates.channel = .off }
-        let client = service.makeClient(collection: collection.id)
+        let client = service.makeClient(collectionName: collection.id)
         try await service.sync()
         try collection.put("a", ["value": 2])
         let before = place.server.polls.count
@@ -315,8 +315,8 @@ struct UpdateChannelTests {
     @Test func oneConnectionForAllWhoListen() async throws {
         let service = service()
         let other = try place.server.makeCollection()
-        let first = service.makeClient(collection: collection.id)
-        let second = service.makeClient(collection: other.id)
+        let first = service.makeClient(collectionName: collection.id)
+        let second = service.makeClient(collectionName: other.id)
         #expect(service.updateStatus == .idle && source.connects == 0)
         let changes = (first.changes, second.changes, first.changes)
         let tasks = [changes.0, changes.1, changes.2].map { stream in Task { for await _ in stream {} } }
@@ -337,7 +337,7 @@ struct UpdateChannelTests {
 
     @Test func theConnectionIsClosedWithTheLastListener() async throws {
         let service = service()
-        let client = service.makeClient(collection: collection.id)
+        let client = service.makeClient(collectionName: collection.id)
         var listening: [UpdateListening] = [client.listenForUpdates { _ in }, client.listenForUpdates { _ in }]
         await time.settle()
         #expect(source.open == 1)
@@ -393,7 +393,7 @@ struct UpdateChannelTests {
         try service.updateConfig(
             config: place.config { config in
                 config.environment = time.environment
-                config.updates = UpdatePolicy(channel: .source(other))
+                config.updates = UpdatePolicy(source: other)
             })
         await time.settle()
         #expect(source.open == 0 && other.open == 1)
@@ -442,7 +442,7 @@ struct UpdateChannelTests {
         let problems = Mutex<[UpdateProblem]>([])
         source.refuse(down)
         let service = service()
-        let client = service.makeClient(collection: collection.id)
+        let client = service.makeClient(collectionName: collection.id)
         let listening = client.listenForUpdates { problem in problems.withLock { $0.append(problem) } }
         await time.settle()
         #expect(source.connects == 1)
@@ -647,7 +647,7 @@ struct UpdateChannelTests {
     @Test func aSyncThatSucceedsWakesAWaitingChannel() async throws {
         source.refuse(down)
         let service = service()
-        let client = service.makeClient(collection: collection.id)
+        let client = service.makeClient(collectionName: collection.id)
         service.startUpdates()
         await time.pass(.seconds(3))
         source.refuse(nil)
@@ -715,7 +715,7 @@ struct UpdateChannelTests {
                 storageDir: place.path("many/\(number)"),
                 config: place.config { config in
                     config.environment = time.environment
-                    config.updates = UpdatePolicy(channel: .source(source))
+                    config.updates = UpdatePolicy(source: source)
                 })
         }
         source.greet(.event(.update(timestamp: Timestamp(milliseconds: try monitor()), collections: nil)))

@@ -56,7 +56,7 @@ struct UpdateFaultTests {
             config.transport = Split(server: server)
             config.updates = UpdatePolicy(channel: .eventStream(url: events.url))
         }
-        client = service.makeClient(collection: collection.id)
+        client = service.makeClient(collectionName: collection.id)
     }
 
     private func update() throws -> String {

@@ -83,9 +83,9 @@ struct UptakeStatusTests {
 
     @Test func everythingElse() {
         struct Unknown: Error {}
-        #expect(Status(RemoteSettingsError.Network(reason: "x")) == .networkError)
-        #expect(Status(RemoteSettingsError.Backoff(seconds: 1)) == .backoff)
-        #expect(Status(RemoteSettingsError.Other(reason: "x")) == .unknownError)
+        #expect(Status(RemoteSettingsError.offline(reason: "x")) == .networkError)
+        #expect(Status(RemoteSettingsError.backoff(.seconds(1))) == .backoff)
+        #expect(Status(RemoteSettingsError.other(reason: "x")) == .unknownError)
         #expect(Status(RemoteSettingsError.closed) == .shutdownError)
         #expect(Status(FileError("write", "/x", code: 28)) == .applyError)
         #expect(Status(CancellationError()) == .shutdownError)

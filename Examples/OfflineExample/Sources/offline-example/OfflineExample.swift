@@ -1,11 +1,11 @@
 import RemoteSettings
 
 #if canImport(Darwin)
-    import Darwin
+import Darwin
 #elseif canImport(Glibc)
-    import Glibc
+import Glibc
 #elseif canImport(Musl)
-    import Musl
+import Musl
 #endif
 
 /// Prints the records that it was built with, for which it needs no file and no network. Where a server is given, it
@@ -62,7 +62,7 @@ enum OfflineExample {
             } else {
                 print("\(name): no records")
             }
-            for unused in snapshot.unused { print("  \(unused)") }
+            for rejected in snapshot.rejected { print("  \(rejected)") }
             return client
         }
     }

@@ -28,7 +28,7 @@ public final class RegionList: Sendable {
         do {
             try await client.sync()
             return nil
-        } catch .Network {
+        } catch .offline {
             return "You are offline."
         } catch {
             return "The regions could not be updated."

@@ -1,7 +1,7 @@
 /// Why a JSON document was refused, and where.
-public struct JSONError: Error, Hashable, Sendable {
+package struct JSONError: Error, Hashable, Sendable {
     /// The reason for the refusal. Its description is a sentence for people.
-    public enum Reason: Hashable, Sendable {
+    package enum Reason: Hashable, Sendable {
         /// The document ends within a value.
         case unexpectedEnd
         /// A byte that is not allowed here. `expected` describes what is.
@@ -39,22 +39,22 @@ public struct JSONError: Error, Hashable, Sendable {
     }
 
     /// Why the document was refused.
-    public let reason: Reason
+    package let reason: Reason
     /// The position of the fault, in bytes from the document's start.
-    public let offset: Int
+    package let offset: Int
 
     /// Makes an error.
     ///
     /// - Parameters:
     ///   - reason: why the document was refused.
     ///   - offset: the position of the fault, in bytes from the document's start.
-    public init(_ reason: Reason, at offset: Int) {
+    package init(_ reason: Reason, at offset: Int) {
         self.reason = reason
         self.offset = offset
     }
 
     /// The line of the fault, counted from 1.
-    public func line(in document: Bytes) -> Int {
+    package func line(in document: Bytes) -> Int {
         document.withSpan { span in
             var line = 1
             for index in 0..<min(offset, span.count) where span[index] == 0x0A { line += 1 }
@@ -64,11 +64,11 @@ public struct JSONError: Error, Hashable, Sendable {
 }
 
 extension JSONError: CustomStringConvertible {
-    public var description: String { "\(reason) at byte \(offset)" }
+    package var description: String { "\(reason) at byte \(offset)" }
 }
 
 extension JSONError.Reason: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .unexpectedEnd: "the JSON document ends too early"
         case .unexpectedByte(let byte, let expected): "\(Self.shown(byte)) where \(expected) is expected"

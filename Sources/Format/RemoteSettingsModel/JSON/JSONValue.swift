@@ -31,7 +31,7 @@ public enum JSONValue: Hashable, Sendable {
     /// beyond `limits`.
     ///
     /// - Throws: ``JSONError`` with the place of the first error.
-    public init(parsing document: Bytes, limits: Limits) throws(JSONError) {
+    package init(parsing document: Bytes, limits: Limits) throws(JSONError) {
         var reader = JSONReader(document, limits: limits)
         self = try reader.value()
         try reader.finish()
@@ -80,6 +80,12 @@ public struct JSONNumber: Hashable, Sendable {
 
     init(text: String) {
         self.text = text
+    }
+
+    /// Makes a number from a double, with its shortest text; `nil` if the double is not finite.
+    package init?(_ value: Double) {
+        guard value.isFinite else { return nil }
+        text = "\(value)"
     }
 
     /// Makes a number from an integer's decimal digits.

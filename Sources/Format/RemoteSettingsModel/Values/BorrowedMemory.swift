@@ -3,7 +3,7 @@
 /// The memory must stay valid and unchanged until `release` is called. That happens once, when nothing refers to this
 /// object any more.
 @safe
-public final class BorrowedMemory: Sendable {
+package final class BorrowedMemory: Sendable {
     // The memory is only read, so threads may share it, although the pointer type cannot express that.
     private nonisolated(unsafe) let buffer: UnsafeRawBufferPointer
     private let release: @Sendable (UnsafeRawBufferPointer) -> Void
@@ -14,7 +14,7 @@ public final class BorrowedMemory: Sendable {
     ///   - buffer: the memory.
     ///   - release: frees the memory. It is called once, from any thread.
     @unsafe
-    public init(_ buffer: UnsafeRawBufferPointer, release: @escaping @Sendable (UnsafeRawBufferPointer) -> Void) {
+    package init(_ buffer: UnsafeRawBufferPointer, release: @escaping @Sendable (UnsafeRawBufferPointer) -> Void) {
         unsafe self.buffer = buffer
         unsafe self.release = release
     }
@@ -24,7 +24,7 @@ public final class BorrowedMemory: Sendable {
     }
 
     /// The size in bytes.
-    public var count: Int { unsafe buffer.count }
+    package var count: Int { unsafe buffer.count }
 
     func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result

@@ -18,7 +18,7 @@ public struct Bytes: Sendable {
     }
 
     /// The bytes of borrowed memory, which is kept until its last slice is released. Nothing is copied.
-    public init(_ memory: BorrowedMemory) {
+    package init(_ memory: BorrowedMemory) {
         storage = .memory(memory)
         range = 0..<memory.count
     }
@@ -39,7 +39,7 @@ public struct Bytes: Sendable {
     public var isEmpty: Bool { range.isEmpty }
 
     /// The slice at `offsets`, which must be within `0..<count`.
-    public subscript(offsets: Range<Int>) -> Bytes {
+    package subscript(offsets: Range<Int>) -> Bytes {
         precondition(offsets.lowerBound >= 0 && offsets.upperBound <= count, "the slice is outside its bytes")
         return Bytes(
             storage: storage,
@@ -82,7 +82,7 @@ public struct Bytes: Sendable {
     }
 
     /// Whether the bytes begin with those of `prefix`. All bytes begin with an empty prefix.
-    public func starts(with prefix: some Collection<UInt8>) -> Bool {
+    package func starts(with prefix: some Collection<UInt8>) -> Bool {
         unsafe withUnsafeBytes { unsafe $0.starts(with: prefix) }
     }
 }

@@ -2,16 +2,16 @@
 ///
 /// Both match `^[a-zA-Z0-9][a-zA-Z0-9_-]*$`, which is Kinto's rule for identifiers, and have at most 255 characters.
 /// Neither can therefore break out of a path or URL that contains it.
-public struct CollectionID: Hashable, Sendable {
+package struct CollectionID: Hashable, Sendable {
     /// The bucket's id, such as `main`.
-    public let bucket: String
+    package let bucket: String
     /// The collection's id in its bucket, such as `regions`.
-    public let name: String
+    package let name: String
 
     /// Makes an id from its two parts.
     ///
     /// - Throws: ``InvalidIdentifier`` with the part that is invalid.
-    public init(bucket: String, name: String) throws(InvalidIdentifier) {
+    package init(bucket: String, name: String) throws(InvalidIdentifier) {
         try Identifier.check(bucket, what: "bucket id")
         try Identifier.check(name, what: "collection id")
         self.bucket = bucket
@@ -21,7 +21,7 @@ public struct CollectionID: Hashable, Sendable {
     /// Reads `bucket/collection`.
     ///
     /// - Throws: ``InvalidIdentifier`` if the text is not two valid ids with one slash between them.
-    public init(_ text: String) throws(InvalidIdentifier) {
+    package init(_ text: String) throws(InvalidIdentifier) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2 else {
             throw InvalidIdentifier(
@@ -32,7 +32,7 @@ public struct CollectionID: Hashable, Sendable {
 }
 
 extension CollectionID: CustomStringConvertible {
-    public var description: String { "\(bucket)/\(name)" }
+    package var description: String { "\(bucket)/\(name)" }
 }
 
 extension CollectionID {
@@ -42,7 +42,7 @@ extension CollectionID {
 }
 
 extension CollectionID: Comparable {
-    public static func < (left: CollectionID, right: CollectionID) -> Bool {
+    package static func < (left: CollectionID, right: CollectionID) -> Bool {
         (left.bucket, left.name) < (right.bucket, right.name)
     }
 }

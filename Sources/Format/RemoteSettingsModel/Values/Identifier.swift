@@ -1,9 +1,9 @@
 /// The rule for ids of buckets, collections and records: `^[a-zA-Z0-9][a-zA-Z0-9_-]*$`, at most 255 characters.
 ///
 /// Any other id from a server or an archive is refused, because ids become parts of paths and URLs.
-public enum Identifier {
+package enum Identifier {
     /// Whether the UTF-8 bytes of an id follow the rule.
-    public static func isValid(_ id: some Collection<UInt8>) -> Bool {
+    package static func isValid(_ id: some Collection<UInt8>) -> Bool {
         guard let first = id.first, id.count <= 255, isFirst(first) else { return false }
         return id.allSatisfy(isAllowed)
     }
@@ -18,7 +18,7 @@ public enum Identifier {
     /// Checks an id.
     ///
     /// - Throws: ``InvalidIdentifier`` if `id` breaks the rule.
-    public static func check(_ id: String, what: String) throws(InvalidIdentifier) {
+    package static func check(_ id: String, what: String) throws(InvalidIdentifier) {
         guard isValid(id.utf8) else {
             throw InvalidIdentifier(
                 what: what, found: id, expected: "a letter or digit, then letters, digits, - and _ (at most 255)")
@@ -40,15 +40,15 @@ public enum Identifier {
 }
 
 /// An id that breaks the rule.
-public struct InvalidIdentifier: Error, Hashable, CustomStringConvertible {
+package struct InvalidIdentifier: Error, Hashable, CustomStringConvertible {
     /// What the id is for, such as `bucket id`.
-    public let what: String
+    package let what: String
     /// The text that breaks the rule.
-    public let found: String
+    package let found: String
     /// The rule, in words.
-    public let expected: String
+    package let expected: String
 
-    public var description: String {
+    package var description: String {
         "invalid \(what) \(String(reflecting: String(found.prefix(80)))): expected \(expected)"
     }
 }

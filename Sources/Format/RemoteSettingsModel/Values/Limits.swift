@@ -2,81 +2,81 @@
 /// that room.
 ///
 /// Data beyond a limit is refused with an error that names the limit. Nothing is truncated silently.
-public struct Limits: Sendable, Hashable {
+package struct Limits: Sendable, Hashable {
     /// A collection's changeset, in bytes after decompression.
-    public var changesetBytes = 256 << 20
+    package var changesetBytes = 256 << 20
     /// The monitor's changeset, in bytes after decompression.
-    public var monitorBytes = 16 << 20
+    package var monitorBytes = 16 << 20
     /// The server's root document, in bytes after decompression.
-    public var rootDocumentBytes = 1 << 20
+    package var rootDocumentBytes = 1 << 20
     /// A certificate chain, in bytes.
-    public var chainBytes = 64 << 10
+    package var chainBytes = 64 << 10
     /// Certificates in a chain.
-    public var chainCertificates = 8
+    package var chainCertificates = 8
     /// An attachment, in bytes, whatever its record states. If `Int` has 32 bits, the limit is the largest `Int`.
-    public var attachmentBytes = Int(clamping: Int64(16) << 30)
+    package var attachmentBytes = Int(clamping: Int64(16) << 30)
     /// The server's zip of a collection's attachments, in bytes (the server itself stops at 20,000,000).
-    public var attachmentsZipBytes = 64 << 20
+    package var attachmentsZipBytes = 64 << 20
     /// All files of the server's zip together, in bytes after decompression.
-    public var attachmentsZipContentBytes = 512 << 20
+    package var attachmentsZipContentBytes = 512 << 20
     /// The server's bundle of changesets for a first launch, in bytes as served.
-    public var startupBundleBytes = 16 << 20
+    package var startupBundleBytes = 16 << 20
     /// The server's bundle of changesets for a first launch, in bytes after decompression.
-    public var startupBundleContentBytes = 64 << 20
+    package var startupBundleContentBytes = 64 << 20
     /// Changesets in the server's bundle for a first launch.
-    public var startupBundleChangesets = 10_000
+    package var startupBundleChangesets = 10_000
     /// Attachments of a collection.
-    public var attachments = 100_000
+    package var attachments = 100_000
     /// Records of a collection.
-    public var records = 1_000_000
+    package var records = 1_000_000
     /// A record in canonical form, in bytes.
-    public var recordBytes = 16 << 20
+    package var recordBytes = 16 << 20
     /// Nesting of arrays and objects in a JSON document.
-    public var jsonDepth = 128
+    package var jsonDepth = 128
     /// Members of a JSON object. In a record, the members of all objects that are open at once are counted together.
-    public var jsonMembers = 100_000
+    package var jsonMembers = 100_000
     /// Values of all kinds in a JSON document that is read into memory as a tree, and in a record.
-    public var jsonValues = 250_000
+    package var jsonValues = 250_000
     /// A collection's metadata, in bytes, wherever it comes from: a changeset, a bundle, a cache file.
-    public var metadataBytes = 1 << 20
+    package var metadataBytes = 1 << 20
     /// The first line of a file in an app's storage directory, in bytes: the metadata and the chain as JSON strings.
-    public var cacheHeadBytes = 4 << 20
+    package var cacheHeadBytes = 4 << 20
     /// A bundle's `manifest.json`, in bytes.
-    public var manifestBytes = 128 << 20
+    package var manifestBytes = 128 << 20
     /// A bundle that others may write to, in bytes, for which the private copy is kept in memory. The copy of a larger
     /// one is a file without a name in the temporary directory.
-    public var copiedBundleBytes = 16 << 20
+    package var copiedBundleBytes = 16 << 20
     /// Signatures in a collection's metadata that are examined.
-    public var signatures = 16
+    package var signatures = 16
     /// Attempts for one request: the first one, and retries after a time-out, a broken connection or a 5xx.
-    public var tries = 4
+    package var tries = 4
     /// Seconds within which an answer's head must arrive.
-    public var headTimeoutSeconds = 30
+    package var headTimeoutSeconds = 30
     /// Seconds without a byte after which the transfer of a body fails.
-    public var idleTimeoutSeconds = 30
+    package var idleTimeoutSeconds = 30
     /// Bytes by which a body on the wire, before decompression, may exceed its limit after decompression. Compression
     /// makes a body longer by less than a thousandth, if at all.
-    public var wireExcessBytes = 1 << 20
+    package var wireExcessBytes = 1 << 20
     /// The lowest throughput of a body, in bytes per second on the wire, over `throughputSeconds` of waiting for it; 0
     /// for no limit. The time that a reader takes between two reads does not count.
-    public var leastBytesPerSecond = 256
+    package var leastBytesPerSecond = 256
     /// Seconds over which the throughput of a body is measured.
-    public var throughputSeconds = 60
+    package var throughputSeconds = 60
     /// Seconds for one document (monitor, changeset, chain, root document), from its first request to its last byte,
     /// including redirects, retries and the pauses between them.
-    public var documentSeconds = 600
+    package var documentSeconds = 600
     /// Seconds for one download (an attachment, a zip of attachments), counted in the same way. With the defaults, an
     /// attachment of `attachmentBytes` requires 1.2 MB/s.
-    public var downloadSeconds = 14_400
+    package var downloadSeconds = 14_400
     /// Seconds for all requests of one run: a refresh, a sync, a download of a collection's attachments.
-    public var runSeconds = 43_200
+    package var runSeconds = 43_200
     /// Seconds without a byte after which the connection of an update channel is treated as dead. If the server sends
     /// heartbeats, the library waits for only three of them.
-    public var updateIdleSeconds = 3600
+    package var updateIdleSeconds = 3600
     /// Seconds to wait for another process that writes to the same storage directory.
-    public var storageLockSeconds = 5
+    package var storageLockSeconds = 5
     /// Filter expressions.
-    public var filter = FilterLimits()
+    package var filter = FilterLimits()
 
     // Limits that nobody has a reason to change.
 
@@ -102,29 +102,29 @@ public struct Limits: Sendable, Hashable {
     package static let gentlePauseMilliseconds = 200
 
     /// Makes the default limits.
-    public init() {}
+    package init() {}
 }
 
 /// The limits on one filter expression, from its text to its value.
 ///
 /// An expression that exceeds one of them fails, and a failure excludes the record.
-public struct FilterLimits: Sendable, Hashable {
+package struct FilterLimits: Sendable, Hashable {
     /// An expression's text, in bytes of UTF-8.
-    public var expressionBytes = 16 << 10
+    package var expressionBytes = 16 << 10
     /// Nesting of parentheses, brackets, braces, arguments and branches of `?:`.
-    public var nesting = 32
+    package var nesting = 32
     /// The work of one evaluation, in steps. One step is an operation, an element that is read, 16 bytes of a string,
     /// or a step of a regular expression.
-    public var steps = 200_000
+    package var steps = 200_000
     /// A string that an evaluation creates, in bytes of UTF-8.
-    public var textBytes = 64 << 10
+    package var textBytes = 64 << 10
     /// An array or object that an evaluation creates, in elements.
-    public var elements = 10_000
+    package var elements = 10_000
     /// A regular expression, in Unicode scalars.
-    public var patternScalars = 1000
+    package var patternScalars = 1000
     /// A compiled regular expression, in instructions. Bounded repetitions such as `a{2,5}` are expanded.
-    public var patternInstructions = 5000
+    package var patternInstructions = 5000
 
     /// Makes the default limits.
-    public init() {}
+    package init() {}
 }

@@ -7,7 +7,7 @@ public struct SHA256Digest: Hashable, Sendable {
     /// Takes the bytes of a hash.
     ///
     /// - Returns: `nil` unless there are exactly 32 bytes.
-    public init?(_ bytes: some Sequence<UInt8>) {
+    package init?(_ bytes: some Sequence<UInt8>) {
         var iterator = bytes.makeIterator()
         func word() -> UInt64? {
             var value: UInt64 = 0
@@ -36,7 +36,7 @@ public struct SHA256Digest: Hashable, Sendable {
     /// Reads 64 lower-case hexadecimal digits; `nil` for anything else.
     ///
     /// A hash has only one text, so that comparing texts and comparing bytes give the same result.
-    public init?(hex: String) {
+    package init?(hex: String) {
         var hex = hex
         guard let words = hex.withUTF8({ unsafe Self.words($0.span) }) else { return nil }
         self.words = words
@@ -59,7 +59,7 @@ public struct SHA256Digest: Hashable, Sendable {
     }
 
     /// The 32 bytes.
-    public var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         unsafe withUnsafeBytes(of: (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian)) {
             unsafe Array($0)
         }

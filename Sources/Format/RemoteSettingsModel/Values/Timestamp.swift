@@ -15,7 +15,7 @@ public struct Timestamp: Hashable, Sendable {
     }
 
     /// Reads decimal milliseconds as the protocol writes them; `nil` for anything else.
-    public init?(_ text: some StringProtocol) {
+    package init?(_ text: some StringProtocol) {
         guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 48 && $0 <= 57 }), let value = UInt64(text) else {
             return nil
         }
@@ -23,7 +23,7 @@ public struct Timestamp: Hashable, Sendable {
     }
 
     /// Whole seconds since 1970, rounded down.
-    public var seconds: UInt64 { milliseconds / 1000 }
+    package var seconds: UInt64 { milliseconds / 1000 }
 
     /// The time that has passed since `earlier`; zero if `earlier` is later.
     public func elapsed(since earlier: Timestamp) -> Duration {

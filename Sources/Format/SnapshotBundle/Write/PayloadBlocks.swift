@@ -8,6 +8,20 @@ import RemoteSettingsModel
 /// changes only one or two blocks. The others are copied from the old bundle, and git stores them once. The bytes are
 /// the same, whatever is copied and however many cores there are, because blocks from another version of zlib are not
 /// copied.
+///
+/// The bytes are defined by these rules:
+/// - The first block begins with the payload. A record begins a further block if the block before it has at least L
+///   bytes, and if that block has four times L bytes or the hash of the record's id, modulo L, is less than the size of
+///   the record in bytes. If there are several blocks, the last one begins after the last record and contains the
+///   timestamp.
+/// - L is 16,384. It is doubled, up to 524,288, as long as the square of the ratio is more than 2.5 times L / 16,384.
+///   The ratio is the size of the payload's first 131,072 bytes, divided by the size that zlib compresses them to at
+///   level 1. A payload of at most 16,384 bytes is one block.
+/// - The hash begins with `h`, the 64-bit FNV-1a of the id. Then `h = (h ^ h >> 33) * 0xff51afd7ed558ccd`, and the hash
+///   is `h ^ h >> 33`, all modulo 2^64.
+/// - zlib deflates each block on its own at level 7 (or 9 if it is the only one), with a window of 32 KiB and a memory
+///   level of 8. Each block is flushed at its end (`Z_SYNC_FLUSH`: an empty stored block, up to a whole byte). The last
+///   one is finished (`Z_FINISH`).
 struct PayloadBlocks {
     let payload: Payload
     let ranges: [Range<Int>]

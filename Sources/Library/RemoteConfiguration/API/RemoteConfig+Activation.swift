@@ -29,17 +29,17 @@ extension RemoteConfig {
         }
         let start = store.start(access)
         var problems = start.problem.map { ["\($0)"] } ?? []
-        var unused: [SnapshotStatus.Unused] = []
+        var rejected: [SnapshotStatus.Rejected] = []
         var candidates: [CollectionAccess.Found] = []
         let subject = trial(access) == nil ? nil : trialSubject(access)
-        if let kept = start.newest(access, subject, unused: &unused) { candidates.append(kept) }
+        if let kept = start.newest(access, subject, rejected: &rejected) { candidates.append(kept) }
         if activation == .onNextStart, let current = access.current(), mayStart(with: current, access),
             current.isOfCatalogue
                 || candidates.first.map({ current.snapshot.timestamp >= $0.snapshot.timestamp }) ?? true
         {
             candidates.insert(current, at: 0)
         }
-        problems += unused.filter { $0.reason != .older }.map(\.description)
+        problems += rejected.filter { $0.reason != .older }.map(\.description)
         guard !candidates.isEmpty else { return (nil, problems) }
         let hasFilters = candidates.contains { $0.snapshot.records.mayMentionFilters }
         let kept = store.state(of: start, access, isNeeded: hasFilters)
@@ -57,7 +57,7 @@ extension RemoteConfig {
         if let layer = firstLayer(of: candidates) { return (layer, problems) }
         // A new version of the app may package records that are not parameters. The active values are then kept.
         let tried = candidates.map(\.snapshot.timestamp)
-        guard let active = start.newest(access, subject, usesPackaged: false, unused: &unused),
+        guard let active = start.newest(access, subject, usesPackaged: false, rejected: &rejected),
             !tried.contains(active.snapshot.timestamp)
         else { return (nil, problems) }
         return (firstLayer(of: [active]), problems)
@@ -164,8 +164,8 @@ extension RemoteConfig {
     /// The packaged state, whatever is active. Nothing is read until somebody asks for it.
     func packagedLayer() -> PackagedLayer {
         PackagedLayer { [client, store, givenInstallation] in
-            var unused: [SnapshotStatus.Unused] = []
-            guard let access = try? client.access, let found = access.newest(kept: nil, unused: &unused),
+            var rejected: [SnapshotStatus.Rejected] = []
+            guard let access = try? client.access, let found = access.newest(kept: nil, rejected: &rejected),
                 found.configSource == .packaged
             else { return nil }
             let context = store.present(access).filterContext(access, installation: givenInstallation)
@@ -233,7 +233,7 @@ extension CollectionAccess.Found {
         switch source {
         case .packaged: .packaged
         case .override: .override
-        case .cached, .none: .remote
+        case .cached, .notHeld: .remote
         }
     }
 

@@ -79,7 +79,7 @@ extension RemoteConfig {
     func fetchOutcome(expiration: Double) async -> RemoteConfigFetchOutcome {
         while true {
             let result = await fetches.run(RemoteConfigFetchKey()) { [weak self] _ in
-                guard let self else { return .failure(.Other(reason: "the remote config is gone")) }
+                guard let self else { return .failure(.closed) }
                 let outcome = await self.fetchOnce(expiration: expiration)
                 self.tellObservers(outcome)
                 return .success(outcome)
@@ -160,11 +160,7 @@ extension RemoteConfig {
         defer { access.cancelAbandonedSync() }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                if let expected {
-                    try await client.sync(expectedTimestamp: expected.milliseconds)
-                } else {
-                    try await client.sync()
-                }
+                try await client.sync(expecting: expected)
             }
             group.addTask {
                 try await sleep(.interval(timeout))
@@ -211,13 +207,13 @@ extension RemoteConfig {
     private func failed(
         _ error: any Error, _ access: CollectionAccess, began: Timestamp, isAnnounced: Bool
     ) async -> RemoteConfigFetchOutcome {
-        if error is CancellationError || Task.isCancelled {
+        if error is CancellationError || error as? RemoteSettingsError == .cancelled || Task.isCancelled {
             return RemoteConfigFetchOutcome(status: .failure, error: .cancelled)
         }
         let now = access.environment.now()
-        if case .Backoff(let seconds)? = error as? RemoteSettingsError {
+        if case .backoff(let pause)? = error as? RemoteSettingsError {
             let hold = ConfigState.Hold(
-                since: now, until: now.advanced(by: .seconds(Int64(clamping: seconds))),
+                since: now, until: now.advanced(by: pause),
                 reason: "the server asked for no requests")
             await store.update(access) { $0.hold = hold }
             return await throttled(hold, access)

@@ -74,8 +74,8 @@ extension RemoteConfig {
     /// does not count, and neither does a key without a value, or a read before there was an observer. While the queue
     /// is blocked, the newest 4,096 reads wait.
     @discardableResult
-    public func addReadObserver(
-        on queue: DispatchQueue = .global(qos: .utility), _ observer: @escaping @Sendable (RemoteConfigRead) -> Void
+    public func addLookupObserver(
+        on queue: DispatchQueue = .global(qos: .utility), _ observer: @escaping @Sendable (RemoteConfigLookup) -> Void
     ) -> ConfigUpdateListenerRegistration {
         hub.addReader(schedule: { work in queue.async(execute: work) }, observer)
     }

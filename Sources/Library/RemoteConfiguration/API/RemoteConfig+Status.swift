@@ -22,7 +22,7 @@ extension RemoteConfig {
         func shown(_ snapshot: Snapshot, _ source: RemoteConfigSource) -> RemoteConfigStatus.State {
             .init(
                 source: source, timestamp: snapshot.timestamp, age: now.elapsed(since: snapshot.timestamp),
-                trust: snapshot.provenance, records: snapshot.records.count)
+                provenance: snapshot.provenance, records: snapshot.records.count)
         }
         status.active = active.map { shown($0.snapshot, $0.source) }
         status.fetched = access.current().map { shown($0.snapshot, $0.configSource) }

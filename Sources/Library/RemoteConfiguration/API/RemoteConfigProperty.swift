@@ -15,16 +15,16 @@ public struct RemoteConfigProperty<Value: Decodable> {
     public let key: String
     /// The value to use if the key has none, or if its value cannot be read as this type.
     public let fallback: Value
-    private let config: RemoteConfig?
+    private let config: (any RemoteConfigReading)?
 
     /// Makes a property.
     ///
     /// - Parameters:
     ///   - key: the parameter's key.
     ///   - fallback: the value to use if the key has none, or if its value cannot be read as this type.
-    ///   - config: the remote config to read from; `nil` for ``RemoteConfig/remoteConfig()``, which is looked up on
-    ///     each read.
-    public init(key: String, fallback: Value, config: RemoteConfig? = nil) {
+    ///   - config: the source of values, such as a `TestRemoteConfig`; `nil` for ``RemoteConfig/remoteConfig()``, which
+    ///     is looked up on each read.
+    public init(key: String, fallback: Value, config: (any RemoteConfigReading)? = nil) {
         self.key = key
         self.fallback = fallback
         self.config = config
@@ -32,7 +32,7 @@ public struct RemoteConfigProperty<Value: Decodable> {
 
     /// The current value, as ``RemoteConfigValue/decoded(as:decoder:)`` reads it.
     public var wrappedValue: Value {
-        let value = (config ?? .remoteConfig()).configValue(forKey: key)
+        let value = (config ?? RemoteConfig.remoteConfig()).configValue(forKey: key)
         guard value.source != .static else { return fallback }
         return (try? ParameterDecoder(value: value, options: nil).decode(Value.self)) ?? fallback
     }

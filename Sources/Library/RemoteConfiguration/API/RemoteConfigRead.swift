@@ -2,7 +2,7 @@ import RemoteSettingsModel
 
 /// A report that the app has read a value. It tells an analysis who saw a flag, so that the flag's effect can be
 /// measured.
-public struct RemoteConfigRead: Hashable, Sendable {
+public struct RemoteConfigLookup: Hashable, Sendable {
     /// The parameter's key.
     public let key: String
     /// The value that the app got.

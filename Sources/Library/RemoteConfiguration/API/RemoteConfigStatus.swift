@@ -46,7 +46,7 @@ public struct RemoteConfigStatus: Hashable, Sendable {
         /// The time since the collection last changed on the server.
         public var age: Duration
         /// What vouches for it: the signer and the root, or nothing.
-        public var trust: Provenance
+        public var provenance: Provenance
         /// The number of parameter records, including those for other apps.
         public var records: Int
     }
@@ -80,7 +80,7 @@ extension RemoteConfigStatus: CustomStringConvertible {
         func shown(_ state: State?) -> String {
             guard let state else { return "none" }
             let trust =
-                switch state.trust {
+                switch state.provenance {
                 case .signed(let verdict): "signed by \(verdict.signer)"
                 case .unsigned: "unsigned"
                 case .imported: "imported"

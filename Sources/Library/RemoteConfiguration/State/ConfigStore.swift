@@ -77,9 +77,9 @@ extension ConfigStore {
         /// - Parameter subject: the subject whose rejected states are skipped; `nil` to skip none.
         func newest(
             _ access: CollectionAccess, _ subject: StateTrials.Subject?, usesPackaged: Bool = true,
-            unused: inout [SnapshotStatus.Unused]
+            rejected: inout [SnapshotStatus.Rejected]
         ) -> CollectionAccess.Found? {
-            access.newest(kept: file?.snapshot, subject, usesPackaged: usesPackaged, unused: &unused)
+            access.newest(kept: file?.snapshot, subject, usesPackaged: usesPackaged, rejected: &rejected)
         }
     }
 
@@ -144,8 +144,8 @@ extension ConfigStore {
         /// The file's active snapshot, verified; `nil` if there is none that can be trusted.
         func active() -> CollectionAccess.Found? {
             guard let content = file.snapshot else { return nil }
-            var unused: [SnapshotStatus.Unused] = []
-            return access.newest(kept: content, usesPackaged: false, unused: &unused)
+            var rejected: [SnapshotStatus.Rejected] = []
+            return access.newest(kept: content, usesPackaged: false, rejected: &rejected)
         }
 
         /// Stores the active snapshot, which is about to be replaced, if the app may want to go back to it.

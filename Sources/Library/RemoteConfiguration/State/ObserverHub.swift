@@ -51,9 +51,10 @@ final class ObserverHub: Sendable {
     private struct State {
         var observers: [(number: Int, box: Mailbox<RemoteConfigEvent>)] = []
         var listeners: [(number: Int, box: Mailbox<ListenerMessage>)] = []
-        var readers: [(number: Int, box: Mailbox<RemoteConfigRead>)] = []
+        var readers: [(number: Int, box: Mailbox<RemoteConfigLookup>)] = []
         var streams: [Int: AsyncThrowingStream<RemoteConfigUpdate, any Error>.Continuation] = [:]
         /// Keeps the service's update channel open while somebody wants to be told about updates at once.
+        var activations: [Int: AsyncStream<Void>.Continuation] = [:]
         var listening: UpdateListening?
         var count = 0
         var isFinished = false
@@ -91,9 +92,9 @@ final class ObserverHub: Sendable {
 
     func addReader(
         schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
-        _ handle: @escaping @Sendable (RemoteConfigRead) -> Void
+        _ handle: @escaping @Sendable (RemoteConfigLookup) -> Void
     ) -> ConfigUpdateListenerRegistration {
-        let box = Mailbox<RemoteConfigRead>(
+        let box = Mailbox<RemoteConfigLookup>(
             schedule: schedule, add: { $1.append($0, dropping: Self.mostReadsWaiting) }, handle: handle)
         let number = state.withLock { state in
             let number = state.nextNumber()
@@ -176,11 +177,12 @@ final class ObserverHub: Sendable {
 
     /// Tells observers.
     func send(_ event: RemoteConfigEvent) {
-        let observers = state.withLock { $0.observers }
+        let (observers, activations) = state.withLock { ($0.observers, $0.activations.values) }
         for observer in observers { observer.box.send(event) }
+        if case .activated = event { for stream in activations { stream.yield() } }
     }
 
-    func send(_ read: RemoteConfigRead) {
+    func send(_ read: RemoteConfigLookup) {
         let readers = state.withLock { $0.readers }
         for reader in readers { reader.box.send(read) }
     }
@@ -209,7 +211,37 @@ final class ObserverHub: Sendable {
             return state.streams.values
         }
         for stream in streams { stream.finish() }
+        finishActivations()
         endListening()
+    }
+
+    deinit { finishActivations() }
+
+    private func finishActivations() {
+        let activations = state.withLock { state in
+            defer { state.activations = [:] }
+            return state.activations.values
+        }
+        for stream in activations { stream.finish() }
+    }
+
+    /// An element for each activation from now on. Several unread ones become one element.
+    func activations() -> AsyncStream<Void> {
+        let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let number = state.withLock { state -> Int? in
+            guard !state.isFinished else { return nil }
+            let number = state.nextNumber()
+            state.activations[number] = continuation
+            return number
+        }
+        guard let number else {
+            continuation.finish()
+            return stream
+        }
+        continuation.onTermination = { [weak self] _ in
+            self?.state.withLock { _ = $0.activations.removeValue(forKey: number) }
+        }
+        return stream
     }
 }
 

@@ -14,7 +14,7 @@ final class ReadLog: Sendable {
         else { return }
         let record = parameters?.winner(key)
         hub.send(
-            RemoteConfigRead(
+            RemoteConfigLookup(
                 key: key, value: value, record: record, timestamp: record == nil ? nil : parameters?.timestamp))
     }
 }

@@ -7,7 +7,7 @@ import Foundation
 #endif
 
 /// A file that belongs to a record, as the record describes it.
-public struct Attachment: Hashable, Sendable {
+public struct RemoteSettingsAttachment: Hashable, Sendable {
     /// The name that the file had when it was uploaded. It is not safe as a path: the server may send any text.
     public var filename: String
     /// The media type that the server states, such as `image/svg+xml`.
@@ -96,8 +96,8 @@ public struct AttachmentProgress: Hashable, Sendable {
     }
 }
 
-/// What ``RemoteSettingsClient/cacheAttachments()`` did, counted in files.
-public struct CachedAttachmentsSummary: Hashable, Sendable {
+/// What ``RemoteSettingsClient/downloadAttachments()`` did, counted in files.
+public struct AttachmentDownloads: Hashable, Sendable {
     /// Files that the storage directory or a packaged bundle already had.
     public var present = 0
     /// Files taken from the server's zip of the collection's attachments.

@@ -68,13 +68,13 @@ extension RemoteSettingsService {
         for name in names {
             let status = makeClient(collectionName: name).snapshot
             guard status.timestamp == nil else { continue }
-            let reasons = status.unused.map { "\($0)" }
+            let reasons = status.rejected.map { "\($0)" }
             problems.append(
                 "\(name): "
                     + (reasons.isEmpty ? "no packaged source and no cache has it" : reasons.joined(separator: "; ")))
         }
         guard problems.isEmpty else {
-            throw .Other(
+            throw .notHeld(
                 reason: "expected records of \(Counted.text(names.count, "collection")), found none of "
                     + problems.joined(separator: "\n"))
         }

@@ -15,18 +15,18 @@ public enum NetworkAccess: Hashable, Sendable {
 
 extension Session {
     /// - Parameter id: a collection; `nil` for what concerns all.
-    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if the configuration does not allow the network.
+    /// - Throws: ``RemoteSettingsError/notAllowed(reason:)`` if the configuration does not allow the network.
     func checkNetwork(_ id: CollectionID? = nil) throws(RemoteSettingsError) {
         switch config.network {
         case .allowed: return
         case .never:
-            throw .Other(
+            throw .notAllowed(
                 reason:
                     "\(id.map { "\($0)" } ?? "the service"): nothing is asked, because RemoteSettingsConfig.network is "
                     + "never")
         case .allowedExcept(let names):
             guard let id, names.contains(where: { (try? collectionID($0)) == id }) else { return }
-            throw .Other(
+            throw .notAllowed(
                 reason: "\(id): nothing is asked, because RemoteSettingsConfig.network excepts this collection")
         }
     }

@@ -19,7 +19,7 @@ public struct RecordQuery: Hashable, Sendable {
     /// What a read returns if it cannot have the records that it wants, because the sync failed or there are none.
     public enum Fallback: Hashable, Sendable {
         /// Nothing: the error is thrown, even if older records are held.
-        case none
+        case error
         /// What is held; if nothing is, the error is thrown.
         case held
         /// What is held; if nothing is, an empty list.
@@ -85,7 +85,7 @@ extension RemoteSettingsClient {
         if query.sync != .always, let records = collection.records(usesPackaged: query.usesPackaged) {
             return query.selection(of: records)
         }
-        var failure = RemoteSettingsError.Other(
+        var failure = RemoteSettingsError.notHeld(
             reason: "\(collection.id): there are no records yet; sync the collection, or package it with the app")
         if query.sync != .never {
             do throws(RemoteSettingsError) {
@@ -101,7 +101,7 @@ extension RemoteSettingsClient {
                 failure = error
             }
         }
-        guard query.fallback != .none else { throw failure }
+        guard query.fallback != .error else { throw failure }
         if let records = collection.records(usesPackaged: query.usesPackaged) { return query.selection(of: records) }
         guard query.fallback == .emptyList else { throw failure }
         return []

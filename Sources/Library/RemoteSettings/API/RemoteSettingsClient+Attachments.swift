@@ -75,26 +75,26 @@ extension RemoteSettingsClient {
         return collection.isCached(wanted)
     }
 
-    /// Removes a record's attachment from the storage directory, even if ``keepAttachment(of:)`` keeps it. Does I/O.
+    /// Removes a record's attachment from the storage directory, even if ``keepDownload(of:)`` keeps it. Does I/O.
     ///
     /// Other records that have the same file lose it too. It is downloaded again when it is next asked for.
     ///
-    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if the record has no attachment, or if its file cannot be
+    /// - Throws: ``RemoteSettingsError`` if the record has no attachment, or if its file cannot be
     ///   removed.
-    public func deleteDownloaded(_ record: RemoteSettingsRecord) throws(RemoteSettingsError) {
+    public func removeDownload(of record: RemoteSettingsRecord) throws(RemoteSettingsError) {
         let collection = try collection()
         let wanted = try collection.wanted(record)
         try storing { try collection.session.storage.remove(wanted.digest, of: collection.id) }
     }
 
-    /// Keeps a record's attachment in the storage directory until ``deleteDownloaded(_:)`` or ``resetStorage()``.
+    /// Keeps a record's attachment in the storage directory until ``removeDownload(of:)`` or ``resetStorage()``.
     ///
     /// It stays when a sync deletes the record or gives it another attachment, in every process and after a restart.
     /// The call does not download it.
     ///
-    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if the record has no attachment, or if the storage directory
+    /// - Throws: ``RemoteSettingsError`` if the record has no attachment, or if the storage directory
     ///   cannot be written to.
-    public func keepAttachment(of record: RemoteSettingsRecord) throws(RemoteSettingsError) {
+    public func keepDownload(of record: RemoteSettingsRecord) throws(RemoteSettingsError) {
         let collection = try collection()
         let wanted = try collection.wanted(record)
         try storing { try collection.session.storage.keep(wanted.digest, of: collection.id) }
@@ -103,10 +103,10 @@ extension RemoteSettingsClient {
     /// Removes the attachments in the storage directory that no record has any more. Does I/O.
     ///
     /// It also removes the earlier versions that syncs leave for `staleFallback`. Attachments of
-    /// ``keepAttachment(of:)`` stay. Each sync that stores a newer state removes unused attachments too.
+    /// ``keepDownload(of:)`` stay. Each sync that stores a newer state removes unused attachments too.
     ///
     /// - Returns: how many files were removed.
-    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if a file cannot be removed, or if another process is writing.
+    /// - Throws: ``RemoteSettingsError`` if a file cannot be removed, or if another process is writing.
     @discardableResult
     public func pruneAttachments() throws(RemoteSettingsError) -> Int {
         let collection = try collection()
@@ -127,10 +127,10 @@ extension RemoteSettingsClient {
     ///
     /// - Throws: ``RemoteSettingsError`` for the first attachment that could not be fetched. The others are stored.
     @discardableResult
-    public func cacheAttachments() async throws(RemoteSettingsError) -> CachedAttachmentsSummary {
+    public func downloadAttachments() async throws(RemoteSettingsError) -> AttachmentDownloads {
         let collection = try collection()
         return try await WorkThreads.run { () async throws(RemoteSettingsError) in
-            try await collection.cacheAttachments(of: collection.records() ?? [])
+            try await collection.downloadAttachments(of: collection.records() ?? [])
         }
     }
 }

@@ -67,8 +67,8 @@ public final class RemoteSettingsClient: Sendable, WorkOwner {
     public var snapshot: SnapshotStatus {
         do throws(RemoteSettingsError) { return try collection().status } catch {
             return SnapshotStatus(
-                collection: name, source: .none,
-                unused: [.init(source: .none, timestamp: nil, reason: .invalidName("\(error)"))])
+                collection: name, source: .notHeld,
+                rejected: [.init(source: .notHeld, timestamp: nil, reason: .invalidName("\(error)"))])
         }
     }
 
@@ -114,19 +114,26 @@ public final class RemoteSettingsClient: Sendable, WorkOwner {
         _ = try await sync(expected: nil, trigger: .manual)
     }
 
-    /// Like `sync()`, with the reason that telemetry reports for the sync.
-    @discardableResult
-    public func sync(trigger: UptakeEvent.Trigger) async throws(RemoteSettingsError) -> SyncOutcome {
-        try await sync(expected: nil, trigger: trigger)
-    }
-
-    /// Like `sync()`, for a push message.
+    /// Like `sync()`, for a push message, a timer, or within a time; says whether something changed.
     ///
-    /// - Parameter expectedTimestamp: the timestamp that the message announced, in milliseconds since 1970. The request
-    ///   carries it, so that no cache on the way answers in the server's place.
+    /// - Parameters:
+    ///   - timestamp: the timestamp that a push message announced; `nil` for none. The request carries it, so that no
+    ///     cache on the way answers in the server's place.
+    ///   - trigger: the reason that telemetry reports. If it is `nil`, that is `broadcast` with an expected timestamp,
+    ///     else `manual`.
+    ///   - timeout: the longest time to wait; `nil` for the limits of ``RemoteSettingsLimits``. The sync ends then,
+    ///     unless others wait for it as well.
+    /// - Throws: ``RemoteSettingsError``, ``RemoteSettingsError/offline(reason:)`` if the time is over. The records that
+    ///   were held stay.
     @discardableResult
-    public func sync(expectedTimestamp: UInt64) async throws(RemoteSettingsError) -> SyncOutcome {
-        try await sync(expected: Timestamp(milliseconds: expectedTimestamp), trigger: .broadcast)
+    public func sync(
+        expecting timestamp: RemoteSettingsTimestamp? = nil, trigger: UptakeEvent.Trigger? = nil,
+        timeout: Duration? = nil
+    ) async throws(RemoteSettingsError) -> SyncOutcome {
+        let trigger = trigger ?? (timestamp == nil ? .manual : .broadcast)
+        return try await service.session.within(timeout) { () async throws(RemoteSettingsError) in
+            try await self.sync(expected: timestamp, trigger: trigger)
+        }
     }
 
     func sync(
@@ -140,7 +147,7 @@ public final class RemoteSettingsClient: Sendable, WorkOwner {
     ///
     /// Packaged records are then used again. Does I/O.
     ///
-    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if the files cannot be removed, or if another process is
+    /// - Throws: ``RemoteSettingsError`` if the files cannot be removed, or if another process is
     ///   writing.
     public func resetStorage() throws(RemoteSettingsError) {
         let collection = try collection()

@@ -45,7 +45,7 @@ public struct RemoteSettingsConfig: Sendable {
     /// hold become `-`.
     public var userAgent: String
     /// The limits on everything that comes from outside.
-    public var limits: Limits
+    public var limits: RemoteSettingsLimits
     /// Receives log entries, such as a failed sync or a snapshot that cannot be used. It is called from any task and
     /// must not block.
     ///
@@ -61,9 +61,9 @@ public struct RemoteSettingsConfig: Sendable {
     /// Which collections may use the network; all of them by default.
     public var network: NetworkAccess = .allowed
     /// The clock, the way to wait, and the source of randomness. Tests replace them.
-    public var environment: HTTPEnvironment
+    package var environment = HTTPEnvironment.system
     /// The connection to the network; `nil` for the platform's own: URLSession on Apple systems, libcurl elsewhere.
-    public var transport: (any HTTPTransport)?
+    package var transport: (any HTTPTransport)?
     /// Files of this machine that replace collections while the app is developed. The first one that names a collection
     /// counts.
     ///
@@ -83,7 +83,7 @@ public struct RemoteSettingsConfig: Sendable {
     /// the state.
     ///
     /// What was held then stays, the sync fails, telemetry gets ``UptakeEvent/Status/rejectedError``, and
-    /// ``SnapshotStatus/unused`` lists the state. It is not asked for again until the server has a newer one, or the
+    /// ``SnapshotStatus/rejected`` lists the state. It is not asked for again until the server has a newer one, or the
     /// app another version (``userAgent``, ``RemoteSettingsContext/appVersion``). The check runs on a thread of this
     /// package, and may block it.
     ///
@@ -107,9 +107,9 @@ public struct RemoteSettingsConfig: Sendable {
         server: RemoteSettingsServer? = nil, bucketName: String? = nil, appContext: RemoteSettingsContext? = nil,
         packaged: [PackagedSource] = [], trustRoots: TrustAnchors? = nil, signer: String? = nil,
         acceptsUnsigned: Bool = false, allowsPlainHTTP: Bool = false,
-        userAgent: String = "swift-remote-settings/0.1", limits: Limits = Limits(),
+        userAgent: String = "swift-remote-settings/0.1", limits: RemoteSettingsLimits = RemoteSettingsLimits(),
         log: (@Sendable (RemoteSettingsLogEntry) -> Void)? = nil, telemetry: (any RemoteSettingsTelemetry)? = nil,
-        environment: HTTPEnvironment = .system, transport: (any HTTPTransport)? = nil, isPreview: Bool = false,
+        isPreview: Bool = false,
         updates: UpdatePolicy = UpdatePolicy(), publisher: String? = nil
     ) {
         self.publisher = publisher
@@ -127,8 +127,6 @@ public struct RemoteSettingsConfig: Sendable {
         self.limits = limits
         self.log = log
         self.telemetry = telemetry
-        self.environment = environment
-        self.transport = transport
     }
 }
 
@@ -163,9 +161,6 @@ extension RemoteSettingsConfig {
     }
 }
 
-/// The name of ``RemoteSettingsConfig`` in Mozilla's binding before version 152.
-public typealias RemoteSettingsConfig2 = RemoteSettingsConfig
-
 /// A Remote Settings server.
 public enum RemoteSettingsServer: Hashable, Sendable {
     /// Mozilla's production server.
@@ -190,7 +185,7 @@ public enum RemoteSettingsServer: Hashable, Sendable {
             do throws(HTTPError) {
                 return try ServerURL(url, allowPlainHTTP: allowPlainHTTP)
             } catch {
-                throw .Other(reason: "RemoteSettingsConfig.server: \(error)")
+                throw .other(reason: "RemoteSettingsConfig.server: \(error)")
             }
         }
     }

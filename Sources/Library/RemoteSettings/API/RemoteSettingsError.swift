@@ -9,23 +9,45 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Why a call failed. The cases are named as in Mozilla's Swift binding.
+/// Why a call failed. The records that were held are still available, whatever the reason.
 ///
-/// The records that were held are still available, whatever the reason.
+/// A `reason` names the file or URL, what was expected, what was found, and what to do next.
 public enum RemoteSettingsError: Error, Hashable, Sendable {
-    /// The server could not be reached or is not available (502, 503, 504), or its answer did not arrive completely.
-    case Network(reason: String)
-    /// The server asked clients to send no requests for this many seconds.
-    case Backoff(seconds: UInt64)
-    /// Anything else. The reason names the file or URL, what was expected, what was found, and what to do next.
-    case Other(reason: String)
+    /// The calling task was cancelled.
+    case cancelled
+    /// The client or the service was shut down, or given another configuration, before the call ended.
+    case closed
+    /// The server could not be reached, is not available (502, 503, 504), or did not answer completely and in time.
+    case offline(reason: String)
+    /// ``RemoteSettingsConfig/network`` does not allow the call to use the network.
+    case notAllowed(reason: String)
+    /// The server asked clients to send no requests for this long.
+    case backoff(Duration)
+    /// The server's data is not what the pinned roots vouch for, or is older than what is held.
+    case untrusted(reason: String)
+    /// The app's check, or an earlier bad start, keeps the server's state out of use.
+    case rejected(reason: String)
+    /// A file could not be read or written.
+    case storage(reason: String)
+    /// No collection, publisher or attachment can have the name that was given.
+    case invalidName(reason: String)
+    /// What was asked for is neither stored nor packaged, and the server does not have it.
+    case notHeld(reason: String)
+    /// Anything else, such as an answer that is not the document that was asked for.
+    case other(reason: String)
 }
 
 extension RemoteSettingsError: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .Network(let reason), .Other(let reason): reason
-        case .Backoff(let seconds): "the server asked to wait; try again in \(seconds) s"
+        case .cancelled: "the calling task was cancelled"
+        case .closed:
+            "the client or service was shut down, or given another configuration, before this call ended; the records "
+                + "that are stored stay available"
+        case .backoff(let pause): "the server asked to wait; try again in \(pause.components.seconds) s"
+        case .offline(let reason), .notAllowed(let reason), .untrusted(let reason), .rejected(let reason),
+            .storage(let reason), .invalidName(let reason), .notHeld(let reason), .other(let reason):
+            reason
         }
     }
 }
@@ -36,21 +58,35 @@ extension RemoteSettingsError: LocalizedError {
 
 extension RemoteSettingsError {
     /// The public error for an error of any layer.
-    init(_ error: any Error) {
+    package init(_ error: any Error) {
         switch error {
         case let error as RemoteSettingsError: self = error
         case let error as HTTPError: self.init(http: error)
-        case .http(let error) as FetchError: self.init(http: error)
-        case is CancellationError: self = .Other(reason: "cancelled")
-        default: self = .Other(reason: "\(error)")
+        case let error as FetchError: self.init(fetch: error)
+        case is CancellationError: self = .cancelled
+        case is ContentSignatureError, is CatalogueError, is CatalogueSyncError: self = .untrusted(reason: "\(error)")
+        case is StateRejection: self = .rejected(reason: "\(error)")
+        case is FileError: self = .storage(reason: "\(error)")
+        case is InvalidIdentifier: self = .invalidName(reason: "\(error)")
+        default: self = .other(reason: "\(error)")
         }
     }
 
     private init(http error: HTTPError) {
         switch error.reason {
-        case .backoff(_, let seconds): self = .Backoff(seconds: UInt64(clamping: seconds))
-        case _ where error.isNetworkFailure: self = .Network(reason: "\(error)")
-        default: self = .Other(reason: "\(error)")
+        case .cancelled: self = .cancelled
+        case .backoff(_, let seconds): self = .backoff(.seconds(max(seconds, 0)))
+        case _ where error.isNetworkFailure: self = .offline(reason: "\(error)")
+        default: self = .other(reason: "\(error)")
+        }
+    }
+
+    private init(fetch error: FetchError) {
+        switch error {
+        case .http(let error): self.init(http: error)
+        case .unknownCollection: self = .notHeld(reason: "\(error)")
+        case .signature, .rollback, .future, .equivocation, .signatureLost: self = .untrusted(reason: "\(error)")
+        case .changeset, .cutShort, .noAnswer: self = .other(reason: "\(error)")
         }
     }
 }

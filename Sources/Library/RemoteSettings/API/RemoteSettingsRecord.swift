@@ -29,8 +29,8 @@ public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
     ///   - fields: the JSON text of an object with the record's other fields. Any other text stays what ``fields``
     ///     answers; the record has no other fields then.
     public init(
-        id: String, lastModified: UInt64, deleted: Bool = false, attachment: Attachment? = nil,
-        fields: RsJsonObject = "{}"
+        id: String, lastModified: UInt64, deleted: Bool = false, attachment: RemoteSettingsAttachment? = nil,
+        fields: String = "{}"
     ) {
         func member(_ key: String, _ value: JSONValue) -> JSONValue.Member { .init(key: key, value: value) }
         var members = [member("id", .string(id)), member("last_modified", .number(JSONNumber(lastModified)))]
@@ -77,24 +77,25 @@ public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
     }
 
     /// The record's attachment; `nil` if it has none, or does not describe it fully.
-    public var attachment: Attachment? {
+    public var attachment: RemoteSettingsAttachment? {
         get {
             guard let attachment = try? record.attachment() else { return nil }
-            return Attachment(attachment)
+            return RemoteSettingsAttachment(attachment)
         }
         set { change(attachment: .some(newValue)) }
     }
 
     /// The JSON text of an object with every field except `id`, `last_modified`, `deleted` and `attachment`.
-    public var fields: RsJsonObject {
+    public var fields: String {
         get { given?.text ?? OtherFields.text(of: record.json) }
         set { change(fields: newValue) }
     }
 
     /// Makes the record anew, as ``init(id:lastModified:deleted:attachment:fields:)`` does.
     private mutating func change(
-        id: String? = nil, lastModified: UInt64? = nil, deleted: Bool? = nil, attachment: Attachment?? = nil,
-        fields: RsJsonObject? = nil
+        id: String? = nil, lastModified: UInt64? = nil, deleted: Bool? = nil,
+        attachment: RemoteSettingsAttachment?? = nil,
+        fields: String? = nil
     ) {
         self = RemoteSettingsRecord(
             id: id ?? self.id, lastModified: lastModified ?? self.lastModified, deleted: deleted ?? self.deleted,
@@ -121,9 +122,6 @@ private final class GivenFields: Hashable, Sendable {
 
     func hash(into hasher: inout Hasher) { hasher.combine(text) }
 }
-
-/// The JSON text of an object, by its name in Mozilla's binding.
-public typealias RsJsonObject = String
 
 extension RemoteSettingsRecord: CustomStringConvertible {
     public var description: String { record.json.text }

@@ -32,9 +32,9 @@ extension RemoteSettingsService {
     /// Reads the payload of a push message, and starts a sync if it announces something that is not held.
     ///
     /// The sync is of the collections that have clients. The call returns at once, and it works without an update
-    /// channel. The sync begins after a random part of ``UpdatePolicy/longestDelay`` and uses the network. An app that
+    /// channel. The sync begins after a random part of ``UpdatePolicy/jitter`` and uses the network. An app that
     /// the system has woken for the message must say when it is done. Such an app reads the message with
-    /// ``RemoteSettingsPushMessage`` and awaits `syncCollections(expectedTimestamp:)` instead.
+    /// ``RemoteSettingsPushMessage`` and awaits `syncCollections(expecting:)` instead.
     ///
     /// - Returns: whether the message is about Remote Settings.
     @discardableResult

@@ -57,7 +57,7 @@ public final class RemoteSettingsService: Sendable {
     /// Each packaged bundle must exist, be whole, and be of the state that its lock states. It must be signed up to a
     /// pinned root, or be one of the configured server that needs no signature. Every byte is read.
     ///
-    /// - Throws: ``RemoteSettingsError/Other(reason:)`` with everything that is wrong.
+    /// - Throws: ``RemoteSettingsError`` with everything that is wrong.
     public convenience init(storageDir: String, validating config: RemoteSettingsConfig) throws(RemoteSettingsError) {
         self.init(storageDir: storageDir, config: config)
         _ = try session.server.get()
@@ -95,31 +95,28 @@ public final class RemoteSettingsService: Sendable {
         return client
     }
 
-    /// The same as ``makeClient(collectionName:)``.
-    public func makeClient(collection: String) -> RemoteSettingsClient {
-        makeClient(collectionName: collection)
-    }
-
     /// Brings every collection that has a client to the server's state. Uses the network.
     ///
     /// Clients that were shut down or released do not count.
     ///
+    /// - Parameters:
+    ///   - trigger: the reason that telemetry reports.
+    ///   - timeout: the longest time to wait; `nil` for the limits of ``RemoteSettingsLimits``. The sync ends then,
+    ///     unless others wait for it as well.
     /// - Returns: the names of the collections that have changed, sorted, each as its client was made with.
     ///   `syncCollections` also returns those that were up to date.
-    /// - Throws: ``RemoteSettingsError`` if the server's list of collections could not be fetched, or if every
-    ///   collection failed.
+    /// - Throws: ``RemoteSettingsError`` if the server's list of collections could not be fetched, if every collection
+    ///   failed, or if the time is over (``RemoteSettingsError/offline(reason:)``).
     @discardableResult
-    public func sync() async throws(RemoteSettingsError) -> [String] { try await sync(trigger: .manual) }
-
-    /// Like `sync()`, with the reason that telemetry reports for the sync.
-    @discardableResult
-    public func sync(trigger: UptakeEvent.Trigger) async throws(RemoteSettingsError) -> [String] {
+    public func sync(
+        trigger: UptakeEvent.Trigger = .manual, timeout: Duration? = nil
+    ) async throws(RemoteSettingsError) -> [String] {
         let session = session
         if liveClients.isEmpty { session.logger.notice("nothing is synced, because the service has no client") }
         let names = Dictionary(
             liveClients.map { ((try? session.collectionID($0.collectionName()))?.description, $0.collectionName()) }
         ) { $0.utf8.count < $1.utf8.count ? $0 : $1 }
-        let results = try await syncCollections(trigger: trigger)
+        let results = try await syncCollections(trigger: trigger, timeout: timeout)
         if case .failure(let error)? = results.first?.result, !results.contains(where: \.isSynced) { throw error }
         return results.filter(\.isChanged).map { names[$0.collection] ?? $0.collection }.sorted()
     }
@@ -127,19 +124,22 @@ public final class RemoteSettingsService: Sendable {
     /// Like `sync()`, with the result of each collection. If one fails, the others are still synced.
     ///
     /// - Parameters:
-    ///   - expectedTimestamp: the timestamp that a push message announced, in milliseconds since 1970.
+    ///   - timestamp: the timestamp that a push message announced; `nil` for none.
     ///   - trigger: the reason that telemetry reports. If it is `nil`, that is `broadcast` with an expected timestamp,
     ///     else `manual`.
+    ///   - timeout: as for ``sync(trigger:timeout:)``.
     /// - Returns: the results, sorted by collection.
-    /// - Throws: ``RemoteSettingsError`` if the server's list of collections could not be fetched.
+    /// - Throws: ``RemoteSettingsError`` if the server's list of collections could not be fetched, or if the time is
+    ///   over.
     @discardableResult
     public func syncCollections(
-        expectedTimestamp: UInt64? = nil, trigger: UptakeEvent.Trigger? = nil
+        expecting timestamp: RemoteSettingsTimestamp? = nil, trigger: UptakeEvent.Trigger? = nil,
+        timeout: Duration? = nil
     ) async throws(RemoteSettingsError) -> [CollectionSyncResult] {
-        let expected = expectedTimestamp.map(Timestamp.init(milliseconds:))
-        return try await session.sync(
-            clientCollections, expected: expected, trigger: trigger ?? (expected == nil ? .manual : .broadcast)
-        ).get()
+        let trigger = trigger ?? (timestamp == nil ? .manual : .broadcast)
+        return try await session.within(timeout) { () async throws(RemoteSettingsError) in
+            try await self.session.sync(self.clientCollections, expected: timestamp, trigger: trigger).get()
+        }
     }
 
     /// The clients that were neither released nor shut down.
@@ -167,7 +167,7 @@ public final class RemoteSettingsService: Sendable {
     ///
     /// The receiver of telemetry stays the same unless `config` names another.
     ///
-    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if the server's URL or the bucket's name is not valid. The
+    /// - Throws: ``RemoteSettingsError`` if the server's URL or the bucket's name is not valid. The
     ///   present configuration then stays in force.
     public func updateConfig(config: RemoteSettingsConfig) throws(RemoteSettingsError) {
         let old = session

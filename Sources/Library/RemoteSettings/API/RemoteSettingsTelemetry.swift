@@ -1,28 +1,14 @@
 import RemoteSettingsModel
 
-/// Receives the outcome of every sync, for an app's own telemetry. Implement one of its two methods.
+/// Receives the outcome of every sync, for an app's own telemetry.
 public protocol RemoteSettingsTelemetry: Sendable {
     /// Called once for each outcome, from any task. It must not block.
     func reportUptake(_ event: UptakeEvent)
-
-    /// Called for each outcome by the default ``reportUptake(_:)``, in the words of Mozilla's client. It must not
-    /// block.
-    func reportUptake(extras: UptakeEventExtras)
-}
-
-extension RemoteSettingsTelemetry {
-    /// Passes the event on to ``reportUptake(extras:)``.
-    public func reportUptake(_ event: UptakeEvent) { reportUptake(extras: event.extras) }
-
-    /// Does nothing.
-    public func reportUptake(extras: UptakeEventExtras) {}
 }
 
 /// The outcome of one attempt to get something from the server.
 public struct UptakeEvent: Hashable, Sendable {
     /// How an attempt ended. The names are those of Firefox's uptake telemetry.
-    ///
-    /// Cases marked "Not reported here" exist for completeness.
     public enum Status: String, Hashable, Sendable, CaseIterable {
         /// The server has nothing newer than what is held.
         case upToDate = "up_to_date"
@@ -30,8 +16,6 @@ public struct UptakeEvent: Hashable, Sendable {
         case success
         /// No request was sent, because the server asked for a wait that has not ended.
         case backoff
-        /// Not reported here: there is no preference that turns the library off.
-        case prefDisabled = "pref_disabled"
         /// The answer is not the document that was asked for.
         case parseError = "parse_error"
         /// The answer is larger or slower than the limits allow.
@@ -40,12 +24,8 @@ public struct UptakeEvent: Hashable, Sendable {
         case signError = "sign_error"
         /// The signature does not vouch for the records, even after a full download.
         case signRetryError = "sign_retry_error"
-        /// Not reported here: records are never changed locally.
-        case conflictError = "conflict_error"
         /// What was stored of the collection is damaged. It was set aside, and the sync began without it.
         case corruptionError = "corruption_error"
-        /// Not reported here: each attempt is reported once, when it ends.
-        case syncStart = "sync_start"
         /// Any other failure of the sync.
         case syncError = "sync_error"
         /// What was verified could not be stored.
@@ -54,16 +34,12 @@ public struct UptakeEvent: Hashable, Sendable {
         case serverError = "server_error"
         /// The certificate chain is not to be trusted.
         case certificateError = "certificate_error"
-        /// Not reported here: each attempt is reported once, when it ends.
-        case downloadStart = "download_start"
         /// An attachment could not be downloaded.
         case downloadError = "download_error"
         /// The server did not answer in time.
         case timeoutError = "timeout_error"
         /// The server could not be reached, or the connection broke.
         case networkError = "network_error"
-        /// Not reported here: a device without network reports ``networkError``.
-        case offlineError = "offline_error"
         /// The client or its service was shut down.
         case shutdownError = "shutdown_error"
         /// An error that none of the others describes.
@@ -80,10 +56,6 @@ public struct UptakeEvent: Hashable, Sendable {
         /// The server's state is verified, and is not taken: the app's check has refused it, the app has said that it
         /// is bad, or starts with it did not get well.
         case rejectedError = "rejected_error"
-        /// For an app's own use.
-        case custom1Error = "custom_1_error"
-        /// Not reported here: an expected timestamp that is older than what is held is ``upToDate``.
-        case staleExpected = "stale_expected"
     }
 
     /// What started the attempt.
@@ -123,69 +95,4 @@ public struct UptakeEvent: Hashable, Sendable {
     public var savedBytes: Int?
     /// The error's text; `nil` if there was none.
     public var errorDescription: String?
-}
-
-/// An outcome in the words of Mozilla's mobile client, for its Glean metric `uptake_remotesettings`. All values are
-/// text.
-public struct UptakeEventExtras: Hashable, Sendable {
-    /// `success`, `up_to_date`, `network_error`, `backoff_error`, `signature_error`, `server_error` or `unknown_error`.
-    public var value: String?
-    /// `settings-sync`, `settings-changes-monitoring`, or `bucket/collection`.
-    public var source: String?
-    /// In milliseconds.
-    public var age: String?
-    /// What started the sync.
-    public var trigger: String?
-    /// In milliseconds since 1970.
-    public var timestamp: String?
-    /// In milliseconds.
-    public var duration: String?
-    /// The status of a failure as a name, such as `SignRetryError`. It distinguishes more kinds than ``value``.
-    public var errorName: String?
-
-    /// Extras; each parameter is the property of the same name.
-    public init(
-        value: String? = nil, source: String? = nil, age: String? = nil, trigger: String? = nil,
-        timestamp: String? = nil, duration: String? = nil, errorName: String? = nil
-    ) {
-        self.value = value
-        self.source = source
-        self.age = age
-        self.trigger = trigger
-        self.timestamp = timestamp
-        self.duration = duration
-        self.errorName = errorName
-    }
-}
-
-extension UptakeEvent {
-    /// The same outcome in the words of Mozilla's mobile client.
-    public var extras: UptakeEventExtras {
-        UptakeEventExtras(
-            value: status.mobileName, source: source, age: age.map { "\($0.wholeMilliseconds)" },
-            trigger: trigger.rawValue, timestamp: timestamp.map { "\($0.milliseconds)" },
-            duration: "\(duration.wholeMilliseconds)", errorName: status.errorName)
-    }
-}
-
-extension UptakeEvent.Status {
-    /// The one of seven names that Mozilla's mobile client has for it.
-    fileprivate var mobileName: String {
-        switch self {
-        case .success, .upToDate: rawValue
-        case .backoff: "backoff_error"
-        case .signError, .signRetryError, .certificateError: "signature_error"
-        case .serverError: "server_error"
-        case .networkError, .timeoutError, .offlineError, .downloadError: "network_error"
-        default: "unknown_error"
-        }
-    }
-
-    /// `sign_retry_error` as `SignRetryError`; `nil` if the status is no failure.
-    fileprivate var errorName: String? {
-        switch self {
-        case .success, .upToDate, .syncStart, .downloadStart: nil
-        default: rawValue.split(separator: "_").map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
-        }
-    }
 }

@@ -8,7 +8,7 @@ extension RemoteSettingsService {
     /// that was read in three starts in a row without such a call is set aside. A start in the background is one as
     /// well, if it reads records.
     ///
-    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if it cannot be stored. It still holds for this process.
+    /// - Throws: ``RemoteSettingsError`` if it cannot be stored. It still holds for this process.
     public func markStartSuccessful() throws(RemoteSettingsError) {
         guard session.allTrials.isSafeStart else { return }
         do {
@@ -25,7 +25,7 @@ extension RemoteSettingsClient {
     /// It is set aside: from now on the last state that the app has started well with is used, else the packaged one.
     /// It is not fetched again; a newer one is. With catalogues, this is so for all collections together.
     ///
-    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if nothing is in use, if ``RemoteSettingsConfig/safeStart`` is
+    /// - Throws: ``RemoteSettingsError`` if nothing is in use, if ``RemoteSettingsConfig/safeStart`` is
     ///   not set, or if it cannot be stored. In the last case it still holds for this process.
     public func rejectState() throws(RemoteSettingsError) {
         try collection().leaveState(because: "the app said that it is bad", toPrevious: false)
@@ -33,18 +33,18 @@ extension RemoteSettingsClient {
 
     /// Goes back to the state before the one in use, which is then set aside as by ``rejectState()``. Does I/O.
     ///
-    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if no earlier state is stored, and as ``rejectState()`` does.
+    /// - Throws: ``RemoteSettingsError`` if no earlier state is stored, and as ``rejectState()`` does.
     public func rollback() throws(RemoteSettingsError) {
         try collection().leaveState(because: "the app went back to the state before it", toPrevious: true)
     }
 }
 
 extension RemoteSettingsError {
-    package static let safeStartIsOff = RemoteSettingsError.Other(
+    package static let safeStartIsOff = RemoteSettingsError.other(
         reason: "expected RemoteSettingsConfig.safeStart, found that it is not set; set it before the service is made")
 
     package static func nothingToGoBackTo(_ collection: String) -> RemoteSettingsError {
-        .Other(
+        .notHeld(
             reason: "\(collection): expected a stored state before the one in use, found none; it is kept from the "
                 + "next sync on")
     }

@@ -48,7 +48,7 @@ extension ServiceInspection: CustomStringConvertible {
             let served = collection.serverTimestamp.map { "; on the server \($0.rfc3339)" } ?? ""
             lines.append("\(status.collection): \(current)\(served)")
             if case .override(let path) = status.source { lines.append("  OVERRIDDEN for development by \(path)") }
-            lines += status.unused.filter { $0.reason != .older }.map { "  \($0)" }
+            lines += status.rejected.filter { $0.reason != .older }.map { "  \($0)" }
             if let failures = collection.failures { lines.append("  \(failures)") }
             if let recent = status.recentFailure {
                 let until = recent.nextTry.rfc3339
@@ -73,7 +73,7 @@ extension RemoteSettingsService {
         let client = try session.startingRun()
         do {
             guard case .changes(let document, _) = try await WorkThreads.run({ try await client.monitor() }) else {
-                throw RemoteSettingsError.Other(
+                throw RemoteSettingsError.other(
                     reason: "\(client.server): expected the list of collections, found none")
             }
             return inspection(monitor: try MonitorChangeset(parsing: document.body, limits: session.limits))
@@ -81,6 +81,19 @@ extension RemoteSettingsService {
             session.keepBackoff(client)
             throw RemoteSettingsError(error)
         }
+    }
+
+    /// The states in use as one line, for a log, a metric or a user agent of a fleet: for each collection that has a
+    /// client, its name, its timestamp in milliseconds, and the first 12 hexadecimal digits of the SHA-256 of its signed
+    /// payload, as in `main/regions@1795440661471:4355a46b19d3 main/words@-`.
+    ///
+    /// Equal texts mean equal records. A dash means that nothing is held. Does I/O, and never uses the network.
+    public var stateSummary: String {
+        clientCollections.map { collection in
+            guard let payload = collection.current().snapshot?.payload else { return "\(collection.id)@-" }
+            let digest = SHA256Digest(hashing: payload.bytes).hex.prefix(12)
+            return "\(collection.id)@\(payload.timestamp):\(digest)"
+        }.joined(separator: " ")
     }
 
     /// When the last sync began that has brought a collection to the server's state, by this device's clock, in this
@@ -119,7 +132,7 @@ extension RemoteSettingsService {
     /// This includes what protects collections from older states. Packaged records are then used again. A wait that the
     /// server asked for stays, and so do files in the storage directory that the library has not written. Does I/O.
     ///
-    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if the files cannot be removed, or if another process is
+    /// - Throws: ``RemoteSettingsError`` if the files cannot be removed, or if another process is
     ///   writing.
     public func resetStorage() async throws(RemoteSettingsError) {
         let session = session

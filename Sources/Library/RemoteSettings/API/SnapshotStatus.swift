@@ -12,12 +12,12 @@ public struct SnapshotStatus: Hashable, Sendable {
         ///
         /// It is for development: nothing verifies it, and the collection is not synced.
         case override(String)
-        /// There are no records. ``SnapshotStatus/unused`` lists the snapshots that were found but cannot be used.
-        case none
+        /// There are no records. ``SnapshotStatus/rejected`` lists the snapshots that were found but cannot be used.
+        case notHeld
     }
 
     /// A snapshot that was found but is not used, with the reason.
-    public struct Unused: Hashable, Sendable, CustomStringConvertible {
+    public struct Rejected: Hashable, Sendable, CustomStringConvertible {
         /// Why a snapshot is not used. Its description is a sentence for people.
         public enum Reason: Hashable, Sendable {
             /// A newer snapshot is used.
@@ -70,23 +70,23 @@ public struct SnapshotStatus: Hashable, Sendable {
     /// The number of records before the app's filters; `nil` if there is no snapshot.
     public var records: Int?
     /// What vouches for the records; `nil` if there are none.
-    public var trust: Provenance?
+    public var provenance: Provenance?
     /// Whether the signature was verified in this process.
     ///
     /// It is `false` for a packaged snapshot that is as trusted as the program, because that was verified when it was
     /// packaged. It is also `false` if there is no signature.
-    public var isVerifiedHere = false
+    public var isVerifiedOnDevice = false
     /// The catalogue that lists these records; `nil` without catalogues, or if the records are not those of the catalogue in
     /// use.
     public var catalogue: UInt64?
     /// The snapshots that are not used, with the reasons.
-    public var unused: [Unused]
+    public var rejected: [Rejected]
     /// The last sync, if it has just failed, and when `getRecords(syncIfEmpty:)` asks the network again; `nil` if it
     /// may ask at once.
     public var recentFailure: RecentFailure?
 }
 
-extension SnapshotStatus.Unused {
+extension SnapshotStatus.Rejected {
     public var description: String {
         switch reason {
         case .notFound, .invalidName: return "\(reason)"
@@ -97,13 +97,13 @@ extension SnapshotStatus.Unused {
             case .cached: "the cached snapshot"
             case .packaged(let name): "the packaged snapshot in \(name)"
             case .override(let path): "the file \(path), which has the collection's place,"
-            case .none: "a snapshot"
+            case .notHeld: "a snapshot"
             }
         return "\(place)\(timestamp.map { " of \($0.rfc3339)" } ?? "") is not used: \(reason)"
     }
 }
 
-extension SnapshotStatus.Unused.Reason: CustomStringConvertible {
+extension SnapshotStatus.Rejected.Reason: CustomStringConvertible {
     public var description: String {
         switch self {
         case .older: "there is a newer one"

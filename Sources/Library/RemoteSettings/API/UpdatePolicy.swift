@@ -15,8 +15,6 @@ public struct UpdatePolicy: Sendable {
         case automatic
         /// An event stream at another URL, such as one of nginx with nchan.
         case eventStream(url: String)
-        /// Something else, which the app reads itself.
-        case source(any UpdateSource)
         /// No connection is made. ``RemoteSettingsService/handlePushMessage(_:)`` still works.
         case off
     }
@@ -27,12 +25,19 @@ public struct UpdatePolicy: Sendable {
     /// moment. Make it longer for more apps than your server can answer within this time.
     ///
     /// What is announced meanwhile is part of the same sync.
-    public var longestDelay: Duration
+    public var jitter: Duration
+    /// Something else that announces, in place of ``channel``. Tests set it.
+    package var source: (any UpdateSource)?
 
     /// Makes a policy. Each parameter is the property of the same name, with its default. Does no I/O.
-    public init(channel: Channel = .automatic, longestDelay: Duration = .milliseconds(500)) {
+    public init(channel: Channel = .automatic, jitter: Duration = .milliseconds(500)) {
         self.channel = channel
-        self.longestDelay = longestDelay
+        self.jitter = jitter
+    }
+
+    package init(source: any UpdateSource) {
+        self.init()
+        self.source = source
     }
 
     /// No connection is made.
@@ -40,7 +45,7 @@ public struct UpdatePolicy: Sendable {
 }
 
 /// A way to learn that a server has something new.
-public protocol UpdateSource: Sendable {
+package protocol UpdateSource: Sendable {
     /// Opens one connection. It is called again, after a pause, when the connection has ended. Uses the network.
     ///
     /// - Throws: `UpdateSourceError` if no connection can be made. In a cancelled task, the call ends soon.
@@ -48,7 +53,7 @@ public protocol UpdateSource: Sendable {
 }
 
 /// One connection of an ``UpdateSource``, with one reader. Releasing it closes the connection.
-public protocol UpdateConnection {
+package protocol UpdateConnection {
     /// Waits for the next message; `nil` if the other side has ended the connection properly.
     ///
     /// - Throws: `UpdateSourceError` if the connection broke. In a cancelled task, the call ends soon.

@@ -9,10 +9,10 @@ extension LocalCollection {
     private static var width: Int { 4 }
 
     /// Downloads every attachment of these records that is neither stored nor packaged.
-    func cacheAttachments(
+    func downloadAttachments(
         of records: [RemoteSettingsRecord]
-    ) async throws(RemoteSettingsError) -> CachedAttachmentsSummary {
-        var summary = CachedAttachmentsSummary()
+    ) async throws(RemoteSettingsError) -> AttachmentDownloads {
+        var summary = AttachmentDownloads()
         var missing: [WantedAttachment] = []
         var seen: Set<SHA256Digest> = []
         for record in records where record.attachment != nil {

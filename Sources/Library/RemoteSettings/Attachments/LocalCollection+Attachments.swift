@@ -14,7 +14,7 @@ import SnapshotBundle
 ///
 /// A download that is cut is gone on with; one that is killed leaves a temporary file, which a later sync removes.
 extension LocalCollection {
-    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if the record has no attachment, or one that is too large.
+    /// - Throws: ``RemoteSettingsError`` if the record has no attachment, or one that is too large.
     func wanted(_ record: RemoteSettingsRecord) throws(RemoteSettingsError) -> WantedAttachment {
         do throws(ChangesetError) {
             guard let attachment = try record.record.attachment() else {
@@ -29,7 +29,7 @@ extension LocalCollection {
             return WantedAttachment(
                 digest: attachment.hash, size: size, location: attachment.location, record: record.id)
         } catch {
-            throw .Other(reason: "\(id): \(error)")
+            throw .other(reason: "\(id): \(error)")
         }
     }
 
@@ -38,7 +38,7 @@ extension LocalCollection {
             guard let wanted = try? wanted(record), wanted.location == location else { continue }
             return wanted
         }
-        throw .Other(reason: "\(id): no record has an attachment at \(String(reflecting: location))")
+        throw .notHeld(reason: "\(id): no record has an attachment at \(String(reflecting: location))")
     }
 
     /// An attachment that is stored or packaged, checked against its hash; `nil` if it is neither. Does I/O.
@@ -63,7 +63,7 @@ extension LocalCollection {
         do throws(RemoteSettingsError) {
             let path = try await download(wanted)
             guard let bytes = cached(wanted.digest, size: wanted.size) else {
-                throw .Other(reason: "\(path): the file was removed or changed right after its download; try again")
+                throw .storage(reason: "\(path): the file was removed or changed right after its download; try again")
             }
             return AttachmentContent(bytes: bytes, source: .network)
         } catch {

@@ -52,6 +52,8 @@ struct StorageDirectory: Sendable {
     func previousPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).previous" }
     func trialPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).trial" }
     func keptPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).config" }
+    /// The times of scheduled fetches of remote config.
+    func schedulePath(of id: CollectionID) -> String { keptPath(id) + ".schedule" }
     func keptOverridePath(_ id: CollectionID) -> String { keptPath(id) + ".override" }
     func attachmentsPath(_ id: CollectionID) -> String { "\(path)/\(id.bucket)/\(id.name).attachments" }
     func attachmentPath(_ id: CollectionID, _ digest: SHA256Digest) -> String {
@@ -160,7 +162,10 @@ struct StorageDirectory: Sendable {
         let kept = [keptPath(id), keptOverridePath(id)].flatMap {
             [$0, configTrial(of: $0).path, configTrial(of: $0).previousPath]
         }
-        for file in [snapshotPath(id), stagedPath(id), previousPath(id), damagedPath(id), trialPath(id)] + kept {
+        let ours = [
+            snapshotPath(id), stagedPath(id), previousPath(id), damagedPath(id), trialPath(id), schedulePath(of: id),
+        ]
+        for file in ours + kept {
             try FileStore.remove(file, below: path)
         }
         try FileStore.removeTree(attachmentsPath(id), below: path)

@@ -8,7 +8,7 @@ struct PackagedLocks: Sendable {
     /// Whether a source has a catalogue. Only then may bundles get their names together.
     private var hasCatalogue = false
     /// The sources that cannot be used at all.
-    private(set) var problems: [SnapshotStatus.Unused] = []
+    private(set) var problems: [SnapshotStatus.Rejected] = []
     private let limits: Limits
 
     /// Reads the locks' texts. Does I/O for sources that are directories.
@@ -32,7 +32,7 @@ struct PackagedLocks: Sendable {
     /// Does I/O for sources that are directories, because a refresh may have replaced a bundle since the lock was read.
     ///
     /// - Parameter problems: locks that cannot be read are appended.
-    func bundles(of id: CollectionID, problems: inout [SnapshotStatus.Unused]) -> [PackagedBundle] {
+    func bundles(of id: CollectionID, problems: inout [SnapshotStatus.Rejected]) -> [PackagedBundle] {
         var bundles: [PackagedBundle] = []
         for (source, text) in locks {
             do throws(BundleError) {
@@ -101,7 +101,7 @@ struct PackagedLocks: Sendable {
     ///   - problems: locks that cannot be read are appended.
     ///   - isWanted: which collections are looked for.
     func allBundles(
-        problems: inout [SnapshotStatus.Unused], where isWanted: (CollectionID) -> Bool = { _ in true }
+        problems: inout [SnapshotStatus.Rejected], where isWanted: (CollectionID) -> Bool = { _ in true }
     ) -> [PackagedBundle] {
         var all: [PackagedBundle] = []
         for (source, text) in locks {
@@ -117,8 +117,8 @@ struct PackagedLocks: Sendable {
         return all
     }
 
-    private static func unreadable(_ source: PackagedSource, _ error: any Error) -> SnapshotStatus.Unused {
-        SnapshotStatus.Unused(
+    private static func unreadable(_ source: PackagedSource, _ error: any Error) -> SnapshotStatus.Rejected {
+        SnapshotStatus.Rejected(
             source: .packaged(source.name), timestamp: nil, reason: .unreadableSource("\(error)"))
     }
 }

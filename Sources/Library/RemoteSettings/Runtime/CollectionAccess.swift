@@ -64,16 +64,16 @@ package struct CollectionAccess: Sendable {
     ///   - content: the result of ``content(of:)``; `nil` if nothing was kept.
     ///   - subject: whose set aside states are passed over; `nil` to pass over none.
     ///   - usesPackaged: whether a packaged snapshot may be the newest.
-    ///   - unused: why snapshots are not used.
+    ///   - rejected: why snapshots are not used.
     package func newest(
         kept content: Bytes?, _ subject: StateTrials.Subject? = nil, usesPackaged: Bool = true,
-        unused: inout [SnapshotStatus.Unused]
+        rejected: inout [SnapshotStatus.Rejected]
     ) -> Found? {
         let current =
             collection.overriding == nil
             ? session.loader.load(
                 id, kept: content, usesPackaged: usesPackaged, subject.map { (trials, $0) }) : collection.current()
-        unused += current.unused
+        rejected += current.rejected
         return Self.found(current)
     }
 
@@ -125,6 +125,18 @@ package struct CollectionAccess: Sendable {
         let hasMonitor = monitor.map { $0.status == .success || $0.status == .upToDate } ?? true
         return hasMonitor ? session.lastUptake(of: "\(id)") : monitor
     }
+
+    /// Whether the service was shut down.
+    package var isClosed: Bool { session.isClosed }
+
+    /// How long to wait until a scheduled fetch may be due; zero or less if it is due. Does I/O.
+    package func pause(_ schedule: SyncSchedule) -> Duration { schedule.pause(session) }
+
+    /// Writes down that a scheduled fetch begins, unless another process has done it.
+    package func begin(_ schedule: SyncSchedule) async throws -> Bool { try await schedule.begin(session) }
+
+    /// Writes down that a scheduled fetch has succeeded.
+    package func end(_ schedule: SyncSchedule) async { await schedule.end(session) }
 
     package func warn(_ text: String) { session.logger.warning("\(text)") }
 

@@ -9,10 +9,10 @@ struct CurrentState: Sendable {
     /// The snapshot whose records are served; `nil` if there is none.
     var snapshot: Snapshot?
     /// Where the snapshot came from.
-    var source = SnapshotStatus.Source.none
+    var source = SnapshotStatus.Source.notHeld
     /// Whether the snapshot's signature was verified in this process.
-    var isVerifiedHere = false
-    var unused: [SnapshotStatus.Unused] = []
+    var isVerifiedOnDevice = false
+    var rejected: [SnapshotStatus.Rejected] = []
     /// The newest timestamp that was ever taken from the server, according to the cache file.
     var highWaterMark: HighWaterMark?
     /// The newest timestamp of a known signed state: a packaged one, a cached one, or what is left of a damaged cache
@@ -49,10 +49,10 @@ struct CurrentState: Sendable {
         return unsignedByProgram.map { $0 < signedAsOf } ?? true
     }
 
-    mutating func serve(_ snapshot: Snapshot, from source: SnapshotStatus.Source, isVerifiedHere: Bool) {
+    mutating func serve(_ snapshot: Snapshot, from source: SnapshotStatus.Source, isVerifiedOnDevice: Bool) {
         self.snapshot = snapshot
         self.source = source
-        self.isVerifiedHere = isVerifiedHere && snapshot.provenance.isSigned
+        self.isVerifiedOnDevice = isVerifiedOnDevice && snapshot.provenance.isSigned
     }
 
     mutating func recordSigned(asOf timestamp: Timestamp) {

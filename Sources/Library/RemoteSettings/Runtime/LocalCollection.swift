@@ -194,7 +194,7 @@ final class LocalCollection: Sendable {
         let subject = session.storage.trial(of: unit)
         guard let trials = session.trials, trials.isSafeStart else { throw .safeStartIsOff }
         guard overriding == nil, let snapshot = current.view?.snapshot ?? current.snapshot else {
-            throw .Other(reason: "\(id): expected a state in use that syncs or the package have brought, found none")
+            throw .notHeld(reason: "\(id): expected a state in use that syncs or the package have brought, found none")
         }
         let previous = session.loader.previousSnapshot(unit, isKnownSigned: current.isKnownSigned)
             .map { StateTrial.State($0) }
@@ -243,9 +243,9 @@ final class LocalCollection: Sendable {
     /// What is held, for reports.
     var status: SnapshotStatus {
         let current = self.current()
-        var unused = current.unused
+        var rejected = current.rejected
         if current.snapshot == nil, case .failure(let error) = session.server {
-            unused.append(.init(source: .none, timestamp: nil, reason: .unreadableSource("\(error)")))
+            rejected.append(.init(source: .notHeld, timestamp: nil, reason: .unreadableSource("\(error)")))
         }
         for trial in session.trials.map({ trials in
             (current.view == nil ? [id] : [id, Catalogue.collection])
@@ -253,16 +253,16 @@ final class LocalCollection: Sendable {
         }) ?? [] {
             // Those that are newer than what is served, and not stored.
             for aside in trial.setAside where current.timestamp.map({ $0 < aside.state.timestamp }) ?? true {
-                guard !unused.contains(where: { $0.timestamp == aside.state.timestamp }) else { continue }
-                unused.append(
-                    .init(source: .none, timestamp: aside.state.timestamp, reason: .setAside(aside.reason)))
+                guard !rejected.contains(where: { $0.timestamp == aside.state.timestamp }) else { continue }
+                rejected.append(
+                    .init(source: .notHeld, timestamp: aside.state.timestamp, reason: .setAside(aside.reason)))
             }
         }
         return SnapshotStatus(
             collection: "\(id)", source: current.source, timestamp: current.timestamp,
             age: current.timestamp.map { session.now.elapsed(since: $0) }, records: current.snapshot?.records.count,
-            trust: current.snapshot?.provenance, isVerifiedHere: current.isVerifiedHere,
-            catalogue: current.isOfCatalogue ? current.view?.catalogue.number : nil, unused: unused,
+            provenance: current.snapshot?.provenance, isVerifiedOnDevice: current.isVerifiedOnDevice,
+            catalogue: current.isOfCatalogue ? current.view?.catalogue.number : nil, rejected: rejected,
             recentFailure: session.failures.standing(id))
     }
 
@@ -348,10 +348,10 @@ extension CurrentState {
         var kept = known
         kept.cacheIdentity = cacheIdentity
         kept.bundles = bundles
-        kept.unused.removeAll { $0.source == .cached }
-        kept.unused += unused.filter { $0.source == .cached && $0.reason != .older }
+        kept.rejected.removeAll { $0.source == .cached }
+        kept.rejected += rejected.filter { $0.source == .cached && $0.reason != .older }
         if source == .cached {
-            kept.unused.append(.init(source: .cached, timestamp: timestamp, reason: .older))
+            kept.rejected.append(.init(source: .cached, timestamp: timestamp, reason: .older))
         }
         return kept
     }

@@ -61,7 +61,7 @@ final class OverridingFile: Sendable {
             var current = CurrentState()
             current.serve(
                 Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned), from: .override(path),
-                isVerifiedHere: false)
+                isVerifiedOnDevice: false)
             session.logger.warning(
                 "\(id): OVERRIDDEN: \(Counted.text(unverified.records.count, "record")) of \(path) for which nobody vouches"
             )
@@ -69,7 +69,7 @@ final class OverridingFile: Sendable {
         } catch {
             session.logger.error("\(id): OVERRIDDEN, but the file cannot be used: \(error)")
             var current = known?.current ?? CurrentState()
-            current.unused = [.init(source: .override(path), timestamp: nil, reason: .damaged("\(error)"))]
+            current.rejected = [.init(source: .override(path), timestamp: nil, reason: .damaged("\(error)"))]
             return State(identity: identity, current: current, bundle: known?.bundle)
         }
     }
@@ -78,7 +78,7 @@ final class OverridingFile: Sendable {
     /// time, so that an edited file counts as a newer state.
     private func snapshot(ofJSON identity: FileIdentity?, after known: Timestamp?) throws -> UnverifiedSnapshot {
         guard let identity, let text = try FileStore.read(path, limit: session.limits.changesetBytes) else {
-            throw RemoteSettingsError.Other(reason: "\(path): expected a file with records, found none")
+            throw RemoteSettingsError.storage(reason: "\(path): expected a file with records, found none")
         }
         let changed = UInt64(clamping: identity.seconds).saturatingMultiplying(by: 1000)
             .saturatingAdding(UInt64(clamping: identity.nanoseconds / 1_000_000))
@@ -88,7 +88,7 @@ final class OverridingFile: Sendable {
             let changeset = Bytes(head + (try records(in: text)).array + [UInt8(ascii: "}")])
             return try Changeset(parsing: changeset, limits: session.limits).snapshot(of: id, onto: nil)
         } catch {
-            throw RemoteSettingsError.Other(
+            throw RemoteSettingsError.storage(
                 reason: "\(path): expected a list of records as JSON, or an object whose member data is one: \(error)")
         }
     }

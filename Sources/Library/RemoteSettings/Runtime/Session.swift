@@ -58,7 +58,7 @@ final class Session: Sendable {
     let downloads = SharedWork<String, Void, AttachmentProgress>(endsWithLastCaller: true)
     private let state: Mutex<State>
 
-    var limits: Limits { config.limits }
+    var limits: Limits { config.limits.all }
     /// What the service knows of its states; `nil` if nothing checks states or counts starts.
     var trials: StateTrials? { allTrials.isAsked ? allTrials : nil }
     var isClosed: Bool { state.withLock { $0.isClosed } }
@@ -78,7 +78,7 @@ final class Session: Sendable {
             try server.serverURL(allowPlainHTTP: config.allowsPlainHTTP)
         }
         let identity = (try? self.server.get()).map { ServerIdentity($0) }
-        journal = SyncJournalKeeper(storage, of: identity, limits: config.limits)
+        journal = SyncJournalKeeper(storage, of: identity, limits: config.limits.all)
         failures = RecentFailures(config.environment)
         trust = config.trustPolicy
         // A preview is not published yet, so it is in no catalogue.
@@ -126,7 +126,7 @@ final class Session: Sendable {
     /// - Throws: if no publisher can have the name ``RemoteSettingsConfig/publisher``.
     func checkOrigin() throws(RemoteSettingsError) {
         guard let name = config.publisher, PublisherName(name) == nil else { return }
-        throw .Other(
+        throw .invalidName(
             reason:
                 "RemoteSettingsConfig.publisher: expected \(PublisherName.rule), found \(String(reflecting: name)); write the "
                 + "name that the publisher's dumps.yaml has")
@@ -155,7 +155,7 @@ final class Session: Sendable {
             guard config.isPreview, !id.bucket.hasSuffix("-preview") else { return id }
             return try CollectionID(bucket: "\(id.bucket)-preview", name: id.name)
         } catch {
-            throw .Other(reason: "\(error)")
+            throw .invalidName(reason: "\(error)")
         }
     }
 
@@ -286,10 +286,11 @@ extension Session {
     /// connection is made.
     var updateChannel: (name: String, source: any UpdateSource)? {
         guard config.network != .never else { return nil }
+        if let source = config.updates.source {
+            return ("\(type(of: source)) of \((try? server.get())?.withoutVersion ?? "")", source)
+        }
         switch config.updates.channel {
         case .off: return nil
-        case .source(let source):
-            return ("\(type(of: source)) of \((try? server.get())?.withoutVersion ?? "")", source)
         case .eventStream(let url): return (url, EventStreamSource(session: self, url: url))
         case .automatic:
             guard let server = try? server.get(),
@@ -328,7 +329,7 @@ extension Session {
 
 extension RemoteSettingsError {
     static func storageIsBusy(_ path: String, seconds: Int) -> RemoteSettingsError {
-        .Other(
+        .storage(
             reason: "\(path): another process has been writing to the storage directory for more than \(seconds) s; "
                 + "try again later")
     }

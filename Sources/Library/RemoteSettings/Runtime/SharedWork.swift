@@ -182,10 +182,3 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
         for task in tasks { task.cancel() }
     }
 }
-
-extension RemoteSettingsError {
-    static let closed = RemoteSettingsError.Other(
-        reason:
-            "the client or service was shut down, or given another configuration, before this call ended; the records "
-            + "that are stored stay available")
-}

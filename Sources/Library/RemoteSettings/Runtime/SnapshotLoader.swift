@@ -117,7 +117,7 @@ struct SnapshotLoader: Sendable {
         var current = CurrentState()
         current.view = view
         current.isOfCatalogue = true
-        var problems: [SnapshotStatus.Unused] = []
+        var problems: [SnapshotStatus.Rejected] = []
         let bundles = packaged.bundles(of: id, problems: &problems)
         for bundle in bundles { protect(&current, by: bundle) }
         current.bundles = bundles.filter { (try? check($0, isListed: $0.lock.timestamp == entry.timestamp)) != nil }
@@ -126,7 +126,7 @@ struct SnapshotLoader: Sendable {
         // Whoever packaged the catalogue with the program also packaged this bundle.
         for bundle in listed where bundle.isTrusted && view.source == .packaged(bundle.sourceName) {
             guard let snapshot = try? bundle.snapshot(verifier, now: now()) else { continue }
-            current.serve(snapshot, from: .packaged(bundle.sourceName), isVerifiedHere: false)
+            current.serve(snapshot, from: .packaged(bundle.sourceName), isVerifiedOnDevice: false)
             return current
         }
         var paths = [storage.snapshotPath(id), storage.stagedPath(id), storage.snapshotPath(id)]
@@ -138,14 +138,14 @@ struct SnapshotLoader: Sendable {
             else { continue }
             current.storedIdentity = identity
             protect(&current, by: file.mark)
-            current.serve(snapshot, from: .cached, isVerifiedHere: true)
+            current.serve(snapshot, from: .cached, isVerifiedOnDevice: true)
             current.isCached = path != storage.previousPath(id)
             return current
         }
         for bundle in listed {
             let snapshot = try? bundle.snapshot(listedAs: entry.payload, provenance: view.snapshot.provenance)
             guard let snapshot else { continue }
-            current.serve(snapshot, from: .packaged(bundle.sourceName), isVerifiedHere: !bundle.isTrusted)
+            current.serve(snapshot, from: .packaged(bundle.sourceName), isVerifiedOnDevice: !bundle.isTrusted)
             return current
         }
         return nil
@@ -167,11 +167,11 @@ struct SnapshotLoader: Sendable {
         let trial = trialOf.map { $0.trials.trial(of: $0.subject) }
         let usesCached = usesCached && trial?.usesPackagedOnly != true
         var candidates: [Candidate] = []
-        var problems: [SnapshotStatus.Unused] = []
+        var problems: [SnapshotStatus.Rejected] = []
         let bundles = packaged.bundles(of: id, problems: &problems)
         for bundle in bundles {
             protect(&current, by: bundle)
-            if let unused = bundle.missing { refuse(unused, of: id, &current) }
+            if let rejected = bundle.missing { refuse(rejected, of: id, &current) }
         }
         if usesPackaged { candidates += bundles.map(Candidate.packaged) }
         // The bundles are sorted, newest first.
@@ -232,7 +232,7 @@ struct SnapshotLoader: Sendable {
             guard usesCached else { throw SnapshotRefusal(.setAside("only what is packaged is used")) }
             current.serve(
                 try admitted(snapshot(file, isKnownSigned: current.isKnownSigned)), from: .cached,
-                isVerifiedHere: true)
+                isVerifiedOnDevice: true)
             current.isCached = true
         case .previous(let file):
             guard isServed(by: file.server, file.collection, isSigned: file.chain != nil) else {
@@ -242,7 +242,7 @@ struct SnapshotLoader: Sendable {
             guard isLastResort || trial?.isGood(.init(previous)) == true else {
                 throw SnapshotRefusal(.setAside("the app has never started well with it"))
             }
-            current.serve(previous, from: .cached, isVerifiedHere: true)
+            current.serve(previous, from: .cached, isVerifiedOnDevice: true)
         case .packaged(let bundle):
             try check(bundle)
             // Anyone who can write to the directory could have put it there.
@@ -253,7 +253,7 @@ struct SnapshotLoader: Sendable {
             guard current.snapshot == nil else { throw SnapshotRefusal(.older) }
             current.serve(
                 try admitted(bundle.snapshot(verifier, now: now())), from: candidate.source,
-                isVerifiedHere: !bundle.isTrusted)
+                isVerifiedOnDevice: !bundle.isTrusted)
         }
     }
 
@@ -375,12 +375,16 @@ extension SnapshotLoader {
 
     /// Checks that everything packaged can be used. Does I/O: it reads every byte of it.
     ///
-    /// - Throws: ``RemoteSettingsError/Other(reason:)`` with everything that is wrong.
+    /// - Throws: ``RemoteSettingsError`` with everything that is wrong.
     func validatePackaged() throws(RemoteSettingsError) {
         var unreadable = packaged.problems
         let all = packaged.allBundles(problems: &unreadable)
-        var problems = unreadable.map { unused -> String in
-            if case .packaged(let name) = unused.source { "\(name): \(unused.reason)" } else { "\(unused.reason)" }
+        var problems = unreadable.map { rejected -> String in
+            if case .packaged(let name) = rejected.source {
+                "\(name): \(rejected.reason)"
+            } else {
+                "\(rejected.reason)"
+            }
         }
         for bundle in all {
             do {
@@ -397,7 +401,7 @@ extension SnapshotLoader {
             }
         }
         guard problems.isEmpty else {
-            throw .Other(reason: "packaged snapshots cannot be used:\n" + problems.joined(separator: "\n"))
+            throw .untrusted(reason: "packaged snapshots cannot be used:\n" + problems.joined(separator: "\n"))
         }
     }
 
@@ -410,27 +414,28 @@ extension SnapshotLoader {
         }
     }
 
-    private func refuse(_ unused: SnapshotStatus.Unused, of id: CollectionID, _ current: inout CurrentState) {
-        current.unused.append(unused)
-        switch unused.reason {
-        case .older, .otherBucket: logger.debug("\(id): \(unused)")
-        case .notFound: logger.notice("\(id): \(unused)")
-        default: logger.warning("\(id): \(unused)")
+    private func refuse(_ rejected: SnapshotStatus.Rejected, of id: CollectionID, _ current: inout CurrentState) {
+        current.rejected.append(rejected)
+        switch rejected.reason {
+        case .older, .otherBucket: logger.debug("\(id): \(rejected)")
+        case .notFound: logger.notice("\(id): \(rejected)")
+        default: logger.warning("\(id): \(rejected)")
         }
     }
 
     /// Notes what explains that nothing is in use: other buckets that have the name, and sources that could not be
     /// read.
-    private func explainAbsence(_ id: CollectionID, _ problems: [SnapshotStatus.Unused], _ current: inout CurrentState)
-    {
+    private func explainAbsence(
+        _ id: CollectionID, _ problems: [SnapshotStatus.Rejected], _ current: inout CurrentState
+    ) {
         for problem in packaged.problems + problems { refuse(problem, of: id, &current) }
         defer {
-            if current.unused.isEmpty {
-                refuse(.init(source: .none, timestamp: nil, reason: .notFound), of: id, &current)
+            if current.rejected.isEmpty {
+                refuse(.init(source: .notHeld, timestamp: nil, reason: .notFound), of: id, &current)
             }
         }
         // A broken lock elsewhere does not explain why this collection is missing.
-        var otherProblems: [SnapshotStatus.Unused] = []
+        var otherProblems: [SnapshotStatus.Rejected] = []
         for bundle in packaged.allBundles(problems: &otherProblems, where: { $0.name == id.name && $0 != id }) {
             refuse(
                 .init(
@@ -442,7 +447,7 @@ extension SnapshotLoader {
 
 extension PackagedBundle {
     /// The state that the lock names but the bundle does not have.
-    fileprivate var missing: SnapshotStatus.Unused? {
+    fileprivate var missing: SnapshotStatus.Rejected? {
         missingState.map {
             .init(source: .packaged(sourceName), timestamp: $0, reason: .missing(found: lock.timestamp))
         }

@@ -4,9 +4,9 @@ import SnapshotTrust
 
 /// Why a snapshot is not used.
 struct SnapshotRefusal: Error {
-    let reason: SnapshotStatus.Unused.Reason
+    let reason: SnapshotStatus.Rejected.Reason
 
-    init(_ reason: SnapshotStatus.Unused.Reason) { self.reason = reason }
+    init(_ reason: SnapshotStatus.Rejected.Reason) { self.reason = reason }
 
     /// Makes the refusal for an error of reading or verifying.
     init(_ error: any Error) {

@@ -45,7 +45,7 @@ package final class StateTrials: Sendable {
     /// - Parameter config: the configuration that the service is made with.
     init(_ storage: StorageDirectory, _ config: RemoteSettingsConfig) {
         self.storage = storage
-        limits = config.limits
+        limits = config.limits.all
         app = "\(config.userAgent) \(config.appContext?.appVersion ?? "")"
         isSafeStart = config.safeStart
         isOnlooker = config.passesOverSetAside

@@ -107,9 +107,9 @@ struct CollectionSync {
     }
 
     func reportDamage(of current: CurrentState) {
-        for unused in current.unused where unused.source == .cached {
-            guard case .damaged(let problem) = unused.reason else { continue }
-            report(.corruptionError, RemoteSettingsError.Other(reason: problem))
+        for rejected in current.rejected where rejected.source == .cached {
+            guard case .damaged(let problem) = rejected.reason else { continue }
+            report(.corruptionError, RemoteSettingsError.storage(reason: problem))
         }
     }
 
@@ -156,13 +156,13 @@ extension CurrentState {
     func replaced(by snapshot: Snapshot) -> CurrentState {
         var new = self
         if !isOfLaterFormat {
-            new.unused.removeAll { $0.source == .cached || $0.reason == .notFound }
+            new.rejected.removeAll { $0.source == .cached || $0.reason == .notFound }
             if case .packaged = source {
-                new.unused.append(.init(source: source, timestamp: timestamp, reason: .older))
+                new.rejected.append(.init(source: source, timestamp: timestamp, reason: .older))
             }
         }
         new.isCached = !isOfLaterFormat
-        new.serve(snapshot, from: .cached, isVerifiedHere: true)
+        new.serve(snapshot, from: .cached, isVerifiedOnDevice: true)
         if snapshot.chain != nil { new.recordSigned(asOf: snapshot.timestamp) }
         return new
     }

@@ -17,7 +17,7 @@ extension RemoteSettingsService {
     /// - Returns: the results of those that are in the bundle, sorted by collection.
     /// - Throws: ``RemoteSettingsError`` if the bundle could not be fetched or read. Servers need not offer one.
     @discardableResult
-    public func importStartupBundle(
+    public func fetchStartupBundle(
         of collections: [String]? = nil
     ) async throws(RemoteSettingsError) -> [CollectionSyncResult] {
         // The bundle may be older than the catalogue, which could then not be read as a whole.
@@ -61,10 +61,10 @@ private struct StartupBundle: Sendable {
                 let content = try MozLZ4.unpack(document.body, limit: session.limits.startupBundleContentBytes)
                 changesets = try Self.changesets(in: content, of: wanted, limits: session.limits)
             } catch let error as MozLZ4.Refused {
-                throw RemoteSettingsError.Other(
+                throw RemoteSettingsError.other(
                     reason: "\(document.url): expected \(error.expected), found \(error.found); sync instead")
             } catch let error as JSONError {
-                throw RemoteSettingsError.Other(reason: "\(document.url): \(error); sync instead")
+                throw RemoteSettingsError.other(reason: "\(document.url): \(error); sync instead")
             }
         } catch {
             session.keepBackoff(client)

@@ -32,15 +32,15 @@ extension LocalCollection {
         do throws(RemoteSettingsError) { try session.checkNetwork(id) } catch { return .failure(error) }
         if session.config.isPackagedOnly, overriding == nil {
             if let timestamp = current().timestamp { return .success(.upToDate(timestamp)) }
-            return .failure(.Other(reason: "\(id): expected a packaged snapshot, found none; package it"))
+            return .failure(.notHeld(reason: "\(id): expected a packaged snapshot, found none; package it"))
         }
         guard let overriding else { return nil }
         let current = self.current()
         session.logger.warning("\(id): OVERRIDDEN, so that it is not synced: \(overriding.path) has its place")
         if let timestamp = current.timestamp { return .success(.upToDate(timestamp)) }
-        let problems = current.unused.map { "\($0)" }.joined(separator: "; ")
+        let problems = current.rejected.map { "\($0)" }.joined(separator: "; ")
         return .failure(
-            .Other(reason: "\(id): \(problems); mend the file, or take it out of RemoteSettingsConfig.overrides"))
+            .storage(reason: "\(id): \(problems); mend the file, or take it out of RemoteSettingsConfig.overrides"))
     }
 
     /// Syncs for a read that has found nothing. A failure that was just seen is returned at once and not repeated.
@@ -156,7 +156,7 @@ struct SyncRun: Sendable {
         let serverTime: Timestamp?
         do {
             guard case .changes(let document, _) = try await client.monitor(expected: expected) else {
-                throw RemoteSettingsError.Other(
+                throw RemoteSettingsError.other(
                     reason: "\(client.server): expected the list of collections, found an empty answer (204)")
             }
             serverTime = document.serverTime(now: began)

@@ -33,8 +33,8 @@ extension RemoteSettingsService {
     /// Makes the one sync that ``syncs(every:)`` would make now, such as in a `BGAppRefreshTask` or at the start. Uses
     /// the network if it is due.
     ///
-    /// - Returns: the results, as ``syncCollections(expectedTimestamp:trigger:)`` returns them; `nil` if none is due.
-    /// - Throws: ``RemoteSettingsError`` as ``syncCollections(expectedTimestamp:trigger:)`` does, and if the storage
+    /// - Returns: the results, as ``syncCollections(expecting:trigger:timeout:)`` returns them; `nil` if none is due.
+    /// - Throws: ``RemoteSettingsError`` as ``syncCollections(expecting:trigger:timeout:)`` does, and if the storage
     ///   directory cannot be written.
     @discardableResult
     public func syncIfDue(every interval: Duration) async throws(RemoteSettingsError) -> [CollectionSyncResult]? {
@@ -73,7 +73,7 @@ extension RemoteSettingsService {
 /// What is known is in a file of the storage directory, which is changed under its lock. Before a sync begins, it is
 /// written down as one that failed: a process that is killed, or one that does not end, counts as a failure, and no
 /// other process begins the same sync.
-private final class SyncSchedule: Sendable {
+package final class SyncSchedule: Sendable {
     private static let firstPause = Duration.seconds(60)
     private static let limits = Duration.seconds(60)...Duration.seconds(366 * 86_400)
     /// The longest time to sleep at once: the clock may be set, or the device may sleep.
@@ -92,10 +92,13 @@ private final class SyncSchedule: Sendable {
     }
 
     private let interval: Duration
+    /// The collection of remote config that the schedule is of; `nil` for the service's schedule.
+    private let collection: CollectionID?
     /// Until when nothing is tried, because the file could not be written.
     private let notBefore = Mutex<Timestamp?>(nil)
 
-    init(every interval: Duration) {
+    package init(every interval: Duration, of collection: CollectionID? = nil) {
+        self.collection = collection
         self.interval = min(max(interval, Self.limits.lowerBound), Self.limits.upperBound)
     }
 
@@ -152,7 +155,7 @@ private final class SyncSchedule: Sendable {
 
     /// A file that cannot be read, or that is of another server, counts as absent.
     private func read(_ session: Session) -> Times {
-        guard let bytes = try? FileStore.read(session.storage.schedulePath, limit: Self.mostBytes),
+        guard let bytes = try? FileStore.read(path(session), limit: Self.mostBytes),
             let document = try? JSONValue(parsing: bytes, limits: Limits()),
             document["server"]?.string == server(session)
         else { return Times() }
@@ -171,7 +174,12 @@ private final class SyncSchedule: Sendable {
             "chance": .count(times.chance),
         ])
         try FileStore.replace(
-            session.storage.schedulePath, with: Bytes(JSONText.compact(document)), isContended: true, flushing: false)
+            path(session), below: session.storage.path, with: Bytes(JSONText.compact(document)), isContended: true,
+            flushing: false)
+    }
+
+    private func path(_ session: Session) -> String {
+        collection.map { session.storage.schedulePath(of: $0) } ?? session.storage.schedulePath
     }
 
     private func server(_ session: Session) -> String {

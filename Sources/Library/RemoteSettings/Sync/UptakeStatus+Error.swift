@@ -13,9 +13,13 @@ extension UptakeEvent.Status {
         case let error as HTTPError: self.init(http: error)
         case let error as RemoteSettingsError:
             switch error {
-            case .Network: self = .networkError
-            case .Backoff: self = .backoff
-            case .Other: self = error == .closed ? .shutdownError : .unknownError
+            case .offline: self = .networkError
+            case .backoff: self = .backoff
+            case .closed, .cancelled: self = .shutdownError
+            case .rejected: self = .rejectedError
+            case .untrusted: self = .signError
+            case .storage: self = .applyError
+            case .notAllowed, .invalidName, .notHeld, .other: self = .unknownError
             }
         case is CatalogueSyncError, is CatalogueError: self = .syncError
         case is StateRejection: self = .rejectedError

@@ -1,3 +1,4 @@
+import RemoteSettingsHTTP
 import RemoteSettingsModel
 
 /// A service's connection to its update channel. It is kept while somebody listens, and closed with the last listener.

@@ -39,7 +39,7 @@ final class UpdateFollower: Sendable {
         tellListeners = tell
         let silence = Duration.seconds(session.limits.updateIdleSeconds)
         loop = UpdateLoop(
-            .app(longestDelay: session.config.updates.longestDelay, longestSilence: silence),
+            .app(jitter: session.config.updates.jitter, longestSilence: silence),
             environment: session.config.environment, seen: { session.seen(of: Set(collections().map(\.id))) })
     }
 
@@ -129,7 +129,7 @@ final class UpdateFollower: Sendable {
         guard !collections.isEmpty else { return .irrelevant }
         var failure: (any Error)?
         switch await session.sync(collections, expected: request.announced, trigger: .broadcast) {
-        case .failure(.Backoff(let seconds)): return .notBefore(seconds: Int(clamping: seconds))
+        case .failure(.backoff(let pause)): return .notBefore(seconds: Int(clamping: pause.components.seconds))
         case .failure(let error): failure = error
         case .success(let results):
             for case .failure(let error) in results.map(\.result) { failure = error }

@@ -40,12 +40,12 @@ public struct Fault: Sendable {
     ///   - delay: the time before the head of the answer.
     ///   - times: the number of matching requests that get this fault.
     public init(
-        _ texts: String..., effect: Effect = .none, headers: [HTTPHeaders.Field] = [], delay: Duration? = nil,
+        _ texts: String..., effect: Effect = .none, headers: [String: String] = [:], delay: Duration? = nil,
         times: Int = .max
     ) {
         self.texts = texts
         self.effect = effect
-        self.headers = headers
+        self.headers = headers.sorted { $0.key < $1.key }.map { HTTPHeaders.Field($0.key, $0.value) }
         self.delay = delay
         timesLeft = times
     }

@@ -23,7 +23,7 @@ extension OriginTransport {
         confirming: Bool = false, omitting omitted: [String] = []
     ) throws -> UInt64 {
         guard let name = PublisherName(publisher) else {
-            throw RemoteSettingsError.Other(
+            throw RemoteSettingsError.invalidName(
                 reason:
                     "expected the name of a publisher, \(PublisherName.rule); found \(String(reflecting: publisher))")
         }

@@ -31,7 +31,7 @@ public final class OriginTransport: HTTPTransport {
     private let waiting = Mutex<@Sendable (Duration) async throws -> Void>({ try await Task.sleep(for: $0) })
 
     /// How a fault's delay passes. By default, it passes on the system's clock.
-    public var wait: @Sendable (Duration) async throws -> Void {
+    package var wait: @Sendable (Duration) async throws -> Void {
         get { waiting.withLock { $0 } }
         set { waiting.withLock { $0 = newValue } }
     }
@@ -98,7 +98,7 @@ public final class OriginTransport: HTTPTransport {
     /// Answers a client's request.
     ///
     /// - Throws: the error of a fault, and `cancelled` in a cancelled task.
-    public func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+    package func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
         await Task.yield()
         if Task.isCancelled { throw HTTPError(request.url, .cancelled) }
         let target = request.url.path + (request.url.query.map { "?" + $0 } ?? "")

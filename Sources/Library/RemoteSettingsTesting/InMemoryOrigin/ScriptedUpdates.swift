@@ -1,4 +1,5 @@
 import RemoteSettings
+import RemoteSettingsHTTP
 import RemoteSettingsModel
 
 /// An update channel on which a test decides what is sent.
@@ -19,30 +20,36 @@ public final class ScriptedUpdates: UpdateSource {
     /// The number of connections so far, including refused ones.
     public var connects: Int { state.withLock { $0.connects } }
     /// The number of connections that are open now.
-    public var open: Int { state.withLock { $0.open.count } }
+    package var open: Int { state.withLock { $0.open.count } }
     /// The largest number of connections that were open at the same time.
-    public var most: Int { state.withLock { $0.most } }
+    package var most: Int { state.withLock { $0.most } }
 
     /// Refuses connections from now on; `nil` to accept them again.
-    public func refuse(_ error: UpdateSourceError?) { state.withLock { $0.refusal = error } }
+    package func refuse(_ error: UpdateSourceError?) { state.withLock { $0.refusal = error } }
 
     /// Sends these messages at the beginning of each connection.
-    public func greet(_ messages: UpdateMessage...) { state.withLock { $0.greeting = messages } }
+    package func greet(_ messages: UpdateMessage...) { state.withLock { $0.greeting = messages } }
 
     /// Sends these messages on every open connection.
-    public func send(_ messages: UpdateMessage...) {
+    package func send(_ messages: UpdateMessage...) {
         for connection in state.withLock({ Array($0.open.values) }) {
             for message in messages { connection.yield(message) }
         }
     }
 
-    /// Announces a state of the server.
-    public func announce(_ timestamp: UInt64, _ collections: [CollectionID]? = nil) {
+    /// Announces a state of the server, in milliseconds since 1970.
+    public func announce(_ timestamp: UInt64) { announce(timestamp, nil) }
+
+    /// Announces a state of the server and the collections that it concerns; `nil` for all.
+    package func announce(_ timestamp: UInt64, _ collections: [CollectionID]?) {
         send(.event(.update(timestamp: Timestamp(milliseconds: timestamp), collections: collections)))
     }
 
+    /// Ends all connections properly.
+    public func end() { end(nil) }
+
     /// Ends all connections, with an error if there is one.
-    public func end(_ error: UpdateSourceError? = nil) {
+    package func end(_ error: UpdateSourceError?) {
         let connections = state.withLock { state in
             defer { state.open = [:] }
             return state.open.values
@@ -53,7 +60,7 @@ public final class ScriptedUpdates: UpdateSource {
     /// Opens a connection.
     ///
     /// - Throws: the error that was passed to ``refuse(_:)``.
-    public func connect() async throws(UpdateSourceError) -> any UpdateConnection {
+    package func connect() async throws(UpdateSourceError) -> any UpdateConnection {
         let (stream, continuation) = AsyncThrowingStream<UpdateMessage, any Error>.makeStream()
         let result = state.withLock { state -> Result<Int, UpdateSourceError> in
             state.connects += 1

@@ -8,7 +8,7 @@ import SnapshotBundle
 public struct ServerCollection: Sendable {
     package let server: OriginTransport
     /// The collection's bucket and name.
-    public let collection: CollectionID
+    package let collection: CollectionID
 
     /// The text `bucket/name`.
     public var id: String { "\(collection)" }
@@ -61,13 +61,13 @@ public struct ServerCollection: Sendable {
         let document = try JSONSerialization.jsonObject(with: Data(json.utf8))
         let list = (document as? [String: Any])?["data"] ?? document
         guard let records = list as? [[String: Any]] else {
-            throw RemoteSettingsError.Other(
+            throw RemoteSettingsError.other(
                 reason: "\(id): expected a list of records as JSON, or an object whose member data is one")
         }
         var fields: [String: [String: Any]] = [:]
         for var record in records {
             guard let id = record.removeValue(forKey: "id") as? String else {
-                throw RemoteSettingsError.Other(reason: "\(self.id): expected an id in each record, found \(record)")
+                throw RemoteSettingsError.other(reason: "\(self.id): expected an id in each record, found \(record)")
             }
             fields[id] = record
         }

@@ -49,12 +49,12 @@ public final class SteppedTime: Sendable {
     }
 
     /// The environment for a configuration. Its random numbers are the same in each run.
-    public var environment: HTTPEnvironment { environment(random: { self.random() }) }
+    package var environment: HTTPEnvironment { environment(random: { self.random() }) }
 
     /// The environment for a configuration.
     ///
     /// - Parameter random: returns each random number, from 0 up to 1.
-    public func environment(random: @escaping @Sendable () -> Double) -> HTTPEnvironment {
+    package func environment(random: @escaping @Sendable () -> Double) -> HTTPEnvironment {
         HTTPEnvironment(now: { self.now }, sleep: { try await self.sleep($0) }, random: random, uptime: { self.uptime })
     }
 

@@ -10,7 +10,7 @@ import RemoteSettingsModel
 ///     {"timestamp":1740558489816,"collections":["main/cfr","main/search-config"]}
 ///     {"retry_after":12}
 ///     {"disabled":true}
-public enum UpdateEvent: Hashable, Sendable {
+package enum UpdateEvent: Hashable, Sendable {
     /// The server's monitor has a new timestamp. `collections` names the collections that have changed; `nil` means
     /// that any of them may have changed.
     case update(timestamp: Timestamp, collections: [CollectionID]?)
@@ -19,7 +19,7 @@ public enum UpdateEvent: Hashable, Sendable {
 }
 
 /// How long a server asks the clients of its update channel to stay away.
-public enum UpdatePause: Hashable, Sendable {
+package enum UpdatePause: Hashable, Sendable {
     /// The client may come back after this many seconds. The server has already added a random part to the number.
     case retryAfter(seconds: Int)
     /// The client must stay away for 4 hours.
@@ -27,7 +27,7 @@ public enum UpdatePause: Hashable, Sendable {
 }
 
 /// A message that arrives on an update channel.
-public enum UpdateMessage: Hashable, Sendable {
+package enum UpdateMessage: Hashable, Sendable {
     /// An event from the server.
     case event(UpdateEvent)
     /// A sign that the connection is alive: a comment, a ping, or an event of an unknown kind.
@@ -39,9 +39,9 @@ public enum UpdateMessage: Hashable, Sendable {
 }
 
 /// Why a connection to an update channel could not be made, or why it broke.
-public struct UpdateSourceError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct UpdateSourceError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What the client does next.
-    public enum Kind: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
         /// The client tries again after a pause, which grows with each failure.
         case failed
         /// The server does not have such a channel. The client tries again after 2 to 6 hours.
@@ -51,25 +51,25 @@ public struct UpdateSourceError: Error, Hashable, Sendable, CustomStringConverti
     }
 
     /// What the client does next.
-    public let kind: Kind
+    package let kind: Kind
     /// What was expected and what was found, as a sentence for people.
-    public let description: String
+    package let description: String
 
     /// Makes an error.
     ///
     /// - Parameters:
     ///   - kind: what the client does next.
     ///   - description: what was expected and what was found, as a sentence for people.
-    public init(_ kind: Kind, _ description: String) {
+    package init(_ kind: Kind, _ description: String) {
         self.kind = kind
         self.description = description
     }
 }
 
 /// Why the data of an update event was refused.
-public struct UpdateEventError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct UpdateEventError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What was expected and what was found, as a sentence for people.
-    public let description: String
+    package let description: String
 }
 
 extension UpdateEvent {

@@ -11,7 +11,7 @@ package struct UpdateTiming: Sendable {
     package struct Rules: Sendable {
         /// The longest delay before a request. A random part of it is used, so that clients do not all ask at the same
         /// moment.
-        var longestDelay: Duration
+        var jitter: Duration
         /// The longest time without a request. After it, the server is asked anyway, because an announcement may have
         /// been lost.
         ///
@@ -25,18 +25,18 @@ package struct UpdateTiming: Sendable {
         var longestSilence: Duration
 
         /// The rules of an app.
-        package static func app(longestDelay: Duration, longestSilence: Duration) -> Rules {
+        package static func app(jitter: Duration, longestSilence: Duration) -> Rules {
             Rules(
-                longestDelay: longestDelay, checkTime: .seconds(4 * 3600),
+                jitter: jitter, checkTime: .seconds(4 * 3600),
                 requests: RetryPauses(
-                    first: max(longestDelay, .seconds(1)), longest: .seconds(3600), spread: 0.5...1.5),
+                    first: max(jitter, .seconds(1)), longest: .seconds(3600), spread: 0.5...1.5),
                 connections: RetryPauses(first: .seconds(5), longest: switchedOff, spread: 0.5...1.5),
                 longestSilence: longestSilence)
         }
 
         /// The rules of a server that follows another one.
         package static let follower = Rules(
-            longestDelay: .zero, checkTime: .seconds(900),
+            jitter: .zero, checkTime: .seconds(900),
             requests: RetryPauses(first: .seconds(1), longest: .seconds(300), spread: 0.5...1.5),
             connections: RetryPauses(first: .seconds(1), longest: .seconds(300)), longestSilence: .seconds(45))
     }
@@ -211,7 +211,7 @@ package struct UpdateTiming: Sendable {
         connection = Connection(opened: moment.uptime, last: moment.uptime, check: moment.uptime + Self.greetingTime)
         // A connection that failed without a network may succeed now.
         guard failedRequests > 0 else { return }
-        (paused, due) = (.zero, min(due, moment.uptime + rules.longestDelay * moment.chance))
+        (paused, due) = (.zero, min(due, moment.uptime + rules.jitter * moment.chance))
     }
 
     /// Records a message.
@@ -326,7 +326,7 @@ package struct UpdateTiming: Sendable {
         // The first event may be the last of several that were missed, but it names the collections of only one of
         // them.
         let news = Request(announced: announced, newest: announced, collections: isGreeting ? nil : collections)
-        add(newer: news, at: moment.uptime + rules.longestDelay * moment.chance)
+        add(newer: news, at: moment.uptime + rules.jitter * moment.chance)
     }
 
     /// Begins a request that is due. ``record(_:at:)`` ends it.

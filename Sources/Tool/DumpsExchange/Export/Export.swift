@@ -28,15 +28,20 @@ package struct Export: Sendable {
     private let directory: DumpsDirectory
     private let layout: ExportLayout
     private let fields: DefaultsFields?
+    private let nameField: String?
     private let limits: Limits
 
-    /// - Parameter fields: the record fields to export, for a layout of defaults.
+    /// - Parameters:
+    ///   - fields: the record fields to export, for a layout of defaults.
+    ///   - nameField: the record's field that names an attachment's file, for plain files; `nil` for its file name.
     package init(
-        _ directory: DumpsDirectory, to layout: ExportLayout, fields: DefaultsFields? = nil, limits: Limits = Limits()
+        _ directory: DumpsDirectory, to layout: ExportLayout, fields: DefaultsFields? = nil,
+        nameField: String? = nil, limits: Limits = Limits()
     ) {
         self.directory = directory
         self.layout = layout
         self.fields = fields
+        self.nameField = nameField
         self.limits = limits
     }
 
@@ -72,6 +77,13 @@ package struct Export: Sendable {
             try writeTree(to: output, existing: existing, into: &report) { directory in
                 for bundle in bundles { try ChangesetsExport.write(bundle, into: directory, limits: limits) }
             }
+        case .files:
+            try writeTree(to: output, existing: existing, into: &report) { directory in
+                for bundle in bundles {
+                    try FilesExport.write(
+                        ExportedCollection(bundle, limits: limits), into: directory, nameField: nameField)
+                }
+            }
         case .tarZstd, .tarXz:
             (report.files, report.bytes) = try ArchiveExport.write(
                 bundles, of: directory, to: output, layout == .tarXz ? .xz : .zstd, replaces: existing == .replace,
@@ -89,7 +101,7 @@ package struct Export: Sendable {
     private func check(_ output: String, _ existing: Existing) throws {
         if existing == .update, !layout.isUpdatable {
             throw ExchangeError(
-                .usage, output, expected: "a layout that can be updated: firefox or application-services",
+                .usage, output, expected: "a layout that can be updated: firefox, application-services or files",
                 found: layout.rawValue, remedy: "replace it as a whole with --force")
         }
         guard try !directory.hasFiles(at: output, limits: limits) else {
@@ -152,6 +164,7 @@ package enum ExportLayout: String, CaseIterable, Sendable {
     case applicationServices = "application-services"
     case firefox
     case changesets
+    case files
     case tarZstd = "tar.zst"
     case tarXz = "tar.xz"
     case plist
@@ -164,6 +177,7 @@ package enum ExportLayout: String, CaseIterable, Sendable {
         case .applicationServices: "the dumps directory of Mozilla's application-services"
         case .firefox: "Firefox's defaults/settings directory"
         case .changesets: "a server's answers, with chains and attachments"
+        case .files: "plain files as firefox-ios keeps them: NAME.json and attachments/NAME/FILE; --key names a field"
         case .tarZstd: "bundles, lock and dumps.yaml in one archive, for offline sites"
         case .tarXz: "the same, compressed with xz"
         case .plist: "one collection's fields as defaults for an app: an XML property list"
@@ -173,7 +187,7 @@ package enum ExportLayout: String, CaseIterable, Sendable {
     }
 
     /// Whether it is another project's tree, in which an export can replace some collections and keep the rest.
-    package var isUpdatable: Bool { self == .firefox || self == .applicationServices }
+    package var isUpdatable: Bool { [.firefox, .applicationServices, .files].contains(self) }
 
     /// Whether it is a file of one collection's fields, from which an app loads default values.
     package var isDefaults: Bool { [.plist, .json, .xml].contains(self) }

@@ -51,6 +51,9 @@ struct ExportedCollection {
         return DumpText.document(ordered(style.records).map(\.record), timestamp: timestamp, style: style)
     }
 
+    /// The records alone, as Python's `json.dump` writes them.
+    func list(_ style: DumpStyle) -> [UInt8] { DumpText.list(ordered(style.records).map(\.record), style: style) }
+
     private func ordered(_ order: DumpStyle.RecordOrder) -> [Entry] {
         switch order {
         case .byID: return entries

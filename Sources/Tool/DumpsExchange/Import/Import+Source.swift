@@ -36,7 +36,7 @@ extension Import {
         case .firefox: ["defaults/settings", "browser/defaults/settings"]
         case .applicationServices: ["components/remote_settings/dumps", "dumps"]
         case .dumps: ["dumps"]
-        case .serverZIP, .changeset: []
+        case .serverZIP, .changeset, .files: []
         }
     }
 

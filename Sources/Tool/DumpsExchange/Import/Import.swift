@@ -127,6 +127,10 @@ package struct Import: Sendable {
             let root = isFile ? path : try root(of: path, scratch: intake.scratch)
             let files = ChangesetFiles(path: root, collection: options.collection, limits: limits)
             return try files.collections(names).map { offered($0, $1, from: path) }
+        case .files:
+            let root = try root(of: path, scratch: intake.scratch)
+            return try FilesTree(root: root, collection: options.collection, limits: limits).collections(names)
+                .map { offered($0, $1, from: path) }
         case .dumps:
             let source = DumpsDirectory(try root(of: path, scratch: intake.scratch))
             return try bundles(of: source, names).map { ($0, $1, []) }
@@ -220,6 +224,7 @@ package enum ImportFormat: String, CaseIterable, Sendable {
     case applicationServices = "application-services"
     case serverZIP = "server-zip"
     case changeset
+    case files
     case dumps
 
     /// The format in one line of help.
@@ -229,6 +234,7 @@ package enum ImportFormat: String, CaseIterable, Sendable {
         case .applicationServices: "the dumps directory of Mozilla's application-services"
         case .serverZIP: "a server's zip of attachments, BUCKET--COLLECTION.zip"
         case .changeset: "saved changesets: JSON, .json.mozlz4, or an export to changesets"
+        case .files: "plain files as firefox-ios keeps them: NAME.json, a list, and attachments/NAME/FILE"
         case .dumps: "another directory of dumps, or its export to tar.zst or tar.xz"
         }
     }

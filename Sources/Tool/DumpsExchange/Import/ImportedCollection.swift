@@ -45,6 +45,30 @@ struct AttachmentFolder {
         }
     }
 
+    /// Adds the files that belong to records, whatever their names are: a record names its file by the hash.
+    ///
+    /// - Throws: ``ExchangeError`` if a file is not one, or `FileError`.
+    func gatherByHash(into collection: inout ImportedCollection) throws {
+        var wanted: Set<SHA256Digest> = []
+        for record in collection.records {
+            if let attachment = try record.attachment() { wanted.insert(attachment.hash) }
+        }
+        for name in try FileStore.list("\(root)/\(folder)") ?? [] {
+            let place = "\(folder)/\(name)"
+            guard try FileStore.size("\(root)/\(place)") != nil else {
+                throw ExchangeError(
+                    .badInput, root, entry: place, expected: "a regular file", found: "a link or a folder",
+                    remedy: "remove it from the directory")
+            }
+            let digest = try digest(place)
+            guard wanted.contains(digest) else {
+                collection.notes.append("\(place): no record has an attachment with this content; it was left out")
+                continue
+            }
+            collection.attachments[digest] = .file(path: "\(root)/\(place)")
+        }
+    }
+
     private func sidecar(_ place: String) throws -> JSONValue? {
         let path = "\(root)/\(place)\(Self.suffix)"
         guard let text = try FileStore.read(path, limit: limits.metadataBytes) else { return nil }

@@ -35,7 +35,7 @@ struct Add: AsyncParsableCommand {
 
     func run() async throws {
         let directory = dumps.directory
-        let roots = try TrustAnchors(parsing: server.trust.roots).roots
+        let roots = try TrustAnchors(hashes: server.trust.roots).roots
         let isNew = try directory.configurationText() == nil
         let (new, configuration) = try directory.exclusively {
             try refuseOtherServer(than: directory.configurationOrDefault())

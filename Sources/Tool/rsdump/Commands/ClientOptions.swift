@@ -103,9 +103,9 @@ extension CommandFailure {
     /// - Parameter name: the collection that the error concerns.
     init(_ error: RemoteSettingsError, _ name: String) {
         switch error {
-        case .Network(let reason): self.init(.unreachable, "\(name): \(reason)")
-        case .Backoff(let seconds): self.init(.backoff, "\(name): the server asked to wait; try again in \(seconds) s")
-        case .Other(let reason): self.init(.someFailed, "\(name): \(reason)")
+        case .offline: self.init(.unreachable, "\(name): \(error)")
+        case .backoff: self.init(.backoff, "\(name): \(error)")
+        default: self.init(.someFailed, "\(name): \(error)")
         }
     }
 }

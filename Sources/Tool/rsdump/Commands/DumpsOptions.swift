@@ -48,7 +48,7 @@ struct TrustOptions: ParsableArguments {
 
     func validate() throws {
         do {
-            _ = try TrustAnchors(parsing: roots)
+            _ = try TrustAnchors(hashes: roots)
         } catch {
             throw ValidationError("\(error)")
         }
@@ -57,7 +57,7 @@ struct TrustOptions: ParsableArguments {
     /// The configuration. The option's roots replace its own if there are any.
     func applied(to configuration: DumpsConfiguration) throws -> DumpsConfiguration {
         var configuration = configuration
-        if !roots.isEmpty { configuration.trust.roots = try TrustAnchors(parsing: roots).roots }
+        if !roots.isEmpty { configuration.trust.roots = try TrustAnchors(hashes: roots).roots }
         return configuration
     }
 }

@@ -24,7 +24,7 @@ struct ExportCommand: AsyncParsableCommand {
             has any more are removed. Firefox's last_modified.json keeps its other entries; a collection that the tree \
             has without listing it there stays unlisted.
 
-            rsdump import reads application-services, firefox, changesets, tar.zst and tar.xz back. Only changesets \
+            rsdump import reads application-services, firefox, changesets, files, tar.zst and tar.xz back. Only changesets \
             and the archives keep signatures.
 
             A mirror can be published into the same --output again and again, without --force: a new tree of files is \
@@ -63,7 +63,10 @@ struct ExportCommand: AsyncParsableCommand {
     @Option(name: .shortAndLong, help: ArgumentHelp("The directory or file to write.", valueName: "path"))
     var output: String
 
-    @Option(help: ArgumentHelp("For plist, json and xml: the records' field with the key.", valueName: "field"))
+    @Option(
+        help: ArgumentHelp(
+            "For plist, json and xml: the records' field with the key. For files: the field that names attachments.",
+            valueName: "field"))
     var key: String?
 
     @Option(help: ArgumentHelp("For plist, json and xml: the records' field with the value.", valueName: "field"))
@@ -74,7 +77,7 @@ struct ExportCommand: AsyncParsableCommand {
 
     @Flag(
         help: ArgumentHelp(
-            "For firefox and application-services: change these collections in the existing tree, and keep the rest."
+            "For firefox, application-services and files: change these collections in the existing tree, and keep the rest."
         ))
     var update = false
 
@@ -109,14 +112,15 @@ struct ExportCommand: AsyncParsableCommand {
             if url != nil || !history.isEmpty { throw ValidationError("--url and --history go with --to mirror") }
             if !onChange.commands.isEmpty { throw ValidationError("--on-change goes with --to mirror") }
             if update, !layout.isUpdatable {
-                throw ValidationError("--update is for firefox and application-services, not for \(layout.rawValue)")
+                throw ValidationError(
+                    "--update is for firefox, application-services and files, not for \(layout.rawValue)")
             }
             if update, force { throw ValidationError("--update and --force exclude each other") }
             if layout.isDefaults {
                 guard collections.count == 1, key != nil, value != nil else {
                     throw ValidationError("--to \(layout.rawValue) needs one BUCKET/COLLECTION, --key and --value")
                 }
-            } else if key != nil || value != nil {
+            } else if value != nil || key != nil && layout != .files {
                 throw ValidationError("--key and --value are for plist, json and xml, not for \(layout.rawValue)")
             }
         }
@@ -134,7 +138,7 @@ struct ExportCommand: AsyncParsableCommand {
 
     private func export(to target: String, _ layout: ExportLayout) throws {
         let fields = key.flatMap { key in value.map { DefaultsFields(key: key, value: $0) } }
-        let report = try Export(dumps.directory, to: layout, fields: fields).write(
+        let report = try Export(dumps.directory, to: layout, fields: fields, nameField: key).write(
             collections, to: target, existing: update ? .update : force ? .replace : .keep)
         for note in report.notes { Console.error("rsdump: \(Console.visible(note))") }
         let (names, files) = (Counted.text(report.collections.count, "collection"), Counted.text(report.files, "file"))

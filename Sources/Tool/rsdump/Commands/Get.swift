@@ -46,7 +46,7 @@ struct Get: AsyncParsableCommand {
         let client = service.makeClient(collectionName: "\(collection)")
         var records = await client.getRecords(syncIfEmpty: syncIfEmpty)
         // The storage could not be read at the first attempt, and can be read at the second.
-        if records == nil, client.snapshot.source != .none { records = client.getRecords() }
+        if records == nil, client.snapshot.source != .notHeld { records = client.getRecords() }
         if explain { Console.error(SnapshotExplanation(status: client.snapshot, catalogue: service.catalogue).text) }
         guard let records else {
             throw CommandFailure(.someFailed, SnapshotExplanation(status: client.snapshot, catalogue: nil).absence)

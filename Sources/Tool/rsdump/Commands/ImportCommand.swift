@@ -93,7 +93,7 @@ struct ImportCommand: AsyncParsableCommand {
         options.chains = chains
         options.collection = collection
         options.server = server.server
-        options.roots = try TrustAnchors(parsing: server.trust.roots).roots
+        options.roots = try TrustAnchors(hashes: server.trust.roots).roots
         let outcomes = try Import(into: opened.directory, from: source, options: options).run(path, collections)
         let report = ImportReport(outcomes: outcomes)
         format.print(report.text(.output), report.json)

@@ -142,7 +142,7 @@ extension KeysCommand {
 
                 In the app:
                   RemoteSettingsConfig(
-                      server: …, trustRoots: try TrustAnchors(parsing: ["\(root)"])\(argument))
+                      server: …, trustRoots: try TrustAnchors(hashes: ["\(root)"])\(argument))
 
                 In dumps.yaml (publish writes it there, if there is no such file yet):
                   trust:
@@ -304,7 +304,7 @@ extension KeysCommand {
 
         func run() async throws {
             let keys = directory.keys
-            let root = try TrustAnchors(parsing: [root]).roots[0]
+            let root = try TrustAnchors(hashes: [root]).roots[0]
             let role = try keys.install(
                 read(certificate), place: certificate, changingRootTo: root, now: HTTPEnvironment.system.now())
             showInstalled(role, in: keys)

@@ -13,18 +13,18 @@ struct SnapshotExplanation {
         case .cached: lines.append("source      stored by a sync")
         case .packaged(let name): lines.append("source      packaged in \(name)")
         case .override(let path): lines.append("source      \(path), for development")
-        case .none: lines.append("source      none")
+        case .notHeld: lines.append("source      none")
         }
         if let timestamp = status.timestamp { lines.append("timestamp   \(timestamp) (\(timestamp.rfc3339))") }
         if let age = status.age {
             lines.append("age         \(Counted.text(age.components.seconds / 86_400, "day")) since the last change")
         }
         if let records = status.records { lines.append("records     \(records) before filters") }
-        switch status.trust {
+        switch status.provenance {
         case .signed(let verdict):
             lines.append(
                 "signature   \(verdict.signer), root \(verdict.root.hex.prefix(16))…, verified "
-                    + "\(status.isVerifiedHere ? "now" : "when packaged"), at \(verdict.verifiedAt.rfc3339)")
+                    + "\(status.isVerifiedOnDevice ? "now" : "when packaged"), at \(verdict.verifiedAt.rfc3339)")
         case .unsigned: lines.append("signature   none")
         case .imported: lines.append("signature   none, imported")
         case nil: break
@@ -33,13 +33,13 @@ struct SnapshotExplanation {
             let place = status.catalogue == catalogue.number ? "" : ", which does not have this state"
             lines.append("catalogue     \(CatalogueText.sentence(catalogue, Style(isColored: false)))\(place)")
         }
-        lines += status.unused.map { "not used    \($0)" }
+        lines += status.rejected.map { "not used    \($0)" }
         return lines.map(Console.visible).joined(separator: "\n")
     }
 
     /// Why there are no records.
     var absence: String {
-        let reasons = status.unused.map { "\($0)" }
+        let reasons = status.rejected.map { "\($0)" }
         let why = reasons.isEmpty ? "nothing is stored or packaged" : reasons.joined(separator: "; ")
         return Console.visible(
             "\(status.collection): there are no records: \(why); rsdump sync fetches them, or --sync-if-empty")

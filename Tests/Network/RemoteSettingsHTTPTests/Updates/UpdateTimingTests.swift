@@ -4,7 +4,7 @@ import RemoteSettingsHTTP
 
 /// When connections and requests are made, on a clock that moves to whatever is due next.
 struct UpdateTimingTests {
-    private static let app = UpdateTiming.Rules.app(longestDelay: .milliseconds(500), longestSilence: .seconds(3600))
+    private static let app = UpdateTiming.Rules.app(jitter: .milliseconds(500), longestSilence: .seconds(3600))
     private static let start = 1_800_000_000_000
 
     private var timing = UpdateTiming(Self.app)

@@ -12,11 +12,11 @@ extension RemoteSettingsConfig {
     /// Anyone who can write to the source decides whom the app trusts. The source must therefore be as trusted as the
     /// program: embedded in it, or a directory that is `trusted`.
     ///
-    /// - Throws: ``RemoteSettingsError/Other(reason:)`` if the source is not as trusted as the program, if its lock
+    /// - Throws: ``RemoteSettingsError`` if the source is not as trusted as the program, if its lock
     ///   cannot be read or is empty, or if its collections are of different servers or signers.
-    public init(trusting source: PackagedSource) throws(RemoteSettingsError) {
+    public init(from source: PackagedSource) throws(RemoteSettingsError) {
         func refused(_ found: String, _ advice: String) -> RemoteSettingsError {
-            .Other(reason: "\(source.name): \(found), so that it cannot say whom the app trusts; \(advice)")
+            .untrusted(reason: "\(source.name): \(found), so that it cannot say whom the app trusts; \(advice)")
         }
         if case .directory(_, isTrusted: false) = source.form {
             throw refused(
@@ -29,7 +29,7 @@ extension RemoteSettingsConfig {
             lock = try LockFile(
                 parsing: try source.lockText(limits: Limits()), path: source.lockName, limits: Limits())
         } catch {
-            throw .Other(reason: "\(error)")
+            throw .storage(reason: "\(error)")
         }
         let entries = lock.collections.values
         let servers = Set(entries.map(\.server)).sorted()
@@ -67,7 +67,7 @@ extension RemoteSettingsConfig {
             let payload = try PackagedBundle(id, entry, in: source, limits: Limits()).reader().payload()
             return "\(try Catalogue(payload.records).publisher)"
         } catch {
-            throw .Other(reason: "\(source.name): \(error)")
+            throw .storage(reason: "\(source.name): \(error)")
         }
     }
 }

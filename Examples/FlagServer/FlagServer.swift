@@ -1,0 +1,67 @@
+// A web server whose flags are signed parameters of Remote Settings: environment variables come first, then what was
+// published, then a file of defaults. A flag may differ for each user, and changes within a second of `rsdump publish`.
+//
+//     flag-server SETTINGS-URL ROOT COLLECTION STORAGE DEFAULTS.env
+//
+// It listens on a free port of 127.0.0.1, which it prints. `GET /?user=NAME` answers with the flag `greeting`.
+
+#if Server && RemoteSettingsConfiguration
+import Configuration
+import Foundation
+import Hummingbird
+import Logging
+import RemoteSettings
+import RemoteSettingsConfiguration
+import ServiceLifecycle
+
+@main
+@available(macOS 15, *)
+struct FlagServer {
+    static func main() async throws {
+        let arguments = CommandLine.arguments
+        guard arguments.count == 6 else {
+            print("usage: flag-server SETTINGS-URL ROOT COLLECTION STORAGE DEFAULTS.env")
+            exit(2)
+        }
+        let settings = RemoteSettingsService(
+            storageDir: arguments[4],
+            config: RemoteSettingsConfig(
+                server: .custom(url: arguments[1]), trustRoots: try TrustAnchors(parsing: [arguments[2]])))
+        let flags = ConfigReader(providers: [
+            EnvironmentVariablesProvider(),
+            RemoteSettingsProvider(client: settings.makeClient(collectionName: arguments[3])),
+            try await EnvironmentVariablesProvider(environmentFilePath: .init(arguments[5])),
+        ])
+        let router = Router()
+        router.get("/") { request, _ in
+            let user = request.uri.queryParameters["user"].map(String.init) ?? ""
+            return flags.string(forKey: ConfigKey("greeting", context: ["id": .string(user)]), default: "no greeting")
+        }
+        let server = Application(
+            router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+            onServerRunning: {
+                print("http://127.0.0.1:\($0.localAddress?.port ?? 0)"); fflush(nil)
+            })
+        try await ServiceGroup(
+            services: [server, Following(settings: settings)], gracefulShutdownSignals: [.sigterm, .sigint],
+            logger: Logger(label: "flag-server")
+        ).run()
+    }
+}
+
+/// Keeps the collections current: at once while the server tells what is published, and every hour in any case.
+struct Following: Service {
+    let settings: RemoteSettingsService
+
+    func run() async throws {
+        settings.startUpdates()
+        await cancelWhenGracefulShutdown { await settings.run(every: .seconds(3600)) }
+        settings.shutdown()
+    }
+}
+#else
+@main
+enum FlagServer {
+    static func main() { print("flag-server was built without its traits; try: swift build --traits Server,Lab") }
+}
+#endif

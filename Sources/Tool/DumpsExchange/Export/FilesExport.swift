@@ -1,0 +1,66 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// Plain files, as the script of firefox-ios fetches them: each collection's records in `<name>.json`, a list, and its
+/// attachments in `attachments/<name>/<file>.<ending>`.
+///
+/// The list has the form of Python's `json.dump(records, indent=4)`, in the server's order.
+enum FilesExport {
+    private static let style = DumpStyle(keys: .served, records: .newestFirst, indent: 4, endsWithNewline: false)
+
+    /// - Parameter nameField: the record's field that names an attachment's file; `nil` for the attachment's file name.
+    /// - Throws: ``ExchangeError`` if two collections or two attachments have one file name, or if a name is not safe.
+    static func write(
+        _ collection: ExportedCollection, into directory: ExportDirectory, nameField: String?
+    ) throws {
+        let id = collection.id
+        let list = "\(id.name).json"
+        guard try !directory.contains(list) else {
+            throw ExchangeError(
+                .usage, list, expected: "one collection of this name",
+                found: "collections of two buckets, one of them \(id)",
+                remedy: "export each bucket to a directory of its own")
+        }
+        try directory.write(collection.list(style), to: list)
+        directory.own("attachments/\(id.name)")
+        var taken: [String: String] = [:]
+        for (entry, attachment) in collection.attached {
+            let file = try fileName(entry, attachment, of: id, nameField: nameField)
+            // Names that differ in their case only are one file on most Macs.
+            if let other = taken.updateValue(entry.id, forKey: file.lowercased()) {
+                throw ExchangeError(
+                    .badInput, "\(id)", expected: "a file name of its own for each attachment",
+                    found: "\(String(reflecting: file)) for the records \(other) and \(entry.id)",
+                    remedy: "name another field with --key")
+            }
+            _ = try collection.put(attachment, as: "attachments/\(id.name)/\(file)", into: directory)
+        }
+    }
+
+    private static func fileName(
+        _ entry: ExportedCollection.Entry, _ attachment: RecordAttachment, of id: CollectionID, nameField: String?
+    ) throws(ExchangeError) -> String {
+        var name = attachment.filename
+        if let nameField {
+            guard let field = entry.record[nameField]?.string else {
+                throw ExchangeError(
+                    .badInput, "\(id)", expected: "a text in the field \(nameField) of each record with an attachment",
+                    found: "none in the record \(entry.id)", remedy: "name another field with --key")
+            }
+            let ending = attachment.filename.split(separator: ".", omittingEmptySubsequences: false).dropFirst().last
+            name = ending.map { field.hasSuffix(".\($0)") ? field : "\(field).\($0)" } ?? field
+        }
+        let isSafe =
+            !name.isEmpty && !name.hasPrefix(".") && name.utf8.count <= 200
+            && name.unicodeScalars.allSatisfy {
+                $0 != "/" && $0 != "\\" && $0 != ":" && $0.value >= 0x20 && $0.value != 0x7F
+            }
+        guard isSafe else {
+            throw ExchangeError(
+                .badInput, "\(id)", expected: "a file name without a path for each attachment",
+                found: "\(String(reflecting: name)) in the record \(entry.id)",
+                remedy: nameField == nil ? "name a field with --key" : "name another field with --key")
+        }
+        return name
+    }
+}

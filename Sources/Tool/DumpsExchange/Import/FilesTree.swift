@@ -1,0 +1,57 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// Plain files of collections: `<name>.json`, a list of records, and `attachments/<name>/` with files of any names.
+struct FilesTree {
+    let root: String
+    /// The collection of a tree with one list; `nil` if the names of the lists are those of collections of `main`.
+    let collection: CollectionID?
+    let limits: Limits
+
+    /// The collections of the tree. An error in one does not affect the others.
+    ///
+    /// - Parameter names: the collections to read; an empty list means all.
+    /// - Throws: `FileError`, or ``ExchangeError`` if the tree has no list, or several for one collection.
+    func collections(_ names: [CollectionID]) throws -> [(CollectionID, Result<ImportedCollection, any Error>)] {
+        let lists = try (FileStore.list(root) ?? []).filter { $0.hasSuffix(".json") }.sorted()
+        guard !lists.isEmpty, collection == nil || lists.count == 1 else {
+            throw ExchangeError(
+                lists.isEmpty ? .badInput : .usage, root,
+                expected: collection == nil ? "NAME.json files" : "one NAME.json file, for --collection",
+                found: lists.isEmpty ? "none" : Counted.text(lists.count, "file"),
+                remedy: "name the directory that holds the list")
+        }
+        return try lists.compactMap { list in
+            let name = String(list.dropLast(5))
+            let id = try collection ?? CollectionID(bucket: "main", name: name)
+            guard names.isEmpty || names.contains(id) else { return nil }
+            return (id, Result { try read(list, name, of: id) })
+        }
+    }
+
+    private func read(_ list: String, _ name: String, of id: CollectionID) throws -> ImportedCollection {
+        let path = "\(root)/\(list)"
+        guard let text = try FileStore.read(path, limit: limits.changesetBytes) else {
+            throw ExchangeError(.badInput, path, expected: "a file", found: "none", remedy: "name another directory")
+        }
+        var collection: ImportedCollection
+        do {
+            let records = try JSONValue(parsing: text, limits: limits)
+            // The list does not say when the collection changed last, but each record does.
+            let times = (records.array ?? []).compactMap { $0["last_modified"]?.number?.uint64 }
+            guard let timestamp = times.max() else {
+                throw JSONError(.missingKey("last_modified"), at: 0)
+            }
+            let metadata = JSONText.compact(DumpMetadata.make(id, nil))
+            var changeset = Array("{\"metadata\":".utf8) + metadata
+            changeset += Array(",\"timestamp\":\(timestamp),\"changes\":".utf8) + text.array + [UInt8(ascii: "}")]
+            collection = try ImportedCollection(id, changeset: Changeset(parsing: Bytes(changeset), limits: limits))
+        } catch let error where error is JSONError || error is ChangesetError {
+            throw ExchangeError(
+                .badInput, path, expected: "a list of records, each with id and last_modified", found: "\(error)",
+                remedy: "fetch the file again, or export it from a dumps directory")
+        }
+        try AttachmentFolder(root: root, folder: "attachments/\(name)", limits: limits).gatherByHash(into: &collection)
+        return collection
+    }
+}

@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+"""scripts/check statements: holds what every .md file says of the program against the program. A part of scripts/check documents.
+
+  - Commands and options of rsdump, in code spans and blocks, against Tests/Promises/help.txt. An option that stands alone in a
+    code span has to be one of some command, or of a script of this repository.
+  - Files and folders of the repository in code spans, against the file tree. A name in capitals (FLOOR) and * stand for any.
+  - Numbers that can be counted from the repository, against what is counted: the table COUNTED.
+  - The exit codes in FAQ.md, against Sources/Tool/rsdump/ExitStatus.swift and the help texts of single commands.
+  - Links, against files and headings; `doc:` links, against articles.
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HELP = "Tests/Promises/help.txt"
+# What was removed is named there.
+REMOVED = re.compile(r"^## What went before .*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^( *)(```+)(\w*)\n(.*?)^ *\2$", re.MULTILINE | re.DOTALL)
+INDENTED = re.compile(r"(?:^ {4,}\S.*\n)+", re.MULTILINE)
+SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+FOLDERS = ("Sources/", "Tests/", "scripts/", "Examples/", "dumps/", ".github/")
+# In a user's own package, or in a dumps directory that is at work.
+THEIRS = re.compile(r"Sources/(EmbeddedDumps|App\b.*|.*\+EmbeddedDumps\.swift)|dumps/(\.rsdump/?.*|\.gitattributes|main/.*)")
+NUMBERS = dict(zip("two three four five six seven eight nine ten eleven twelve".split(), range(2, 13)))
+# Options of other programs that documents name alone, without their program.
+FOREIGN = {"--product", "--traits", "--target", "--filter", "--update-refs", "--strip-components", "--force-with-lease"}
+
+
+def documents():
+    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"], cwd=ROOT, check=True,
+                            capture_output=True, text=True).stdout.split()
+    return [name for name in listed if (ROOT / name).is_file()]
+
+
+def commands(text):
+    """Each command of the kept help texts, such as "keys create", with its options and the rest of its text."""
+    found = {}
+    for part in re.split(r"^== rsdump ", text, flags=re.MULTILINE)[1:]:
+        name, _, rest = part.partition("\n")
+        found[name.strip()] = (set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", rest[rest.index("USAGE:"):])), rest)
+    return found
+
+
+def code(text):
+    """The code spans of a text and the lines of its blocks, each with whether it is a block's."""
+    for found in FENCE.finditer(text):
+        language, block = found[3], re.sub(r"\\\n\s*", " ", found[4])
+        for line in block.splitlines():
+            yield re.sub(r"(^|\s)#.*" if language != "swift" else r"//.*", "", line), True
+    text = FENCE.sub("", text)
+    for found in INDENTED.finditer(text):
+        if "rsdump" in found[0]:
+            for line in re.sub(r"\\\n\s*", " ", found[0]).splitlines():
+                yield re.sub(r"\s#.*", "", line), True
+    for found in SPAN.finditer(text):
+        yield " ".join(found[2].split()), False
+
+
+def calls(line):
+    """Each command line of rsdump in a line, as its words."""
+    line = re.sub(r"'[^']*'|\"[^\"]*\"", "TEXT", line)
+    for found in re.finditer(r"(?<![\w/.-])rsdump ([^|;&>`)]*)", line):
+        yield found[1].split()
+
+
+def command_problems(name, text, known, others):
+    options = set().union(*(flags for flags, _ in known.values()))
+    for line, is_block in code(text):
+        for words in calls(line):
+            words = words[1:] if words[:1] == ["help"] else words
+            if not words or not re.fullmatch(r"[a-z][a-z-]*", words[0]):
+                path = ""
+            elif words[0] not in known:
+                yield f"{name}: `{line.strip()}`: rsdump has no command {words[0]}"
+                continue
+            else:
+                path = " ".join(words[:2]) if " ".join(words[:2]) in known else words[0]
+                if path == words[0] and any(each.startswith(f"{path} ") for each in known) and len(words) > 1 \
+                        and re.fullmatch(r"[a-z][a-z-]*", words[1]):
+                    yield f"{name}: `{line.strip()}`: rsdump has no command {path} {words[1]}"
+                    continue
+            for option in (re.match(r"--?[a-z][a-z-]*", word) for word in words):
+                if option and option[0] not in known[path][0]:
+                    yield f"{name}: `{line.strip()}`: rsdump {path} has no option {option[0]}"
+        if not is_block and re.match(r"--[a-z]", line):
+            option = re.match(r"--[a-z][a-z-]*", line)[0]
+            if option not in options | others | FOREIGN:
+                yield f"{name}: `{line}`: no command of rsdump and no script has the option {option}"
+
+
+def scripts_options():
+    """Options of scripts and checks: those that their texts name."""
+    paths = [*(ROOT / "scripts").iterdir(), *(ROOT / "Tests/Benchmark").iterdir(), *(ROOT / "Examples").rglob("*"),
+             *(ROOT / "Tests/Checks").glob("*.py"), *(ROOT / "Tests/Servers").rglob("*.py")]
+    texts = [path.read_text(errors="replace") for path in paths if path.is_file() and path.suffix != ".zip"
+             and path.name != "statements.py" and ".build" not in path.parts]
+    return set().union(*(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text) for text in texts))
+
+
+def path_problems(name, text, root=ROOT):
+    for line, is_block in code(text):
+        word = line.split()[0].rstrip(":,") if line.split() else ""
+        if is_block or not word.startswith(FOLDERS) or THEIRS.fullmatch(word):
+            continue
+        pattern = re.sub(r"(?<![a-z])[A-Z]{3,}(?![a-z])|<\w+>|…", "*", re.sub(r"(\.\w+):\d+$", r"\1", word)).rstrip("/")
+        if "[" not in pattern and not any(root.glob(pattern)):
+            yield f"{name}: `{word}` does not exist"
+
+
+def fuzz_targets():
+    text = (ROOT / "Tests/Lab/FuzzTargets/FuzzTarget.swift").read_text()
+    listed = re.search(r"static let all: \[FuzzTarget\] = \[(.*?)\]", text, re.DOTALL)[1]
+    server = (ROOT / "Tests/Lab/FuzzTargets/Server").glob("*.swift")
+    return len(re.findall(r"\.\w+", listed)) + sum(path.read_text().count("FuzzTarget(") for path in server)
+
+
+def collections():
+    return len(json.loads((ROOT / "dumps/dumps.lock.json").read_text())["collections"])
+
+
+def megabytes_of_dumps():
+    size = sum(path.stat().st_size for path in (ROOT / "dumps").rglob("*.zip"))
+    return f"{size / 1e6:.1f}"
+
+
+def packages_of_an_app():
+    text = (ROOT / "Package.swift").read_text()
+    return len(set(re.findall(r'"([\w-]+)"[,\n]', re.search(r"let packages = \[(.*?)\n    \]", text, re.DOTALL)[1])))
+
+
+def all_commands():
+    return len([path for path, (_, text) in commands((ROOT / HELP).read_text()).items()
+                if path and "USAGE: rsdump " + path + " <subcommand>" not in text])
+
+
+def limit(name, file="Sources/Format/RemoteSettingsModel/Values/Limits.swift"):
+    """The default of a property of Limits or of ServerLimits."""
+    stated = re.search(rf"var {name} = ([\d_]+)(?: << (\d+))?$", (ROOT / file).read_text(), re.MULTILINE)
+    return int(stated[1].replace("_", "")) << int(stated[2] or 0)
+
+
+def steps_of_a_release():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    return len(re.findall(r"^\d+\. ", text[text.index("## How a release is made"):], re.MULTILINE))
+
+
+SERVER_LIMITS = "Sources/Server/SnapshotServer/ServerLimits.swift"
+# A number in a document, and what counts it again. Words up to twelve are numbers, too.
+COUNTED = [
+    (r"([\w,]+) fuzz targets", fuzz_targets),
+    (r"([\w,]+) of Mozilla's collections", collections),
+    (r"([\d.]+) MB of bundles in `dumps/`", megabytes_of_dumps),
+    (r"([\w,]+) packages for an app", packages_of_an_app),
+    (r"([\d,]+) commands of `rsdump`", all_commands),
+    (r"in \[(\w+) steps\]\(CONTRIBUTING.md#how-a-release", steps_of_a_release),
+    (r"a collection's changeset, decompressed \| ([\d,]+) MiB", lambda: limit("changesetBytes") >> 20),
+    (r"records; one record \| ([\d,]+);", lambda: limit("records")),
+    (r"attachments; one attachment \| ([\d,]+);", lambda: limit("attachments")),
+    (r"certificate chain \| ([\d,]+) certificates", lambda: limit("chainCertificates")),
+    (r"one request \| ([\d,]+) tries", lambda: limit("tries")),
+    (r"a document; a download; a run \| ([\d,]+) minutes", lambda: limit("documentSeconds") // 60),
+    (r"waiting for updates \| ([\d,]+);", lambda: limit("connections", SERVER_LIMITS)),
+    (r"at most ([\d,]+) of its [\d,]+ connections", lambda: limit("connectionsPerAddress", SERVER_LIMITS)),
+    (r"of its ([\d,]+) connections", lambda: limit("connections", SERVER_LIMITS)),
+    (r"and ([\d,]+) more that wait for updates", lambda: limit("updateStreamsPerAddress", SERVER_LIMITS)),
+]
+
+
+def number_problems(name, text, counted=None):
+    text = " ".join(text.split())
+    for pattern, count in counted or COUNTED:
+        for found in re.finditer(pattern, text):
+            stated = found[1].replace(",", "")
+            stated = str(NUMBERS.get(stated.lower(), stated))
+            if re.fullmatch(r"[\d.]+", stated) and stated != str(count()):
+                yield f"{name}: \"{found[0]}\": counted again, it is {count()}"
+
+
+def table(text, heading):
+    part = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    lines = [line for line in (part[1] if part else "").splitlines() if line.startswith("|") and not line.startswith("| ---")]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+
+
+def exit_code_problems(faq, swift, known):
+    """The tables of FAQ.md: each code of the enum once in "Exit codes", and under "Commands whose codes mean something else" every
+    command whose help says so, with those codes."""
+    codes = re.findall(r"^    case \w+ = (\d+)$", swift, re.MULTILINE)
+    stated = [cells[0].strip("`") for cells in table(faq, "Exit codes") if re.fullmatch(r"`?\d+`?", cells[0])]
+    if stated != codes:
+        yield f"FAQ.md: the table under \"Exit codes\" has {stated}, and ExitStatus.swift has {codes}"
+    own = {}
+    for cells in table(faq, "Commands whose codes mean something else"):
+        for command in re.findall(r"`rsdump ([a-z -]+?)(?: --[\w-]+)*`", cells[0]):
+            own.setdefault(command, set()).update(re.findall(r"\d", cells[1]))
+    for command, (_, text) in known.items():
+        text = " ".join(text.split())
+        sentences = re.findall(r"(?:[Ee]xits?|exit code) (?:with )?\d[^.]*\.", text)
+        said = {code for sentence in sentences for code in re.findall(r"(?:with|code) (\d)", sentence)}
+        said -= {"0"}
+        if re.search(r"Exit codes: 0 (?!done)", text):
+            said |= set(re.findall(r"(?<= )(\d) ", text[text.index("Exit codes:"):text.index("USAGE:")]))
+        # What the general table says of --locked, --check and the summary of all codes is not a command's own.
+        missing = said - own.get(command, set())
+        if command and missing - ({"6"} if command in ("refresh", "embed") else set()):
+            yield f"FAQ.md: rsdump {command} has its own meaning of {', '.join(sorted(missing))}, and no row says so"
+    for command in own.keys() - known.keys():
+        yield f"FAQ.md: there is no command rsdump {command}"
+
+
+# GitHub's anchors. DocC's keep the capitals.
+def anchors(text):
+    for heading in re.findall(r"^#+ (.*)$", FENCE.sub("", text), re.MULTILINE):
+        yield re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+
+
+def link_problems(name, text, root=ROOT):
+    articles = {path.stem for path in root.glob("Sources/*/*/Documentation.docc/*.md")}
+    text = FENCE.sub("", text)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (root / name).parent / path if path else root / name
+        if not file.exists():
+            yield f"{name}: a link leads to {path}, which does not exist"
+        elif anchor and file.suffix == ".md" and anchor.lower() not in set(anchors(file.read_text())):
+            yield f"{name}: a link leads to {target}, and {path or name} has no such heading"
+    for target in re.findall(r"<doc:([A-Z]\w+)>", text):
+        if target not in articles:
+            yield f"{name}: <doc:{target}> leads to an article that does not exist"
+
+
+def problems(names=None, read=lambda name: (ROOT / name).read_text()):
+    known, others = commands(read(HELP)), scripts_options()
+    for name in names or documents():
+        text = read(name)
+        present = REMOVED.sub("", text) if name == "CHANGELOG.md" else text
+        yield from command_problems(name, present, known, others)
+        yield from path_problems(name, present)
+        yield from number_problems(name, text)
+        yield from link_problems(name, text)
+    if names is None or "FAQ.md" in names:
+        yield from exit_code_problems(read("FAQ.md"), read("Sources/Tool/rsdump/ExitStatus.swift"), known)
+
+
+def main():
+    found = list(problems())
+    for problem in found:
+        print(f"check statements: {problem}")
+    print(f"check statements: {len(documents())} documents, {len(found)} problems")
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()

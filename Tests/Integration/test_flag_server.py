@@ -1,0 +1,96 @@
+"""The example of a server with flags: layers, a value for each user, and a flag that changes when it is published."""
+import os
+import subprocess
+import time
+import urllib.request
+
+import pytest
+
+import rsdump
+from serve import Serving
+
+PROGRAM = rsdump.REPOSITORY / ".build/debug/flag-server"
+SOURCE = """parameters:
+  greeting:
+    value: {value}
+    when: [{{filter: 'env.id == "ada"', value: Hello Ada}}]
+"""
+
+
+class Flags:
+    """The server of the example; its environment has `variables` besides."""
+
+    def __init__(self, *arguments, **variables):
+        self.arguments, self.variables = arguments, variables
+
+    def __enter__(self):
+        self.process = subprocess.Popen(
+            [PROGRAM, *map(str, self.arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+            env=rsdump.environment() | self.variables)
+        self.url = self.process.stdout.readline().strip()
+        assert self.url.startswith("http"), "the flag server did not start"
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        try:
+            # A graceful end: the schedule and the update channel end with the server.
+            assert self.process.wait(30) in (0, -15)
+        finally:
+            self.process.kill()
+            self.process.stdout.close()
+
+    def greeting(self, user=""):
+        with urllib.request.urlopen(f"{self.url}/?user={user}", timeout=30) as answer:
+            return answer.read().decode()
+
+    def wait_for(self, greeting):
+        began = time.monotonic()
+        while (found := self.greeting()) != greeting:
+            assert time.monotonic() - began < 60, f"expected {greeting}, found {found}"
+            time.sleep(0.02)
+        return time.monotonic() - began
+
+
+@pytest.fixture
+def team(tmp_path):
+    sources = tmp_path / "sources/main"
+    sources.mkdir(parents=True)
+    assert rsdump.run("keys", "create", "keys", cwd=tmp_path).code == rsdump.DONE
+
+    def publish(value):
+        (sources / "flags.yaml").write_text(SOURCE.format(value=value))
+        outcome = rsdump.run("publish", cwd=tmp_path)
+        assert outcome.code == rsdump.DONE, str(outcome)
+
+    publish("Hello")
+    (tmp_path / "defaults.env").write_text("GREETING=by default\n")
+    return tmp_path, publish
+
+
+def root(path):
+    return next(line.split('"')[1] for line in (path / "dumps/dumps.yaml").read_text().splitlines() if '- "' in line)
+
+
+def test_a_flag_changes_when_it_is_published(team):
+    path, publish = team
+    with Serving("--dumps", path / "dumps", "--watch") as serving:
+        arguments = (f"{serving.url}/v2", root(path), "flags", path / "storage", path / "defaults.env")
+        with Flags(*arguments) as flags:
+            flags.wait_for("Hello")
+            assert flags.greeting("ada") == "Hello Ada" and flags.greeting("bob") == "Hello"
+            publish("Welcome")
+            seconds = flags.wait_for("Welcome")
+            print(f"the flag changed {seconds:.2f} s after rsdump publish had ended")
+            assert flags.greeting("ada") == "Hello Ada"
+        with Flags(*arguments, GREETING="of the machine") as flags:
+            assert flags.greeting() == "of the machine"
+    # What was stored stays, without the server.
+    with Flags(*arguments) as flags:
+        assert flags.greeting() == "Welcome"
+
+
+def test_without_anything_published_the_file_counts(team):
+    path, _ = team
+    with Flags("http://127.0.0.1:9/v2", root(path), "flags", path / "new", path / "defaults.env") as flags:
+        assert flags.greeting() == "by default"

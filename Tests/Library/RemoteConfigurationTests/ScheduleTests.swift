@@ -1,0 +1,125 @@
+import Foundation
+import RemoteConfiguration
+import RemoteSettingsModel
+import RemoteSettingsTesting
+import Testing
+
+/// Fetches from time to time, and the stream of active values.
+struct ScheduleTests {
+    let place: ConfigPlace
+
+    init() throws {
+        place = try ConfigPlace()
+        place.freeze()
+        place.chance(0)
+        try place.put("a", 1)
+    }
+
+    /// A remote config of a process that has just started. Who sleeps until the next fetch moves the clock.
+    private func start() -> RemoteConfig {
+        let config = place.start(interval: 43_200) {
+            $0.environment.sleep = { duration in
+                // The time-out of a fetch, and the pauses between its tries.
+                guard duration >= .seconds(50) else { return try await Task.sleep(for: min(duration, .seconds(45))) }
+                try Task.checkCancellation()
+                self.place.pass(seconds: Double(duration.components.seconds))
+            }
+            $0.limits.tries = 1
+        }
+        config.configSettings.fetchTimeout = 45
+        return config
+    }
+
+    @Test func restartsFetchOnceADay() async throws {
+        let began = place.now
+        for _ in 0..<200 {
+            let config = start()
+            let schedule = Task {
+                for await result in config.fetches(every: .seconds(86_400)) {
+                    #expect(throws: Never.self) { try result.get() }
+                    break
+                }
+            }
+            // The second start waits for its time, which passes while it sleeps.
+            await schedule.value
+            if place.now.elapsed(since: began) > .seconds(5 * 86_400) { break }
+        }
+        // At the beginning, and once a day.
+        #expect(place.fetches == Int(place.now.elapsed(since: began).components.seconds / 86_400) + 1)
+    }
+
+    @Test func aLoopFetchesOnceAnIntervalAndAfterFailuresLater() async throws {
+        place.server.setOffline(true)
+        var pauses: [Int64] = []
+        var last = place.now
+        let config = start()
+        for await result in config.fetches(every: .seconds(3600)) {
+            pauses.append(place.now.elapsed(since: last).components.seconds)
+            last = place.now
+            if pauses.count == 7 { place.server.setOffline(false) }
+            if pauses.count == 10 { break }
+            #expect(((try? result.get()) != nil) == (pauses.count > 7))
+        }
+        #expect(pauses == [0, 60, 120, 240, 480, 960, 1920, 3600, 3600, 3600])
+    }
+
+    @Test func theScheduleIsForgottenWithTheCollection() async throws {
+        let config = start()
+        for await _ in config.fetches(every: .seconds(86_400)) { break }
+        #expect(FileManager.default.fileExists(atPath: place.stateFile + ".schedule"))
+        let service = RemoteSettingsService(storageDir: place.storage, config: place.config())
+        try service.makeClient(collectionName: place.collection.name).resetStorage()
+        #expect(!FileManager.default.fileExists(atPath: place.stateFile + ".schedule"))
+    }
+
+    @Test func runActivatesWhatArrives() async throws {
+        let config = start()
+        let values = config.activations()
+        let running = Task { await config.run(every: .seconds(86_400)) }
+        for await value in values where value["a"].stringValue == "1" { break }
+        running.cancel()
+        await running.value
+        #expect(config["a"].stringValue == "1")
+    }
+
+    @Test func activationsBeginWithTheCurrentValues() async throws {
+        let config = start()
+        config.setDefaults(["a": 0])
+        var activations = config.activations().makeAsyncIterator()
+        #expect(await activations.next()?["a"].stringValue == "0")
+        try await config.fetchAndActivate()
+        #expect(await activations.next()?["a"].stringValue == "1")
+        // Those that pile up are one, with the newest values.
+        for value in 2...4 {
+            try place.put("a", value)
+            try await config.fetch(withExpirationDuration: 0)
+            try await config.activate()
+        }
+        #expect(await activations.next()?["a"].stringValue == "4")
+    }
+
+    @Test func activationsEndWithTheRemoteConfig() async throws {
+        var config: RemoteConfig? = start()
+        let activations = try #require(config?.activations())
+        config = nil
+        var count = 0
+        for await _ in activations { count += 1 }
+        #expect(count <= 1)
+    }
+
+    /// Code with a property reads what a test sets.
+    @Test func propertiesReadATestsValues() {
+        struct Page {
+            @RemoteConfigProperty var title: String
+
+            init(_ config: any RemoteConfigReading) {
+                _title = RemoteConfigProperty(key: "title", fallback: "none", config: config)
+            }
+        }
+        let config = TestRemoteConfig(["title": "Welcome"])
+        let page = Page(config)
+        #expect(page.title == "Welcome")
+        config.set("Goodbye", forKey: "title")
+        #expect(page.title == "Goodbye" && Page(TestRemoteConfig()).title == "none")
+    }
+}

@@ -1,0 +1,143 @@
+import Foundation
+import RemoteSettings
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import RemoteSettingsTesting
+import Testing
+
+extension ServerTests {
+    /// Each case of the error, as a caller meets it.
+    @Suite struct ErrorTests {
+        let place: Workplace
+        private let collection: ServerCollection
+
+        init() throws {
+            place = try Workplace()
+            collection = try place.server.makeCollection()
+            try collection.put("a")
+        }
+
+        private func failure(
+            of name: String? = nil, _ change: (inout RemoteSettingsConfig) -> Void = { _ in }
+        ) async -> RemoteSettingsError? {
+            let client = place.service(change).makeClient(collectionName: name ?? collection.name)
+            do throws(RemoteSettingsError) {
+                try await client.sync()
+                return nil
+            } catch {
+                return error
+            }
+        }
+
+        private func name(_ error: RemoteSettingsError?) -> String {
+            switch error {
+            case nil: "none"
+            case .cancelled: "cancelled"
+            case .closed: "closed"
+            case .offline: "offline"
+            case .notAllowed: "notAllowed"
+            case .backoff(let pause): "backoff \(pause.components.seconds > 3000)"
+            case .untrusted: "untrusted"
+            case .rejected: "rejected"
+            case .storage: "storage"
+            case .invalidName: "invalidName"
+            case .notHeld: "notHeld"
+            case .other: "other"
+            }
+        }
+
+        @Test func whatCallersTellApart() async throws {
+            #expect(name(await failure()) == "none")
+            #expect(name(await failure { $0.network = .never }) == "notAllowed")
+            #expect(name(await failure(of: "a b")) == "invalidName")
+            #expect(
+                name(
+                    await failure {
+                        $0.trustRoots = place.server.otherRoot; $0.packaged = []
+                    }) == "none")
+            #expect(name(await failure(of: "absent")) == "notHeld")
+            try collection.put("b")
+            #expect(name(await failure { $0.validate = { _, _, _ in throw UnmetExpectation("no") } }) == "rejected")
+            let fresh = try place.server.makeCollection()
+            try fresh.put("a")
+            fresh.sign([SignatureForm(.ofOtherRoot)])
+            #expect(name(await failure(of: fresh.name)) == "untrusted")
+            place.server.inject([Fault("monitor", effect: .body("{"))])
+            #expect(name(await failure()) == "other")
+            place.server.setOffline(true)
+            #expect(name(await failure()) == "offline")
+            place.server.inject([Fault("monitor", effect: .status(503), headers: ["Retry-After": "3600"])])
+            _ = await failure()
+            #expect(name(await failure()) == "backoff true")
+        }
+
+        @Test func aCancelledCallSaysSo() async throws {
+            place.server.inject([Fault(delay: .seconds(600))])
+            let client = place.service().makeClient(collectionName: collection.name)
+            let sync = Task { () async -> RemoteSettingsError? in
+                do throws(RemoteSettingsError) {
+                    try await client.sync()
+                    return nil
+                } catch {
+                    return error
+                }
+            }
+            for _ in 0..<100 { await Task.yield() }
+            sync.cancel()
+            #expect(await sync.value == .cancelled)
+        }
+
+        @Test func whatIsShutDownIsClosed() async throws {
+            let client = place.service().makeClient(collectionName: collection.name)
+            client.shutdown()
+            await #expect(throws: RemoteSettingsError.closed) { try await client.sync() }
+        }
+
+        @Test func aFleetsText() async throws {
+            let (service, other) = (place.service(), try place.server.makeCollection())
+            let clients = [collection.name, other.name].map { service.makeClient(collectionName: $0) }
+            #expect(
+                service.stateSummary == "\([collection.id, other.id].sorted().map { "\($0)@-" }.joined(separator: " "))"
+            )
+            try await clients[0].sync()
+            let timestamp = try collection.timestamp()
+            let text = service.stateSummary.split(separator: " ").first { $0.hasPrefix("\(collection.id)@") }
+            #expect(
+                text?.hasPrefix("\(collection.id)@\(timestamp):") == true
+                    && text?.split(separator: ":").last?.count == 12)
+            try collection.put("b")
+            try await clients[0].sync()
+            #expect(!service.stateSummary.contains("@\(timestamp):"))
+        }
+    }
+}
+
+/// JSON values as an app writes and reads them.
+struct JSONLiteralTests {
+    private struct Model: Codable, Equatable {
+        var any: RemoteSettingsJSON
+    }
+
+    private let value: RemoteSettingsJSON = [
+        "text": "a\"b", "yes": true, "whole": -3, "part": 1.5, "list": [1, "two", .null], "object": ["a": [:]],
+        "large": .number(JSONNumber(UInt64.max)),
+    ]
+
+    @Test func literalsAreValues() throws {
+        #expect(value["text"] == "a\"b" && value["yes"] == true && value["whole"]?.number?.int64 == -3)
+        #expect(value["list"]?.array?.count == 3 && value["list"]?.array?.last == .null)
+        let parsed = try RemoteSettingsJSON(json: #"{"list": [1, "two", null]}"#)
+        #expect(parsed["list"] == value["list"])
+        #expect(throws: RemoteSettingsError.self) { try RemoteSettingsJSON(json: #"{"a": 1, "a": 2}"#) }
+    }
+
+    @Test func valuesAreCodable() throws {
+        let data = try JSONEncoder().encode(Model(any: value))
+        let read = try JSONDecoder().decode(Model.self, from: data)
+        for key in ["text", "yes", "whole", "part", "list", "object", "large"] {
+            #expect(read.any[key] == value[key], "\(key)")
+        }
+        #expect(try JSONDecoder().decode(Model.self, from: Data(#"{"any": null}"#.utf8)).any == .null)
+        #expect(throws: DecodingError.self) { try JSONDecoder().decode(Model.self, from: Data("{}".utf8)) }
+    }
+}

@@ -1,0 +1,61 @@
+@testable import RemoteSettings
+import RemoteSettingsBlocking
+import enum RemoteSettingsBlocking.RemoteSettingsError
+import protocol RemoteSettingsBlocking.RemoteSettingsTelemetry
+import RemoteSettingsModel
+import Testing
+
+/// What only the blocking forms have of Mozilla's binding.
+@Suite struct MozillaNamesTests {
+    /// Names of Mozilla's binding that only these forms have.
+    @Test func mozillasNames() {
+        let older: RemoteSettingsConfig2 = RemoteSettingsConfig2()
+        #expect(older.server == nil)
+        let fields: RsJsonObject = #"{"a":1}"#
+        let file = RemoteSettingsBlocking.Attachment(filename: "a", mimetype: "b", location: "c", hash: "d", size: 5)
+        #expect(RemoteSettingsRecord(id: "a", lastModified: 1, attachment: file, fields: fields).fields == fields)
+        for error in [RemoteSettingsError.Network(reason: "a"), .Backoff(seconds: 1), .Other(reason: "b")] {
+            switch error {
+            case .Network(let reason), .Other(let reason): #expect(!reason.isEmpty)
+            case .Backoff(let seconds): #expect(seconds == 1)
+            }
+        }
+    }
+
+    @Test func mozillasExtras() {
+        final class Old: RemoteSettingsTelemetry {
+            let received = Mutex<[UptakeEventExtras]>([])
+            func reportUptake(extras: UptakeEventExtras) { received.withLock { $0.append(extras) } }
+        }
+        let old = Old()
+        var event = UptakeEvent(
+            source: "main/x", status: .signRetryError, trigger: .timer, age: .milliseconds(1500),
+            duration: .seconds(2), errorDescription: "why")
+        old.reportUptake(extras: UptakeEventExtras(event))
+        #expect(
+            old.received.withLock { $0 } == [
+                UptakeEventExtras(
+                    value: "signature_error", source: "main/x", age: "1500", trigger: "timer", duration: "2000",
+                    errorName: "SignRetryError")
+            ])
+        event.status = .success
+        event.timestamp = Timestamp(milliseconds: 7)
+        #expect(
+            UptakeEventExtras(event).errorName == nil && UptakeEventExtras(event).value == "success"
+                && UptakeEventExtras(event).timestamp == "7")
+        let names = Set(
+            UptakeEvent.Status.allCases.map { status -> String? in
+                event.status = status
+                return UptakeEventExtras(event).value
+            })
+        #expect(
+            names == [
+                "success", "up_to_date", "network_error", "backoff_error", "signature_error", "server_error",
+                "unknown_error",
+            ])
+        #expect(UptakeEvent.Status.allCases.count == 21)
+        event.duration = .seconds(Int64.max)
+        event.age = .seconds(Int64.min)
+        #expect(UptakeEventExtras(event).duration == "\(Int64.max)" && UptakeEventExtras(event).age == "\(Int64.min)")
+    }
+}
