@@ -73,7 +73,7 @@ def test_check(parameters):
         {"id": "a", "key": "k", "value": 1}, {"id": "b", "key": "k", "value": "1"},
         {"id": "c", "key": "l", "value": 1, "filter_expression": "1 +"}]))
     assert bad.code == rsdump.USAGE
-    assert bad.says("error: ", "k: more than one record has no filter (a, b)", "k: its values are of different types",
+    assert bad.says("error: ", "k: more than one record has no filter (a, b)", "k: its values have different types",
                     "l: the record c never applies: at byte 3")
     stranger = rsdump.run("config", "check", parameters([*RECORDS, {"id": "stranger", "name": "x"}]))
     assert stranger.code == rsdump.USAGE and stranger.says("the record stranger is not a parameter")

@@ -150,7 +150,7 @@ def test_what_a_commit_does_not_have_is_new(dumps, tmp_path):
         (kept.path / path).write_bytes((dumps.path / path).read_bytes())
     outcome = diff("git:HEAD", kept.path, "--dumps", kept.path, "--format", "json")
     assert {each["status"] for each in outcome.json()["collections"]} == {"added"}, str(outcome)
-    assert "counts as empty" in outcome.err
+    assert "treated as empty" in outcome.err
 
 
 def test_the_server(dumps, sample):

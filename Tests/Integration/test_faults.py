@@ -152,7 +152,7 @@ def test_other_records_under_the_timestamp_held_are_refused(dumps, sample):
     sample.faults({"path": MONITOR, "body": json.dumps({"timestamp": held, "changes": []})})
     outcome = dumps.refresh()
     assert outcome.code == rsdump.SOME_FAILED, str(outcome)
-    assert f"other records under the timestamp that is held, {held}" in outcome.out + outcome.err
+    assert f"other records for the timestamp of the local state, {held}" in outcome.out + outcome.err
     assert dumps.files() == before
 
 
@@ -197,7 +197,7 @@ def test_a_list_that_the_server_cut(sample, empty):
         "path": "regions/changeset", "body": json.dumps(changeset), "headers": {"Total-Records": total}})
     outcome = empty.refresh()
     assert outcome.code == rsdump.SOME_FAILED, str(outcome)
-    assert outcome.says("the list of records is cut", f"the server counts {total} records", "found 3"), str(outcome)
+    assert outcome.says("the list of records is incomplete", f"expected {total} records, as the server states", "found 3"), str(outcome)
 
 
 def test_an_older_timestamp_on_the_monitor_changes_nothing(dumps, sample):

@@ -266,7 +266,7 @@ def test_a_refresh_waits_for_another_if_it_is_told_to(dumps):
     try:
         fcntl.flock(directory, fcntl.LOCK_EX)
         refused = dumps.refresh()
-        assert refused.code == rsdump.TRY_AGAIN and refused.says("another rsdump is at work"), str(refused)
+        assert refused.code == rsdump.TRY_AGAIN and refused.says("another rsdump is running"), str(refused)
         waiting = subprocess.Popen(
             [rsdump.BINARY, "refresh", "--wait", "5m", "--dumps", str(dumps.path)], env=rsdump.environment(),
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

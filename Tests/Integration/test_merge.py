@@ -84,7 +84,7 @@ def test_a_merge_that_stopped_is_completed(dumps, sample, tree):
     conflict = dumps.refresh()
     assert conflict.code != rsdump.DONE and conflict.says("rsdump merge"), str(conflict)
     outcome = rsdump.run("merge", "--dumps", dumps.path)
-    assert outcome.code == rsdump.DONE and outcome.says(f"{SETTINGS}: ours", "it is the newer one"), str(outcome)
+    assert outcome.code == rsdump.DONE and outcome.says(f"{SETTINGS}: ours", "it is newer"), str(outcome)
     assert dumps.lock == ours
     verified(dumps)
     tree.commit("merged")

@@ -165,7 +165,7 @@ def test_a_path_without_git_installed(history, tmp_path):
     nothing.mkdir()
     # measure.py is started with the absolute path of Python, rsdump with its own.
     outcome = pin(history, SETTINGS, "--at", at, env={"PATH": str(nothing)})
-    assert outcome.code == rsdump.USAGE and outcome.says("no program git"), str(outcome)
+    assert outcome.code == rsdump.USAGE and outcome.says("git is not on the PATH"), str(outcome)
     pinned(history, SETTINGS, "--at", at, "--from", history.first.path, env={"PATH": str(nothing)})
     assert timestamp(history, SETTINGS) == at
 
@@ -469,7 +469,7 @@ def test_freezing_for_a_release_is_one_command_and_so_is_thawing(history):
     assert thawed.code == rsdump.DONE and thawed.out.count("no longer pinned") == len(names), str(thawed)
     assert unpin(history, "--all").says("nothing is pinned")
     unknown = pin(history, "--all", "--at", "v9")
-    assert unknown.code == rsdump.USAGE and unknown.out == "" and unknown.says("v9", "git log lists the commits")
+    assert unknown.code == rsdump.USAGE and unknown.out == "" and unknown.says("v9", "list the commits with: git log")
     for arguments in ([], ["--all", SETTINGS]):
         assert pin(history, *arguments).code == unpin(history, *arguments).code == rsdump.USAGE
 

@@ -426,7 +426,7 @@ def test_pages_that_nobody_takes_have_a_bound(large, large_origin):
         assert set(found) == {200, 503}
         assert large_origin.metric("rsdump_untaken_bytes ") < 32 << 20
         refused = takers[found.index(503)].recv(1 << 12)
-        assert b"\r\nRetry-After: 1\r\n" in refused and b"Too many answers have not been taken yet" in refused
+        assert b"\r\nRetry-After: 1\r\n" in refused and b"Too many answers wait for their clients" in refused
         # Another address gets its page, and the same one gets what needs no memory of its own.
         assert large_origin.ask(target, Accept="text/html").body == whole
         changeset = stack.enter_context(large_origin.connect("127.4.0.1"))

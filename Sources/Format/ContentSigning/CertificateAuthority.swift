@@ -57,7 +57,7 @@ package enum CertificateRole: String, CaseIterable, Sendable {
     private static func shown(_ name: String) -> String { "\"\(VisibleText.escape(String(name.prefix(80))))\"" }
 }
 
-/// A certificate and the properties that this package asks for. Nothing is verified.
+/// A certificate, reduced to the properties that this package uses. Reading one verifies nothing.
 package struct SigningCertificate: Sendable {
     package let x509: Certificate
 
@@ -72,14 +72,14 @@ package struct SigningCertificate: Sendable {
         let blocks = PEMText.blocks(text).filter { $0.contains("BEGIN CERTIFICATE-") }
         func refused(_ found: String) -> SigningKeyError {
             SigningKeyError(
-                place, expected: "certificates as PEM", found: found, remedy: "name the file that rsdump keys wrote")
+                place, expected: "certificates as PEM", found: found, remedy: "give the file that rsdump keys wrote")
         }
         guard !blocks.isEmpty else { throw refused("none") }
-        guard blocks.count <= Limits().chainCertificates else { throw refused("\(blocks.count) of them") }
+        guard blocks.count <= Limits().chainCertificates else { throw refused("\(blocks.count) certificates") }
         do {
             return try blocks.map { SigningCertificate(x509: try Certificate(pemEncoded: $0)) }
         } catch {
-            throw refused("a damaged one")
+            throw refused("a damaged certificate")
         }
     }
 
@@ -92,7 +92,7 @@ package struct SigningCertificate: Sendable {
         self.x509 = x509
     }
 
-    /// `nil` if it is not a P-384 key.
+    /// The public key; `nil` if it is not a P-384 key.
     package var publicKey: P384.Signing.PublicKey? { P384.Signing.PublicKey(x509.publicKey) }
 
     package func isFor(_ key: PrivateKey) -> Bool {
@@ -103,9 +103,9 @@ package struct SigningCertificate: Sendable {
     package static func checkOrder(_ certificates: [SigningCertificate], place: String) throws(SigningKeyError) {
         for (issued, issuer) in zip(certificates, certificates.dropFirst()) where !issued.isIssued(by: issuer) {
             throw SigningKeyError(
-                place, kind: .untrusted, expected: "each certificate to be issued by the next one",
+                place, kind: .untrusted, expected: "a chain in which each certificate is issued by the next one",
                 found: "\(issued.name), which \(issuer.name) did not issue",
-                remedy: "use certificates that were made together")
+                remedy: "use the chain file as rsdump keys wrote it")
         }
     }
 
@@ -148,7 +148,7 @@ extension SigningCertificate {
 
 /// A root or intermediate certificate with its key, which issues other certificates. No I/O, no clock.
 ///
-/// The certificates have the profile that content signatures ask for: the keys are P-384, and code signing is the only
+/// The certificates have the profile that content signatures require: a P-384 key, with code signing as the only
 /// purpose.
 package struct CertificateAuthority: Sendable {
     /// This authority's own certificate, then its issuers. The root is last.
@@ -157,7 +157,7 @@ package struct CertificateAuthority: Sendable {
 
     package var certificate: SigningCertificate { certificates[0] }
 
-    /// SHA-256 of the root's DER, which clients pin.
+    /// SHA-256 of the root certificate's DER. Clients pin it.
     package var root: RemoteSettingsModel.SHA256Digest? { certificates.last?.sha256 }
 
     /// Makes a root certificate.
@@ -176,19 +176,21 @@ package struct CertificateAuthority: Sendable {
         self.key = key
     }
 
+    /// Makes an authority from a key and its certificates.
+    ///
     /// - Parameter certificates: the authority's own certificate, then its issuers.
-    /// - Throws: ``SigningKeyError`` if the first certificate is not the key's, or if it cannot issue others.
+    /// - Throws: ``SigningKeyError`` if the first certificate is not for the key, or if it may not issue others.
     package init(key: PrivateKey, certificates: [SigningCertificate], place: String) throws(SigningKeyError) {
         guard let own = certificates.first, own.isFor(key) else {
             throw SigningKeyError(
-                place, kind: .untrusted, expected: "the certificate of its key", found: "one of another key",
+                place, kind: .untrusted, expected: "the certificate for its key", found: "one for another key",
                 remedy: "put back the key and the certificate that were made together")
         }
         guard own.isAuthority else {
             throw SigningKeyError(
-                place, kind: .untrusted, expected: "a certificate that may issue others",
-                found: "\(own.name), which may not",
-                remedy: "use the directory that has the root's or the intermediate certificate's key")
+                place, kind: .untrusted, expected: "a certificate that is allowed to issue others",
+                found: "\(own.name), which is not",
+                remedy: "use the directory with the key of the root or of the intermediate certificate")
         }
         try SigningCertificate.checkOrder(certificates, place: place)
         self.certificates = certificates
@@ -248,8 +250,7 @@ package struct CertificateAuthority: Sendable {
         return [certificate] + certificates
     }
 
-    /// Issues a cross-certificate. It has the name, the key and the constraints of another root, and this root signs
-    /// it.
+    /// Issues a cross-certificate: another root's name, key and constraints, signed by this root.
     ///
     /// - Parameters:
     ///   - days: how long it is valid after `now`; `nil` for as long as both roots are valid. It never outlives either
@@ -267,7 +268,7 @@ package struct CertificateAuthority: Sendable {
         let unknown = root.x509.extensions.first { $0.critical && !constraints.contains($0.oid) }
         guard unknown == nil, !root.standsFor(certificate), root.notBefore <= now, now < root.notAfter else {
             throw SigningKeyError(
-                place, kind: .untrusted, expected: "another root than this one, valid now, which apps understand",
+                place, kind: .untrusted, expected: "a second root that is valid now and that apps understand",
                 found: unknown.map { "the critical extension \($0.oid)" }
                     ?? "\(VisibleText.escape(root.name)), from \(root.notBefore.rfc3339) to \(root.notAfter.rfc3339)",
                 remedy: "make the new root with: rsdump keys create")
@@ -301,12 +302,12 @@ package struct CertificateAuthority: Sendable {
         _ subject: DistinguishedName, _ publicKey: Certificate.PublicKey, from: Timestamp, until: Timestamp,
         at now: Timestamp, _ extensions: Certificate.Extensions
     ) throws -> SigningCertificate {
-        // If the clock is wrong by years, no client would accept the certificate.
+        // Clients refuse a certificate that was issued while the clock was wrong by years.
         for issuer in certificates where now < issuer.notBefore || now >= issuer.notAfter {
             throw SigningKeyError(
                 issuer.name,
                 expected:
-                    "a clock between \(issuer.notBefore.rfc3339) and \(issuer.notAfter.rfc3339), when it is valid",
+                    "a time at which it is valid, from \(issuer.notBefore.rfc3339) to \(issuer.notAfter.rfc3339)",
                 found: now.rfc3339, remedy: "correct this machine's clock, or renew that certificate first")
         }
         return try Self.certificate(
@@ -314,13 +315,15 @@ package struct CertificateAuthority: Sendable {
             extensions)
     }
 
+    /// Builds and signs a certificate.
+    ///
     /// - Parameter issuer: `nil` if the certificate signs itself.
     private static func certificate(
         _ subject: DistinguishedName, _ publicKey: Certificate.PublicKey, issuer: Certificate?, _ issuerKey: PrivateKey,
         from: Timestamp, until: Timestamp, _ extensions: Certificate.Extensions
     ) throws -> SigningCertificate {
         var extensions = extensions
-        // If two roots have one name, OpenSSL tells them apart by these (RFC 5280, sections 4.2.1.1 and 4.2.1.2).
+        // OpenSSL tells two roots of the same name apart by these (RFC 5280, sections 4.2.1.1 and 4.2.1.2).
         try extensions.append(.init(SubjectKeyIdentifier(hash: publicKey), critical: false))
         if let issuer {
             let own = try issuer.extensions.subjectKeyIdentifier ?? SubjectKeyIdentifier(hash: issuer.publicKey)
@@ -349,19 +352,19 @@ extension Timestamp {
         self.init(milliseconds: UInt64(clamping: Int64(date.timeIntervalSince1970)) * 1000)
     }
 
-    /// The timestamp in whole seconds, as certificates have them.
+    /// The timestamp in whole seconds, which is what certificates hold.
     fileprivate var date: Date { Date(timeIntervalSince1970: Double(seconds)) }
 
     fileprivate func adding(days: Int) -> Timestamp { advanced(by: .seconds(days.saturatingDays)) }
 }
 
 extension Int {
-    /// The seconds of so many days. The number of days is clamped to a century, forward or backward.
+    /// This number of days in seconds. It is clamped to a century, forward or backward.
     fileprivate var saturatingDays: Int { Swift.max(-36_525, Swift.min(self, 36_525)) * 86_400 }
 }
 
 extension SigningCertificate {
-    /// Whether this certificate has the name and the key of the other one.
+    /// Whether this certificate has the name and the key of another one.
     package func standsFor(_ other: SigningCertificate) -> Bool {
         x509.subject == other.x509.subject && x509.publicKey == other.x509.publicKey
     }

@@ -3,12 +3,12 @@ import RemoteSettingsModel
 import SwiftASN1
 import X509
 
-/// A request for a certificate (PKCS#10). The holder of an issuer's key answers it elsewhere.
+/// A request for a certificate (PKCS#10). The holder of the issuer's key answers it, usually on another machine.
 package struct CertificateRequest: Sendable {
     private let request: CertificateSigningRequest
     private let place: String
 
-    /// Makes a request. The key that it is for signs it.
+    /// Makes a request for a key and signs it with that key.
     package init(named name: String, key: PrivateKey) throws {
         request = try CertificateSigningRequest(
             version: .v1, subject: DistinguishedName { CommonName(name) }, privateKey: .init(key.p384),
@@ -16,21 +16,21 @@ package struct CertificateRequest: Sendable {
         place = name
     }
 
-    /// Reads the one request in a PEM text. Text around it is ignored.
+    /// Reads the only request in a PEM text. Other text around it is ignored.
     ///
     /// - Throws: ``SigningKeyError`` if there is none, or more than one.
     package init(pem: Bytes, place: String) throws(SigningKeyError) {
         let blocks = PEMText.blocks(PEMText.normalized(pem)).filter { $0.contains("CERTIFICATE REQUEST-----") }
         func refused(_ found: String) -> SigningKeyError {
             SigningKeyError(
-                place, expected: "a request for a certificate as PEM", found: found,
+                place, expected: "one certificate request as PEM", found: found,
                 remedy: "make one with: rsdump keys request DIR")
         }
-        guard blocks.count == 1 else { throw refused(blocks.isEmpty ? "something else" : "\(blocks.count) of them") }
+        guard blocks.count == 1 else { throw refused(blocks.isEmpty ? "no request" : "\(blocks.count) requests") }
         do {
             request = try CertificateSigningRequest(pemEncoded: blocks[0])
         } catch {
-            throw refused("a damaged one")
+            throw refused("a damaged request")
         }
         self.place = place
     }
@@ -43,8 +43,8 @@ package struct CertificateRequest: Sendable {
         return commonName.flatMap { String($0.value) }
     }
 
-    /// SHA-256 of the public key's DER (SubjectPublicKeyInfo). People compare two requests by it. It is `nil` if the
-    /// key is not a P-384 key.
+    /// SHA-256 of the public key's DER (SubjectPublicKeyInfo), by which people compare two requests; `nil` if the key
+    /// is not a P-384 key.
     package var keyDigest: RemoteSettingsModel.SHA256Digest? {
         P384.Signing.PublicKey(request.publicKey).flatMap {
             RemoteSettingsModel.SHA256Digest(SHA256.hash(data: $0.derRepresentation))
@@ -57,13 +57,13 @@ package struct CertificateRequest: Sendable {
     func verifiedKey() throws(SigningKeyError) -> PublicKey {
         guard let key = P384.Signing.PublicKey(request.publicKey) else {
             throw SigningKeyError(
-                place, kind: .untrusted, expected: "a key of P-384", found: "another kind of key",
+                place, kind: .untrusted, expected: "a P-384 key", found: "another kind of key",
                 remedy: "make the request with: rsdump keys request DIR")
         }
         guard request.publicKey.isValidSignature(request.signature, for: request) else {
             throw SigningKeyError(
-                place, kind: .untrusted, expected: "a signature by the key that the request is for",
-                found: "another one", remedy: "make the request again")
+                place, kind: .untrusted, expected: "a request signed by its own key",
+                found: "another signature", remedy: "make the request again with: rsdump keys request DIR")
         }
         return PublicKey(p384: key)
     }

@@ -8,7 +8,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What signs payloads under one signing certificate, as a Remote Settings server's signer does.
+/// Signs payloads under one signing certificate, as the signer of a Remote Settings server does.
 ///
 /// A signature is made with P-384 and SHA-384 over `Content-Signature:`, a zero byte and the payload. Its text is r and
 /// s in base64url.
@@ -35,23 +35,27 @@ package struct ContentSigner: PayloadSigner {
     package let chains: SignerChains
     private let key: PrivateKey
 
-    /// - Throws: ``SigningKeyError`` if the signing certificate is not the key's.
+    /// Makes a signer from a key and its chains.
+    ///
+    /// - Throws: ``SigningKeyError`` if the signing certificate is not for the key.
     package init(key: PrivateKey, chains: SignerChains) throws(SigningKeyError) {
         guard chains.key.rawRepresentation == key.publicKey.p384.rawRepresentation else {
             throw SigningKeyError(
-                chains.place, kind: .untrusted, expected: "a certificate of the signing key",
-                found: "one of another key",
+                chains.place, kind: .untrusted, expected: "a certificate for the signing key",
+                found: "a certificate for another key",
                 remedy: "use the key and the chain that were made together; rsdump keys status DIR shows what DIR has")
         }
         self.chains = chains
         self.key = key
     }
 
+    /// Makes a signer from a key and its chain.
+    ///
     /// - Parameters:
     ///   - chain: PEM. The signing certificate is first and the root is last.
     ///   - place: where the chain comes from, for the error.
-    /// - Throws: ``SigningKeyError`` if the first certificate is not the key's, or if it is not a signing certificate.
-    ///   Whether the chain is valid and trusted is not checked.
+    /// - Throws: ``SigningKeyError`` if the first certificate is not for the key, or if it is not a signing
+    ///   certificate. Whether the chain is valid and trusted is not checked.
     package init(key: PrivateKey, chain: Bytes, place: String) throws(SigningKeyError) {
         try self.init(key: key, chains: SignerChains(chain, place: place))
     }
@@ -68,12 +72,12 @@ package struct ContentSigner: PayloadSigner {
     }
 }
 
-/// Signs payloads with a key that this process never sees.
+/// Signs payloads with a key that this process never holds.
 package struct ExternalSigner: PayloadSigner {
-    /// Has a message signed with P-384 over its SHA-384.
+    /// Signs a message with P-384 over its SHA-384.
     ///
-    /// It returns the signature as r and s, 48 bytes each (IEEE P1363, as PKCS#11 has it), or as DER (RFC 3279, as
-    /// OpenSSL has it).
+    /// Returns the signature as r and s, 48 bytes each (IEEE P1363, the form of PKCS#11), or as DER (RFC 3279, the form
+    /// of OpenSSL).
     package typealias Sign = @Sendable (_ message: Bytes) async throws -> Bytes
 
     package let chains: SignerChains
@@ -84,7 +88,9 @@ package struct ExternalSigner: PayloadSigner {
         self.sign = sign
     }
 
-    /// - Throws: what signs throws, or ``SigningKeyError`` if the result is not a signature by the key of the signing
+    /// Signs a payload and checks the result.
+    ///
+    /// - Throws: the error of `Sign`, or ``SigningKeyError`` if the result is not a signature by the key of the signing
     ///   certificate.
     package func signature(over payload: Bytes) async throws -> String {
         let message = contentSignaturePrefix + payload.array
@@ -101,7 +107,7 @@ package struct ExternalSigner: PayloadSigner {
                     + "as the 96 bytes of r and s",
                 found: readings.isEmpty ? "\(Counted.text(made.count, "byte")) of another form" : "another signature",
                 remedy:
-                    "check which key and which hash the signer uses; a certificate for its key is issued by: rsdump "
+                    "check which key and which hash the signer uses; issue a certificate for its key with: rsdump "
                     + "keys renew DIR --signer-public-key FILE")
         }
         return valid.base64URL

@@ -1,9 +1,9 @@
 import Crypto
 import RemoteSettingsModel
 
-/// A P-384 private key and its PEM text. Content signatures and their certificates are made with it.
+/// A P-384 private key and its PEM text. It makes content signatures and their certificates.
 ///
-/// No description of it shows the key.
+/// No description of it reveals the key.
 package struct PrivateKey: Sendable, CustomStringConvertible {
     let p384: P384.Signing.PrivateKey
 
@@ -15,9 +15,10 @@ package struct PrivateKey: Sendable, CustomStringConvertible {
     /// Reads a PEM text: `PRIVATE KEY` (PKCS#8) or `EC PRIVATE KEY` (SEC 1), not encrypted. No I/O.
     ///
     /// Text around the key is ignored, because `openssl ecparam` writes parameters before it. A line feed may be
-    /// written as `\n`, because some variables hold only one line.
+    /// written as `
+    /// `, because some environment variables hold only one line.
     ///
-    /// - Parameter place: the file or the variable, for the error.
+    /// - Parameter place: the name of the file or of the environment variable, for the error.
     /// - Throws: ``SigningKeyError``, which says what the text is instead.
     package init(pem: Bytes, place: String) throws(SigningKeyError) {
         func refused(_ found: String) -> SigningKeyError {
@@ -27,7 +28,7 @@ package struct PrivateKey: Sendable, CustomStringConvertible {
         }
         let text = PEMText.normalized(pem)
         guard !text.contains("ENCRYPTED") else {
-            throw refused("an encrypted one; decrypt it with: openssl pkcs8 -in FILE -out FILE")
+            throw refused("an encrypted key; decrypt it with: openssl pkcs8 -in FILE -out FILE")
         }
         let blocks = PEMText.blocks(text).filter { $0.hasPrefix("-----BEGIN") && $0.contains("PRIVATE KEY-----") }
         guard let block = blocks.first else {
@@ -39,7 +40,7 @@ package struct PrivateKey: Sendable, CustomStringConvertible {
         do {
             p384 = try P384.Signing.PrivateKey(pemRepresentation: block)
         } catch {
-            throw refused("a key of another curve or kind, or a damaged one")
+            throw refused("a damaged key, or a key of another curve or kind")
         }
     }
 
@@ -55,7 +56,7 @@ package struct PrivateKey: Sendable, CustomStringConvertible {
     package var description: String { "a P-384 private key" }
 }
 
-/// A P-384 public key and its PEM text. Its private key may be where nobody can read it, such as in hardware.
+/// A P-384 public key and its PEM text. Its private key may be in hardware that never gives it out.
 package struct PublicKey: Sendable {
     let p384: P384.Signing.PublicKey
 
@@ -82,16 +83,16 @@ package struct PublicKey: Sendable {
         do {
             p384 = try P384.Signing.PublicKey(pemRepresentation: blocks[0])
         } catch {
-            throw refused("a key of another curve or kind, or a damaged one")
+            throw refused("a damaged key, or a key of another curve or kind")
         }
     }
 }
 
 /// Reads PEM texts from files and environment variables.
 enum PEMText {
-    /// The text with line feeds only. A backslash and an n become a line feed too.
+    /// The text with line feeds as its only line ends. A backslash and an `n` become a line feed too.
     static func normalized(_ text: Bytes) -> String {
-        // The text is filtered by scalars, because a carriage return and a line feed are one character.
+        // Scalars are filtered, because Swift counts a carriage return and a line feed as one character.
         String(String.UnicodeScalarView(text.text.unicodeScalars.filter { $0 != "\r" }))
             .replacing("\\n", with: "\n").replacing("\\r", with: "")
     }

@@ -2,7 +2,7 @@ import Crypto
 import RemoteSettingsModel
 import SnapshotTrust
 
-/// A signing certificate with its issuers, and the same chain up to each older root. They are public.
+/// A signing certificate with its issuers, and the same chain up to each older root. None of it is secret.
 package struct SignerChains: Sendable {
     package let name: SignerName
     package let chain: Bytes
@@ -10,6 +10,8 @@ package struct SignerChains: Sendable {
     package let key: P384.Signing.PublicKey
     package let place: String
 
+    /// Takes chains as PEM text.
+    ///
     /// - Parameters:
     ///   - chain: PEM. The signing certificate is first and the root is last.
     ///   - older: the same chain up to each older root.
@@ -22,11 +24,11 @@ package struct SignerChains: Sendable {
         guard let name = leaf.dnsNames.first, let key = leaf.publicKey else {
             throw SigningKeyError(
                 place, kind: .untrusted, expected: "a signing certificate with a DNS name and a P-384 key",
-                found: leaf.dnsNames.isEmpty ? "no DNS name" : "another kind of key",
-                remedy: "let its issuer issue it with: rsdump keys issue")
+                found: leaf.dnsNames.isEmpty ? "one without a DNS name" : "one with another kind of key",
+                remedy: "issue the certificate again with: rsdump keys issue")
         }
         self.name = SignerName(name)
-        // Only certificates are kept. A chain is public, and somebody may have put a key beside it.
+        // Only certificates are kept. The chain becomes public, and somebody may have put a key into the same file.
         self.chain = Bytes(utf8: PEMText.blocks(text).filter { $0.contains("BEGIN CERTIFICATE-") }.joined())
         self.older = older
         self.key = key

@@ -1,7 +1,7 @@
 /// Why a key, a certificate or a request for one cannot be made or used.
 package struct SigningKeyError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Kind: Hashable, Sendable {
-        /// The arguments or the directory's files do not fit the request.
+        /// The arguments, or the files in the directory, do not fit the requested operation.
         case usage
         /// A key and a certificate do not belong together, or a certificate is not of the expected kind.
         case untrusted

@@ -1,11 +1,11 @@
 import RemoteSettingsModel
 
-/// Why a command on a dumps directory could not start, or what the directory does not take.
+/// Why a command could not start on a dumps directory, or why the directory does not accept something.
 package enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
     case busy(String)
     case nothingConfigured(String)
     case notConfigured([CollectionID], String)
-    /// Collections that were to be removed from a dumps.yaml that does not name them.
+    /// The collections to remove are not named in dumps.yaml.
     case notNamed([CollectionID], String)
     case notLocked([CollectionID], String)
     /// The lock lists no bundles.
@@ -15,14 +15,14 @@ package enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
     case emptyMonitor(String)
     /// Neither state of a collection can be merged.
     case nothingVerifies(CollectionID, problem: String)
-    /// What was to be compared is not there.
+    /// The things to compare do not exist.
     case notComparable(String)
-    /// A snapshot does not replace the present one.
+    /// The snapshot must not replace the current one.
     case refused(CollectionID, expected: String, found: String, remedy: String)
 
     package var description: String {
         switch self {
-        case .busy(let path): "another rsdump is at work in \(path); wait until it has ended, then run this again"
+        case .busy(let path): "another rsdump is running in \(path); run this again when it has ended"
         case .nothingConfigured(let file): "\(file) names no collections; add one with: rsdump add BUCKET/COLLECTION"
         case .notConfigured(let names, let file):
             "\(Counted.list(names)) \(Counted.noun(names.count, "is", plural: "are")) not in \(file); add "
@@ -32,14 +32,14 @@ package enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
             "\(file): expected \(Counted.list(names)), found no such "
                 + "\(Counted.noun(names.count, "collection")); nothing was removed"
         case .notLocked(let names, let file):
-            "\(file) has no \(Counted.list(names)); fetch it with: rsdump refresh"
+            "\(file) has no \(Counted.list(names)); fetch what is missing with: rsdump refresh"
         case .nothingLocked(let file):
-            "\(file): expected bundles, found none; fetch them with rsdump refresh, or name their directory with "
+            "\(file): expected bundles, found none; fetch them with rsdump refresh, or give their directory with "
                 + "--dumps"
         case .ownDirectory(let path):
-            "\(path): expected another place than the dumps directory, which is only read; choose another --output"
+            "\(path): this is the dumps directory, which this command only reads; give another directory with --output"
         case .nothingVerifies(let id, let problem):
-            "\(id): expected a state that verifies on one of the two sides, found none: \(problem); take one side's "
+            "\(id): expected a state that verifies, found none on either side: \(problem); restore one side's "
                 + "dumps.lock.json and bundle with git checkout --ours or --theirs, and run rsdump refresh"
         case .emptyMonitor(let server): "\(server): the monitor answered 204, expected its list of collections"
         case .notComparable(let problem): problem
@@ -50,12 +50,12 @@ package enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension ConfigurationError {
-    /// Two collections differ only in case.
+    /// The error for two collections whose names differ only in case.
     static func sameBundle(_ id: CollectionID, _ other: CollectionID, file: String, line: Int?) -> ConfigurationError {
         ConfigurationError(
             file: file, line: line,
-            problem: "\(min(id, other)) and \(max(id, other)) would have the same bundle on a file system that "
-                + "ignores case",
-            remedy: "keep one of them in this directory, and the other in one of its own")
+            problem: "\(min(id, other)) and \(max(id, other)) would share one bundle file where file "
+                + "names ignore case",
+            remedy: "move one of them to another dumps directory")
     }
 }

@@ -2,17 +2,17 @@ import RemoteSettingsModel
 import SnapshotBundle
 import Subprocess
 
-/// Another program, which is run to its end with bounded output and in bounded time.
+/// Runs another program to its end, with limits on its output and its time.
 package struct ExternalProgram: Sendable {
-    /// Why there is no result. If a program ends with an exit code, that is a result.
+    /// Why there is no result. An exit code is a result, even if it is not zero.
     package enum Failure: Error, Hashable, Sendable {
         /// The program is not on the `PATH`.
         case notFound
         case outputTooLarge
         case endedBySignal
-        /// It was ended because it took too long.
+        /// The program was ended because it took too long.
         case late(seconds: Int)
-        /// The system's words.
+        /// The system's message.
         case failed(String)
     }
 
@@ -23,8 +23,8 @@ package struct ExternalProgram: Sendable {
         /// The text of the standard error.
         package let errors: String
 
-        /// The end of the standard error, where programs say why they failed, short enough for an error message. If
-        /// there is none, the exit code in words.
+        /// The end of the standard error, short enough for an error message, because programs say there why they
+        /// failed. If it is empty, the exit code in words.
         package var reason: String {
             let lines = errors.split(whereSeparator: \.isNewline).suffix(4).joined(separator: "; ")
             return lines.isEmpty ? "it ended with exit code \(status)" : String(lines.suffix(700))
@@ -36,7 +36,7 @@ package struct ExternalProgram: Sendable {
     private let environment: Environment
     private let options: PlatformOptions
 
-    /// A program on the `PATH`. It is run without a shell.
+    /// Makes a run of a program on the `PATH`, without a shell.
     ///
     /// - Parameter environment: its variables; `nil` for those of this process.
     package init(_ name: String, _ arguments: [String], environment: [String: String]? = nil) {
@@ -51,8 +51,8 @@ package struct ExternalProgram: Sendable {
         options = PlatformOptions()
     }
 
-    /// A command for the shell, with this process's variables and without its terminal. All that it starts ends with
-    /// it.
+    /// Makes a run of a shell command, with this process's variables and without its terminal. All processes that it
+    /// starts end with it.
     package init(shell command: String) {
         executable = .path("/bin/sh")
         arguments = ["-c", command]
@@ -69,8 +69,8 @@ package struct ExternalProgram: Sendable {
     ///
     /// - Parameters:
     ///   - input: its standard input; `nil` for that of this process.
-    ///   - mostOutput: the most bytes of standard output that are read.
-    ///   - seconds: how long it may take; `nil` for as long as it wants.
+    ///   - mostOutput: the largest number of bytes of standard output that is read.
+    ///   - seconds: how long it may take; `nil` for no limit.
     package func run(
         input: Bytes?, mostOutput: Int, seconds: Int?
     ) async throws(Failure) -> Finished {
@@ -83,7 +83,7 @@ package struct ExternalProgram: Sendable {
         }
     }
 
-    /// Runs the program. All that it writes goes to the standard error of this process.
+    /// Runs the program. Its output goes to the standard error of this process.
     ///
     /// - Parameters:
     ///   - input: its standard input.
@@ -117,12 +117,12 @@ package struct ExternalProgram: Sendable {
             group.cancelAll()
             return first
         }
-        // Subprocess ends the group only until the shell has ended. What ignores SIGTERM may be left.
+        // Subprocess stops ending the group when the shell has ended. Processes that ignore SIGTERM may be left.
         if options.createSession, case .failure = first { started.killGroup() }
         return try (first ?? .failure(.late(seconds: seconds))).get()
     }
 
-    /// A file with the input. If the input came through a pipe, a program that does not read all of it would end this
+    /// A file that contains the input. With a pipe, a program that does not read all of its input would end this
     /// process by SIGPIPE.
     private static func descriptor(for input: Bytes?) throws(Failure) -> Int32 {
         guard let input else { return STDIN_FILENO }
@@ -155,7 +155,7 @@ package struct ExternalProgram: Sendable {
     }
 }
 
-/// The process that was started, so that its group can be ended.
+/// The started process, kept so that its group can be ended.
 private final class StartedProcess: Sendable {
     private let identifier = Mutex<Int32?>(nil)
 
@@ -171,10 +171,10 @@ private final class StartedProcess: Sendable {
 extension ExternalProgram.Failure: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .notFound: "there is no such program on the PATH"
+        case .notFound: "it is not on the PATH"
         case .outputTooLarge: "its output is too large"
-        case .endedBySignal: "it was ended by a signal"
-        case .late(let seconds): "it was ended, because it took longer than \(Counted.text(seconds, "second"))"
+        case .endedBySignal: "it was killed by a signal"
+        case .late(let seconds): "it was stopped because it took longer than \(Counted.text(seconds, "second"))"
         case .failed(let problem): problem
         }
     }

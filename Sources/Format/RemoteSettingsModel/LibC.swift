@@ -1,4 +1,4 @@
-// The C library of the system, under one name on every platform.
+// Imports the system's C library, whose name differs between platforms.
 #if canImport(Darwin)
 @_exported import Darwin
 #elseif canImport(Glibc)

@@ -7,26 +7,26 @@ package struct BundleError: Error, Hashable, Sendable {
         case unwritable
         /// The file is not a bundle: its ZIP structure violates the format.
         case malformed
-        /// The file is not a lock: somebody has edited it, or it has the markers of a merge conflict.
+        /// The file is not a lock, because somebody edited it or a merge left conflict markers in it.
         case malformedLock
-        /// The format's version, or a member of a lock, is not known here.
+        /// This version does not know the format's version or a member of a lock.
         case unknownVersion
         /// A compressed stream, a checksum or a hash is wrong.
         case damaged
         /// The contents differ from what the manifest or the lock says.
         case disagreement
-        /// Something is larger than ``Limits`` allow.
+        /// Something exceeds ``Limits``.
         case overLimit
-        /// A file or entry that is needed does not exist.
+        /// A required file or entry does not exist.
         case missing
-        /// The data for a new bundle does not have the size or hash that its records state.
+        /// The data for a new bundle does not have the size or the hash that its records state.
         case wrongSource
     }
 
     package let kind: Kind
     /// The file, as the caller named it.
     package let file: String
-    /// The entry inside of the file, or the key path in a document; `nil` for the file as a whole.
+    /// The entry inside the file, or the key path in a document; `nil` for the file as a whole.
     package let entry: String?
     package let expected: String
     package let found: String
@@ -42,15 +42,15 @@ package struct BundleError: Error, Hashable, Sendable {
     /// What to do next.
     package var remedy: String {
         switch kind {
-        case .unreadable: "check that the path is right and that this user may read it"
-        case .unwritable: "check the directory's permissions and the space left on the device"
+        case .unreadable: "check the path and this user's permission to read it"
+        case .unwritable: "check the directory's permissions and the free space on the device"
         case .malformed, .damaged, .disagreement:
-            "restore the file from version control, or run `rsdump refresh --full` to make it again"
+            "restore the file from version control, or run `rsdump refresh --full` to create it again"
         case .malformedLock:
-            "in a merge conflict, run `rsdump merge`; else restore the file from version control or remove it, and run "
-                + "`rsdump refresh`"
-        case .unknownVersion: "it was made by a newer rsdump; update this one, or restore it from version control"
-        case .overLimit: "raise the limit if the file is to be trusted, or leave the attachment out in dumps.yaml"
+            "in a merge conflict, run `rsdump merge`; otherwise restore the file from version control, or remove it "
+                + "and run `rsdump refresh`"
+        case .unknownVersion: "a newer rsdump wrote it; update this rsdump, or restore the file from version control"
+        case .overLimit: "leave attachments out in dumps.yaml, or raise the limit if you trust the file"
         case .missing: "run `rsdump refresh` to fetch it"
         case .wrongSource: "fetch the file again; nothing was written"
         }
@@ -60,6 +60,6 @@ package struct BundleError: Error, Hashable, Sendable {
 extension BundleError: CustomStringConvertible {
     package var description: String { "\(file): \(problem); \(remedy)" }
 
-    /// What is wrong inside of the file, without the file's name and without what to do about it.
+    /// What is wrong inside the file, without the file's name and without the remedy.
     package var problem: String { "\(entry.map { "\($0): " } ?? "")expected \(expected), found \(found)" }
 }

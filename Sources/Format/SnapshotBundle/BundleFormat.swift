@@ -9,10 +9,10 @@ package enum BundleFormat {
     package static let metadata = "metadata.json"
     package static let chain = "chain.pem"
     package static let attachmentPrefix = "attachments/"
-    /// `attachments/` and 64 lower-case hexadecimal digits.
+    /// The length of `attachments/` and 64 lower-case hexadecimal digits.
     package static let attachmentNameLength = 76
 
-    /// The longest head of a bundle, with the longest ids of bucket and collection, ends within these first bytes.
+    /// The number of first bytes that contain any bundle's head, even with the longest ids of bucket and collection.
     package static let headBytes = 1024
 
     /// A manifest's timestamp; `nil` if it is too long.

@@ -7,7 +7,7 @@ extension Catalogue {
 }
 
 extension Catalogue.Entry {
-    /// Whether these signed bytes are the listed state. It hashes them if the times and the counts agree.
+    /// Whether these signed bytes are the listed state. They are hashed only if the times and the counts are equal.
     package func lists(_ payload: Payload) -> Bool {
         timestamp == payload.timestamp && records == payload.records.count
             && self.payload == SHA256Digest(hashing: payload.bytes)

@@ -1,8 +1,8 @@
-// Crypto has a type of its own that is named SHA256Digest.
+// Crypto also has a type named SHA256Digest.
 import struct Crypto.SHA256
 import RemoteSettingsModel
 
-/// SHA-256 of bytes that come one after another.
+/// Hashes bytes with SHA-256, piece by piece.
 package struct ContentHasher {
     private var hasher = SHA256()
 
@@ -15,7 +15,7 @@ package struct ContentHasher {
     package func finish() -> SHA256Digest {
         let digest = unsafe hasher.finalize().withUnsafeBytes { unsafe SHA256Digest(raw: RawSpan(_unsafeBytes: $0)) }
         guard let digest else {
-            preconditionFailure("SHA-256 has 32 bytes")
+            preconditionFailure("a SHA-256 hash has 32 bytes")
         }
         return digest
     }

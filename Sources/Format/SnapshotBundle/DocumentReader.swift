@@ -1,18 +1,18 @@
 import RemoteSettingsModel
 
-/// Reads the JSON of a manifest or a lock, in which the members of every object have one order. Errors name the line
+/// Reads the JSON of a manifest or a lock, where the members of every object have a fixed order. Errors name the line
 /// and the key path.
 struct DocumentReader {
     private var reader: JSONReader
     private let file: String
-    /// The document inside of the file, if it is not the whole file.
+    /// The entry of the file that is the document; `nil` if the document is the whole file.
     private let entry: String?
     private let kind: BundleError.Kind
-    /// The kind of the error about a key of a later version.
+    /// The kind of error for a key of a later version.
     private let laterKind: BundleError.Kind
     private var keys: [String] = []
 
-    /// Begins to read `manifest.json` of the bundle `file`. A bundle's later formats have another version.
+    /// Begins to read the `manifest.json` of a bundle. Later formats of a bundle have another version.
     init(manifest text: Bytes, file: String, limits: Limits) {
         (reader, self.file, entry) = (JSONReader(text, limits: limits), file, BundleFormat.manifest)
         (kind, laterKind) = (.malformed, .malformed)
@@ -49,7 +49,7 @@ struct DocumentReader {
         }
     }
 
-    /// The document's format, which is its first member.
+    /// Reads the document's format, which must be its first member, and checks it.
     mutating func version(_ key: String, is expected: Int) throws(BundleError) {
         let found = try json { (reader) throws(JSONError) in try reader.nextKey() }
         guard found == key else {
@@ -61,20 +61,20 @@ struct DocumentReader {
         }
     }
 
-    /// Enters an object. Then its members are read one after another.
+    /// Enters an object. Its members are then read one after another.
     mutating func begin() throws(BundleError) { try json { (reader) throws(JSONError) in try reader.beginObject() } }
 
-    /// Checks that the object has no more members.
+    /// Checks that the object has no further members.
     mutating func end() throws(BundleError) {
         guard let key = try json({ (reader) throws(JSONError) in try reader.nextKey() }) else { return }
-        throw unexpected(key, expected: "no more keys")
+        throw unexpected(key, expected: "no further keys")
     }
 
     mutating func finish() throws(BundleError) { try json { (reader) throws(JSONError) in try reader.finish() } }
 
     private mutating func unexpected(_ key: String, expected: String) -> BundleError {
         keys.append(key)
-        return failure(laterKind, expected: expected, found: "another one")
+        return failure(laterKind, expected: expected, found: "another key")
     }
 
     /// Reads the next member, which must have this key.
@@ -137,7 +137,7 @@ struct DocumentReader {
         try string(key, expected: "a string") { $0 }
     }
 
-    /// Reads a member whose string `value` understands.
+    /// Reads a member whose string must be one that `value` understands.
     mutating func string<Value>(
         _ key: String, expected: String, _ value: (String) -> Value?
     ) throws(BundleError) -> Value {
@@ -150,7 +150,7 @@ struct DocumentReader {
         }
     }
 
-    /// Reads a member whose number `value` accepts.
+    /// Reads a member whose number must be one that `value` accepts.
     mutating func number<Value>(
         _ key: String, expected: String, _ value: (UInt64) -> Value?
     ) throws(BundleError) -> Value {

@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 
 extension FileStore {
-    /// Hashes a file from end to end in little memory.
+    /// Hashes a whole file with little memory.
     ///
-    /// - Returns: the hasher, to go on with, and how many bytes it has seen.
+    /// - Returns: the hasher, which can continue, and the number of bytes that it has hashed.
     package static func hash(_ path: String) throws(FileError) -> (hasher: ContentHasher, size: Int) {
         var hasher = ContentHasher()
         var size = 0

@@ -1,19 +1,19 @@
 import RemoteSettingsModel
 
-/// The text of the last failed system call of this thread.
+/// The message for the last failed system call of this thread.
 package func lastSystemError() -> String { systemError(errno) }
 
 func systemError(_ code: Int32) -> String {
     unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
 }
 
-/// One call reads or writes at most 2 GiB on Linux, and fails for more than that on Darwin.
+/// The largest number of bytes for one call. Linux reads or writes at most 2 GiB at once, and Darwin fails for more.
 private let mostAtOnce = 1 << 30
 
 /// Reads until `buffer` is full or the file ends.
 ///
-/// - Parameter offset: the place in the file; `nil` for the descriptor's own.
-/// - Returns: how many bytes were read; `nil` if it failed, with the reason in `errno`.
+/// - Parameter offset: the position in the file; `nil` for the descriptor's own position.
+/// - Returns: how many bytes were read; `nil` after a failure, with the reason in `errno`.
 package func readFully(
     _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int? = nil
 ) -> Int? {
@@ -37,7 +37,7 @@ package func readFully(
 
 /// Writes all of `buffer`.
 ///
-/// - Parameter offset: the place in the file; `nil` for the descriptor's own.
+/// - Parameter offset: the position in the file; `nil` for the descriptor's own position.
 /// - Returns: whether it succeeded. If not, the reason is in `errno`.
 package func writeFully(_ descriptor: Int32, _ buffer: UnsafeRawBufferPointer, at offset: Int? = nil) -> Bool {
     var written = 0

@@ -1,9 +1,9 @@
-/// Decodes RFC 4648 base64 strictly: no white space, no foreign characters, no stray bits after the last byte.
+/// Decodes RFC 4648 base64 strictly, without white space, other characters, or bits after the last byte.
 package enum Base64 {
     package enum Alphabet {
-        /// RFC 4648 section 4 (`+`, `/`). Padding is required.
+        /// RFC 4648, section 4 (`+`, `/`). Padding is required.
         case standard
-        /// RFC 4648 section 5 (`-`, `_`). Padding is optional.
+        /// RFC 4648, section 5 (`-`, `_`). Padding is optional.
         case url
     }
 
@@ -21,7 +21,7 @@ package enum Base64 {
         guard digits.count % 4 != 1, padding == 0 || (digits.count + padding) % 4 == 0,
             alphabet == .url || (digits.count + padding) % 4 == 0
         else {
-            throw Fault(description: "\(digits.count) digits and \(padding) of padding are no whole number of bytes")
+            throw Fault(description: "\(digits.count) digits and \(padding) of padding do not make whole bytes")
         }
 
         var bytes: [UInt8] = []
@@ -31,7 +31,7 @@ package enum Base64 {
         for (position, digit) in digits.enumerated() {
             guard let value = value(of: digit, alphabet) else {
                 let shown = String(reflecting: String(UnicodeScalar(digit)))
-                throw Fault(description: "character \(position + 1), \(shown), is not of the alphabet")
+                throw Fault(description: "character \(position + 1), \(shown), is not in the alphabet")
             }
             bits = bits << 6 | value
             pending += 6
@@ -41,7 +41,7 @@ package enum Base64 {
             }
         }
         guard bits & (1 << UInt32(pending) - 1) == 0 else {
-            throw Fault(description: "bits are left over after the last byte")
+            throw Fault(description: "there are bits after the last byte")
         }
         return bytes
     }

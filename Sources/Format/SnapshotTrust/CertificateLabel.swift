@@ -1,10 +1,10 @@
 /// The certificate of a chain that an error is about.
 package struct CertificateLabel: Hashable, Sendable, CustomStringConvertible {
-    /// The position in the chain's text; the leaf is 1.
+    /// The position in the chain's text. The leaf is 1.
     package let position: Int
     /// The number of certificates in the chain.
     package let count: Int
-    /// The subject's common name, or its whole distinguished name if it has none. It is untrusted text.
+    /// The subject's common name, or its whole distinguished name if it has none. The text is not trusted.
     package let subject: String
 
     package var description: String {
@@ -18,8 +18,8 @@ package struct CertificateLabel: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Text from outside, for a message. It is escaped, so that it cannot pass for a part of the message, and it is
-/// shortened.
+/// Quotes text from outside for a message. It is shortened and escaped, so that it cannot look like a part of the
+/// message.
 func quoted(_ text: String) -> String {
     let shown = text.prefix(120)
     return String(reflecting: String(shown)) + (shown.endIndex == text.endIndex ? "" : "…")

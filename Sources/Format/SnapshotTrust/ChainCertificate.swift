@@ -14,7 +14,9 @@ struct ChainCertificate: Sendable {
     let notBefore: Timestamp
     let notAfter: Timestamp
 
-    /// - Parameter position: the position in the chain; the leaf is 1.
+    /// Decodes a certificate.
+    ///
+    /// - Parameter position: the position in the chain. The leaf is 1.
     init(der: [UInt8], position: Int, count: Int) throws(ContentSignatureError) {
         x509 = try Result { try Certificate(derEncoded: der) }
             .mapError { ContentSignatureError.malformedCertificate(certificate: position, reason: "\($0)") }.get()
@@ -36,7 +38,7 @@ struct ChainCertificate: Sendable {
             .mapError { ContentSignatureError.malformedExtension(label, oid: "\(oid)", reason: "\($0)") }.get()
     }
 
-    /// Every alternative name of the subject; empty if the certificate has none.
+    /// All alternative names of the subject; empty if there are none.
     func alternativeNames() throws(ContentSignatureError) -> [GeneralName] {
         Array(try value(of: .X509ExtensionID.subjectAlternativeName, { try $0.subjectAlternativeNames }) ?? .init())
     }

@@ -1,13 +1,14 @@
 import X509
 
-/// Checks, by names alone, that each certificate of a chain was issued by the next one. If not, it finds out what is
-/// wrong.
+/// Checks by names alone that the next certificate issued each one. If not, it finds out what is wrong.
 ///
-/// Names prove nothing, and signatures are checked separately. But names tell a chain in the wrong order from one in
-/// which a certificate is missing, or which has one too many.
+/// Names prove nothing, and signatures are checked separately. But names show whether the order is wrong, a certificate
+/// is missing, or there is one too many.
 struct ChainOrder {
     let certificates: [ChainCertificate]
 
+    /// Checks the order.
+    ///
     /// - Throws: `reordered`, `unrelatedCertificate`, `notIssuedByNext` or `rootMissing` of ``ContentSignatureError``.
     func check() throws(ContentSignatureError) {
         for (certificate, next) in zip(certificates, certificates.dropFirst())

@@ -4,16 +4,17 @@ import SwiftASN1
 import X509
 
 extension CertificateChain {
-    /// Verifies the chain for signing content. Does no I/O and reads no clock.
+    /// Verifies that the chain may sign content. Does no I/O and reads no clock.
     ///
-    /// It checks the order, the root, every validity, the leaf's name and key, every signature, and every constraint
-    /// that a certificate carries (RFC 5280 sections 4.2 and 6.1, as far as they apply here).
+    /// It checks the order, the root, every period of validity, the leaf's name and key, every signature, and every
+    /// constraint that a certificate has (RFC 5280, sections 4.2 and 6.1, as far as they apply here).
     ///
     /// - Parameters:
     ///   - anchors: the pinned hashes. The root's must be among them.
     ///   - signer: the name that the leaf must have as a DNS subject alternative name.
-    ///   - time: the time at which every certificate must be valid. Both ends of a validity are included.
-    /// - Throws: ``ContentSignatureError`` that names the first broken rule and the certificate that breaks it.
+    ///   - time: the time at which every certificate must be valid. The first and the last moment of a certificate
+    ///     count.
+    /// - Throws: ``ContentSignatureError`` with the first broken rule and the certificate that breaks it.
     package func verified(
         anchors: TrustAnchors, signer: SignerName, at time: Timestamp
     ) throws(ContentSignatureError) -> VerifiedChain {
@@ -34,7 +35,8 @@ extension CertificateChain {
         for (certificate, issuer) in zip(certificates, issuers) {
             try certificate.checkSignature(by: issuer)
         }
-        // The pin already vouches for every byte of the root. This catches a pin on a certificate that is not a root.
+        // The pin already vouches for every byte of the root. This check finds a pin on a certificate that is not a
+        // root.
         if let last = certificates.last { try last.checkSignature(by: last) }
 
         return VerifiedChain(
@@ -45,9 +47,9 @@ extension CertificateChain {
 }
 
 extension ChainCertificate {
-    /// Checks the version. RFC 5280 section 4.1.2.9 says that extensions need version 3.
+    /// Checks the version, because RFC 5280, section 4.1.2.9, requires version 3 for extensions.
     ///
-    /// Every certificate of a chain has some: an issuer has basic constraints, and the leaf has names.
+    /// Every certificate of a chain has extensions: an issuer has basic constraints, and the leaf has names.
     fileprivate func checkVersion() throws(ContentSignatureError) {
         guard x509.version == .v3 else { throw .notVersion3(label) }
     }
@@ -59,7 +61,7 @@ extension ChainCertificate {
         guard time <= notAfter else { throw .expired(label, notBefore: notBefore, notAfter: notAfter, time: time) }
     }
 
-    /// Refuses unknown critical extensions. RFC 5280 section 4.2 says that such a certificate is invalid.
+    /// Refuses unknown critical extensions, as RFC 5280, section 4.2, requires.
     fileprivate func checkCriticalExtensions() throws(ContentSignatureError) {
         let understood: [ASN1ObjectIdentifier] = [
             .X509ExtensionID.basicConstraints, .X509ExtensionID.keyUsage, .X509ExtensionID.extendedKeyUsage,
@@ -70,10 +72,10 @@ extension ChainCertificate {
         }
     }
 
-    /// Checks that the certificate may sign code, because content signatures are code signing.
+    /// Checks that the certificate may sign code, because a content signature counts as code signing.
     ///
-    /// RFC 5280 section 4.2.1.12 lets the application decide whether "any purpose" is enough. Here it is not. As in
-    /// Firefox, an issuer's purposes also bind the certificates below it.
+    /// RFC 5280, section 4.2.1.12, lets the application decide whether "any purpose" is enough. It is not enough here.
+    /// As in Firefox, an issuer's purposes also restrict the certificates below it.
     fileprivate func checkExtendedKeyUsage() throws(ContentSignatureError) {
         let usages = try value(of: .X509ExtensionID.extendedKeyUsage) { try $0.extendedKeyUsage }
         guard let usages, !usages.contains(.codeSigning) else { return }
@@ -93,6 +95,8 @@ extension ChainCertificate {
         return key
     }
 
+    /// Checks that the certificate may issue others.
+    ///
     /// - Parameter issued: all certificates below this one, leaf first.
     fileprivate func checkIssuer(of issued: ArraySlice<ChainCertificate>) throws(ContentSignatureError) {
         guard case .isCertificateAuthority(let pathLength) = try basicConstraints() else {

@@ -2,7 +2,7 @@ import RemoteSettingsModel
 
 /// Why a chain, a signature or a snapshot cannot be trusted.
 ///
-/// Every case is one fault. ``description`` adds what was expected, what was found, and what to do.
+/// Each case is one problem. Its ``description`` adds what was expected, what was found, and what to do.
 package enum ContentSignatureError: Error, Hashable, Sendable {
     // MARK: The configuration
     /// A pinned root is not the SHA-256 of a certificate in hexadecimal digits.
@@ -11,21 +11,22 @@ package enum ContentSignatureError: Error, Hashable, Sendable {
     // MARK: A chain's text
     /// The chain has no text.
     case emptyChain
-    /// The chain is longer than `Limits` allow, in bytes.
+    /// The chain has more bytes than `Limits` allows.
     case chainTooLarge(bytes: Int, limit: Int)
-    /// The chain has more certificates than `Limits` allow.
+    /// The chain has more certificates than `Limits` allows.
     case tooManyCertificates(limit: Int)
-    /// There is other text instead of a certificate, or no certificate at all.
+    /// There is other text in place of a certificate, or no certificate at all.
     ///
-    /// `found` quotes only PEM labels. An `x5u` may lead to any machine, and its answers must not end up in logs.
+    /// `found` quotes only PEM labels. An `x5u` may lead to any machine, and what that machine answers must not end up
+    /// in logs.
     case notPEM(found: String)
-    /// A certificate begins but does not end. Certificates are counted from 1.
+    /// A certificate has a beginning but no end. Certificates are counted from 1.
     case truncatedPEM(certificate: Int)
     /// The text between the PEM labels is not base64. Certificates are counted from 1.
     case malformedPEM(certificate: Int, reason: String)
     /// The bytes are not an X.509 certificate (RFC 5280). Certificates are counted from 1.
     case malformedCertificate(certificate: Int, reason: String)
-    /// There is only one certificate. A chain needs two, even if a root signs leaves itself.
+    /// There is only one certificate. A chain requires two, even if a root signs leaves directly.
     case incompleteChain(only: CertificateLabel)
 
     // MARK: A chain's order and root
@@ -35,7 +36,7 @@ package enum ContentSignatureError: Error, Hashable, Sendable {
     case unrelatedCertificate(CertificateLabel)
     /// The name of the next certificate is not this one's `issuer`.
     case notIssuedByNext(CertificateLabel, issuer: String, next: CertificateLabel)
-    /// The last certificate was issued by another one.
+    /// The chain's last certificate was issued by another certificate.
     case rootMissing(last: CertificateLabel)
     /// The chain ends in a root that is not pinned. The digests are those of the certificates' DER.
     case untrustedRoot(found: SHA256Digest, pinned: [SHA256Digest])
@@ -53,7 +54,7 @@ package enum ContentSignatureError: Error, Hashable, Sendable {
     case leafIsAuthority(CertificateLabel)
     /// A certificate that issued another has no basic constraints that allow it (RFC 5280, section 4.2.1.9).
     case notAnAuthority(CertificateLabel)
-    /// More authorities follow this one than its path length allows (RFC 5280, section 4.2.1.9).
+    /// There are more intermediate authorities below this one than its path length allows (RFC 5280, section 4.2.1.9).
     case pathLengthExceeded(CertificateLabel, limit: Int, found: Int)
     /// The key usage does not include `usage` (RFC 5280, section 4.2.1.3).
     case missingKeyUsage(CertificateLabel, usage: String)
@@ -61,14 +62,14 @@ package enum ContentSignatureError: Error, Hashable, Sendable {
     case missingExtendedKeyUsage(CertificateLabel, found: [String])
     /// A name is outside the names that an authority is limited to (RFC 5280, section 4.2.1.10).
     case nameNotPermitted(CertificateLabel, name: String, by: CertificateLabel, permitted: [String])
-    /// An authority must not issue for this name (RFC 5280, section 4.2.1.10).
+    /// An authority excludes this name (RFC 5280, section 4.2.1.10).
     case nameExcluded(CertificateLabel, name: String, by: CertificateLabel, excluded: String)
-    /// The first certificate constrains names of a form that is not supported, and `certificate` has such a name, or
-    /// may have one.
+    /// The first certificate constrains names of a form that is not supported. `certificate` has such a name, or may
+    /// have one.
     case unsupportedNameConstraint(CertificateLabel, form: String, certificate: CertificateLabel)
-    /// The certificate's version is not 3, the only version with extensions.
+    /// The certificate's version is not 3, which is the only version with extensions.
     case notVersion3(CertificateLabel)
-    /// The certificate has a critical extension that is not supported, so it must be refused (RFC 5280, section 4.2).
+    /// The certificate has an unknown critical extension, so it must be refused (RFC 5280, section 4.2).
     case unknownCriticalExtension(CertificateLabel, oid: String)
     /// An extension's value does not have the form that RFC 5280 defines.
     case malformedExtension(CertificateLabel, oid: String, reason: String)
@@ -78,11 +79,11 @@ package enum ContentSignatureError: Error, Hashable, Sendable {
     case invalidCertificateSignature(CertificateLabel, issuer: CertificateLabel)
 
     // MARK: One signature
-    /// The signature is not base64 in the alphabet for URLs (RFC 4648, section 5).
+    /// The signature is not base64url (RFC 4648, section 5).
     case malformedBase64(reason: String)
-    /// The signature does not have 96 bytes, which r and s on P-384 need.
+    /// The signature does not have 96 bytes, the size of r and s on P-384.
     case wrongSignatureLength(found: Int)
-    /// A component of the signature is not at least 1 and below the order of the curve.
+    /// A component of the signature is zero, or not below the order of the curve.
     case signatureOutOfRange(SignatureComponent, SignatureRangeFault)
     /// The signer's key did not sign this content.
     case signatureMismatch(signer: SignerName)
@@ -92,19 +93,19 @@ package enum ContentSignatureError: Error, Hashable, Sendable {
     case noSignatures(CollectionID)
     /// There are signatures, but none names a certificate chain (`x5u` is empty).
     case noChains(CollectionID)
-    /// The metadata has more signatures than `Limits` allow.
+    /// The metadata has more signatures than `Limits` allows.
     case tooManySignatures(CollectionID, count: Int, limit: Int)
-    /// No signature is in the only known mode, `p384ecdsa`.
+    /// None of the signatures is in the only known mode, `p384ecdsa`.
     case onlyUnknownModes(CollectionID, modes: [String])
     /// The caller did not supply this chain.
     case chainMissing(x5u: String)
-    /// The collection's timestamp is too late for the time at which it was verified. Callers throw this.
+    /// The collection's timestamp is too late for the time of verification. Callers throw this.
     case newerThanVerification(CollectionID, timestamp: Timestamp, time: Timestamp)
-    /// The chain that a signature names could not be fetched or read. Callers use this for the chains that they supply.
+    /// The chain that a signature names could not be fetched or read. Callers supply this in place of a chain.
     case chainUnavailable(reason: String)
-    /// The chain was verified for another name than the one that signs this collection.
+    /// The chain was verified for another name than the one that must sign this collection.
     case signerMismatch(expected: SignerName, chain: SignerName)
-    /// Every signature in a known mode failed, each for the listed reason.
+    /// All signatures in a known mode failed, for the listed reasons.
     case noValidSignature(CollectionID, [SignatureFailure])
 }
 

@@ -1,18 +1,18 @@
 import struct Crypto.SHA256
 import RemoteSettingsModel
 
-/// The certificate chains of a snapshot's signatures in one text: `chain.pem` of a bundle, and the chain in a cache
+/// The certificate chains of a snapshot's signatures in one text: `chain.pem` in a bundle, or the chain in a cache
 /// file.
 ///
-/// The first chain is kept as it was served. Each further one follows after a line `|`, and each of its lines begins
-/// with `| `. Readers of PEM skip such lines as explanatory text (RFC 7468, section 2). So do versions of this package
-/// that know only one chain. Nothing here is verified.
+/// The first chain is kept as it was served. Each further one follows a line `|`, and each of its lines begins with `|
+/// `. Readers of PEM skip such lines as explanatory text (RFC 7468, section 2), and so do versions of this package that
+/// know only one chain. Nothing here is verified.
 package struct KeptChains: Sendable {
     private static let separator = Array("\n|\n".utf8)
-    /// The most chains that are read. During a change of roots, signatures have two or three chains.
+    /// The largest number of chains that are read. During a change of roots, signatures have two or three chains.
     package static let most = 8
 
-    /// The PEM texts, without the marks.
+    /// The chains as PEM texts, without the marks.
     package let chains: [Bytes]
     /// All chains in one text.
     package let text: Bytes
@@ -44,6 +44,8 @@ package struct KeptChains: Sendable {
             }
     }
 
+    /// Joins chains to one text.
+    ///
     /// - Parameters:
     ///   - first: the chain for readers that know only one.
     ///   - others: further chains. One is left out if it is already there, if its line ends could mislead other
@@ -65,12 +67,12 @@ package struct KeptChains: Sendable {
 }
 
 extension Snapshot {
-    /// The snapshot with the chains of its other signatures, so that clients that trust only another root can verify it
-    /// too.
+    /// The snapshot together with the chains of its other signatures, so that clients that trust only another root can
+    /// verify it too.
     ///
-    /// A chain is kept if it was valid for the signer at the time of the snapshot's own verification, and if one of the
-    /// signatures was made with it. Its root need not be pinned, because each reader of the snapshot has its own pins.
-    /// Does no I/O.
+    /// A chain is kept if it was valid for the signer when the snapshot was verified, and if one of the signatures was
+    /// made with it. Its root does not have to be pinned, because each reader of the snapshot has its own pins. Does no
+    /// I/O.
     package func keeping(_ others: [CertificateChain], limits: Limits = Limits()) -> Snapshot {
         guard let chain, let verdict = provenance.verdict, !others.isEmpty else { return self }
         let unverified = UnverifiedSnapshot(collection: collection, payload: payload, metadata: metadata)
@@ -90,11 +92,11 @@ extension Snapshot {
 }
 
 extension Snapshot {
-    /// When the newest certificate begins that signed this snapshot and leads to one of the roots; `nil` if
-    /// there is none. Does no I/O.
+    /// When the newest certificate that signed this snapshot and leads to one of the roots became valid; `nil` if there
+    /// is none. Does no I/O.
     ///
-    /// Only the signer's own certificate counts. A renewed intermediate or cross-certificate does not make a replaced
-    /// key any younger, and neither does the root that a chain ends with.
+    /// Only the signer's own certificate counts. A renewed intermediate certificate, a cross-certificate or another
+    /// root does not make a replaced key any newer.
     package func newestCertificateBegins(under roots: TrustAnchors, limits: Limits = Limits()) -> Timestamp? {
         guard let chain, let verdict = provenance.verdict else { return nil }
         let unverified = UnverifiedSnapshot(collection: collection, payload: payload, metadata: metadata)
@@ -109,9 +111,9 @@ extension Snapshot {
         }.max()
     }
 
-    /// Each signature of the metadata with its kept chain, verified at the time of the snapshot's own verification.
+    /// Each signature of the metadata with its kept chain, verified for the time at which the snapshot was verified.
     ///
-    /// The chain is `nil` if none of the chains fits. Does no I/O.
+    /// The chain is `nil` if none of the chains matches. Does no I/O.
     package func signatureChains(limits: Limits = Limits()) -> [(signature: ServedSignature, chain: VerifiedChain?)] {
         guard let chain, let verdict = provenance.verdict else { return metadata.signatures.map { ($0, nil) } }
         return UnverifiedSnapshot(collection: collection, payload: payload, metadata: metadata)
@@ -122,12 +124,11 @@ extension Snapshot {
 extension UnverifiedSnapshot {
     /// Each signature with the chain that it was made with, verified up to its own root. Does no I/O.
     ///
-    /// The chain is `nil` if none fits. If several roots vouch for a key, the key has a chain for each of them, and its
-    /// signatures fit all of these. A URL that ends with a chain's hash, as an origin's URLs do, then tells which chain
-    /// is meant. Otherwise each signature gets the next chain.
+    /// The chain is `nil` if none matches. If several roots vouch for a key, the key has a chain for each of them, and
+    /// its signatures match all of these. A URL that ends with a chain's hash, as on our servers, then tells which
+    /// chain is meant. Otherwise each signature gets the next chain.
     ///
-    /// - Parameter verdict: the name that the chains must have been issued for, and the time at which they must be
-    ///   valid.
+    /// - Parameter verdict: the name that the chains must be issued for, and the time at which they must be valid.
     package func signatureChains(
         _ pems: [Bytes], as verdict: SignatureVerdict, limits: Limits = Limits()
     ) -> [(signature: ServedSignature, chain: VerifiedChain?)] {
@@ -153,7 +154,7 @@ extension UnverifiedSnapshot {
 }
 
 extension CertificateChain {
-    /// Verifies the chain up to its own root, which need not be pinned.
+    /// Verifies the chain up to its own root, which does not have to be pinned.
     package func ownVerdict(_ signer: SignerName, at time: Timestamp) throws(ContentSignatureError) -> VerifiedChain {
         try verified(anchors: TrustAnchors([root]), signer: signer, at: time)
     }

@@ -18,15 +18,16 @@ package final class KeptSnapshotVerifier: Sendable {
         self.limits = limits
     }
 
-    /// The newest of the chains that fit counts, as in ``UnverifiedSnapshot/verified(with:signer:limits:)``.
+    /// The newest of the matching chains counts, as in ``UnverifiedSnapshot/verified(with:signer:limits:)``.
     ///
-    /// Data that is newer than its verification is refused, with ``Limits/clockToleranceSeconds`` for clocks that
-    /// differ. Otherwise the owner of an expired key could sign new data, and state a time at which the key was valid.
+    /// Data that is newer than its verification is refused, with a tolerance of ``Limits/clockToleranceSeconds`` for
+    /// clocks that differ. Otherwise the owner of an expired key could sign new data and state a time at which the key
+    /// was valid.
     ///
     /// - Parameters:
     ///   - pem: the stored chains (``KeptChains``). Each is tried with every signature.
-    ///   - time: when the snapshot was first verified, according to the lock or the cache file. It is never a time from
-    ///     the data or the certificates.
+    ///   - time: when the snapshot was first verified, according to the lock or the cache file. It never comes from the
+    ///     data or the certificates.
     package func verified(
         _ unverified: UnverifiedSnapshot, chain pem: Bytes, at time: Timestamp
     ) throws(ContentSignatureError) -> Snapshot {
@@ -47,16 +48,16 @@ package final class KeptSnapshotVerifier: Sendable {
                 let begins = try chain.get().leafNotBefore
                 if newest.map({ $0.begins < begins }) ?? true { newest = (snapshot, begins) }
             } catch {
-                // If no chain is good, the first one is reported.
+                // If no chain is valid, the error of the first one is reported.
                 failure = failure ?? error
             }
         }
         guard let newest else { throw failure ?? .noChains(unverified.collection) }
-        // The other chains are kept for readers that need them.
+        // The other chains are kept for readers that require them.
         return Snapshot(vouchingFor: unverified, chain: pem, provenance: newest.snapshot.provenance)
     }
 
-    /// Whether one of the chains leads to a pinned root, at the time at which it was verified; without a chain, whether
+    /// Whether one of the chains leads to a pinned root, at the time of its verification. Without a chain, whether
     /// unsigned states are accepted.
     package func vouches(forChain pem: Bytes?, of collection: CollectionID, at time: Timestamp?) -> Bool {
         guard let pem else { return policy.acceptsUnsigned }

@@ -1,16 +1,18 @@
 import SwiftASN1
 import X509
 
-/// The name constraints of one issuer, applied to the certificates below it (RFC 5280 section 4.2.1.10).
+/// Applies the name constraints of one issuer to the certificates below it (RFC 5280, section 4.2.1.10).
 ///
-/// DNS names are checked. A constraint on another form of name refuses every certificate that has such a name, as the
+/// DNS names are checked. A constraint on names of another form refuses every certificate that has such a name, as the
 /// RFC requires for forms that an implementation does not support. Like X509's own verifier, this is stricter than the
-/// RFC: self-issued certificates are bound too, and some forms refuse every certificate.
+/// RFC: self-issued certificates are checked too, and some forms refuse every certificate.
 struct NameConstraintCheck {
     private let issuer: CertificateLabel
     private let constraints: NameConstraints
 
-    /// - Returns: `nil` if `issuer` has no name constraints.
+    /// Reads an issuer's constraints.
+    ///
+    /// - Returns: `nil` if `issuer` has none.
     init?(issuer: ChainCertificate) throws(ContentSignatureError) {
         let constraints = try issuer.value(of: .X509ExtensionID.nameConstraints) { try $0.nameConstraints }
         guard let constraints else { return nil }
@@ -18,7 +20,9 @@ struct NameConstraintCheck {
         self.constraints = constraints
     }
 
-    /// - Parameter issued: the certificates below the issuer, leaf first.
+    /// Checks the certificates below the issuer.
+    ///
+    /// - Parameter issued: these certificates, leaf first.
     func check(_ issued: ArraySlice<ChainCertificate>) throws(ContentSignatureError) {
         for certificate in issued {
             try refuseUnsupported(certificate)
@@ -29,7 +33,7 @@ struct NameConstraintCheck {
     }
 
     private func check(_ name: String, of certificate: CertificateLabel) throws(ContentSignatureError) {
-        // An invalid name or constraint cannot be compared, so it counts as excluded and as not permitted.
+        // An invalid name or constraint cannot be compared. It therefore counts as excluded and as not permitted.
         let excluded = constraints.excludedDNSDomains.first {
             !Self.isName(name[...]) || !Self.isConstraint($0) || Self.matches(name, $0)
         }
@@ -64,7 +68,7 @@ struct NameConstraintCheck {
     /// Whether a constraint covers a name.
     ///
     /// `example.org` covers itself and everything below it. `.example.org` covers only what is below it, which is
-    /// common practice beyond the RFC. The empty constraint covers everything.
+    /// common practice but not in the RFC. The empty constraint covers everything.
     static func matches(_ name: String, _ constraint: String) -> Bool {
         let name = name.utf8.map(\.asciiLowercased)
         let constraint = constraint.utf8.map(\.asciiLowercased)
@@ -77,10 +81,10 @@ struct NameConstraintCheck {
         return first == dot ? !below.isEmpty : below.isEmpty || below.last == dot
     }
 
-    /// The forms that refuse every certificate below the issuer, whatever names it has.
+    /// The forms that refuse every certificate below the issuer, whatever names the certificate has.
     private static let alwaysRefused: Set = ["otherName", "rfc822Name", "x400Address", "ediPartyName", "registeredID"]
 
-    /// Whether a text is a DNS name without a final dot (RFC 1123 section 2.1, and `_`).
+    /// Whether a text is a DNS name without a final dot (RFC 1123, section 2.1, plus `_`).
     private static func isName(_ text: Substring) -> Bool {
         text.utf8.count <= 253
             && text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy { label in

@@ -36,14 +36,14 @@ struct PEMCertificates {
             } else if line.starts(with: Self.dashes) {
                 throw .notPEM(found: Self.label(line) ?? "a line that begins with -----")
             }
-            // RFC 7468 section 2 allows any other line between certificates, as explanatory text.
+            // RFC 7468, section 2, allows any other line between certificates as explanatory text.
         }
         guard body == nil else { throw .truncatedPEM(certificate: certificates.count + 1) }
         guard !certificates.isEmpty else { throw .notPEM(found: "none in \(bytes.count) bytes") }
         der = certificates
     }
 
-    /// The line if it is the first or last line of a PEM block (RFC 7468), and therefore safe to quote.
+    /// Returns the line if it is the first or last line of a PEM block (RFC 7468) and therefore safe to quote.
     private static func label(_ line: some Collection<UInt8>) -> String? {
         let text = String(decoding: line, as: UTF8.self)
         guard text.hasPrefix("-----BEGIN ") || text.hasPrefix("-----END "), text.hasSuffix("----"), text.count <= 60,

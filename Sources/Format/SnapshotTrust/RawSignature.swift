@@ -2,9 +2,9 @@ import Crypto
 import enum Crypto.P384
 import RemoteSettingsModel
 
-/// A P-384 signature as the protocol writes it: base64url of r and s, 48 bytes each, big-endian (IEEE P1363).
+/// A P-384 signature in the form of the protocol: base64url of r and s, 48 bytes each, big-endian (IEEE P1363).
 ///
-/// Both numbers are in `1..<n`. The protocol requires no normal form, so a high s is as good as a low one.
+/// Both numbers are in `1..<n`. The protocol does not require a normal form, so a high s is as valid as a low one.
 struct RawSignature: Sendable {
     let ecdsa: P384.Signing.ECDSASignature
 
@@ -17,6 +17,8 @@ struct RawSignature: Sendable {
             0x48, 0xB0, 0xA7, 0x7A, 0xEC, 0xEC, 0x19, 0x6A, 0xCC, 0xC5, 0x29, 0x73,
         ]
 
+    /// Reads a signature.
+    ///
     /// - Throws: `malformedBase64`, `wrongSignatureLength` or `signatureOutOfRange` of ``ContentSignatureError``.
     init(base64URL text: String) throws(ContentSignatureError) {
         let bytes = try Result { () throws(Base64.Fault) in try Base64.decode(Array(text.utf8), .url) }
@@ -34,7 +36,7 @@ struct RawSignature: Sendable {
         do {
             ecdsa = try P384.Signing.ECDSASignature(rawRepresentation: bytes)
         } catch {
-            // The library checks only the length.
+            // The crypto library checks only the length.
             throw .wrongSignatureLength(found: bytes.count)
         }
     }
@@ -46,7 +48,7 @@ struct RawSignature: Sendable {
 package struct SignedMessage: Sendable {
     let digest: SHA384Digest
 
-    /// Hashes `payload` in place, without a copy.
+    /// Hashes `payload` in place, without copying it.
     package init(_ payload: Bytes) {
         var hash = SHA384()
         hash.update(data: Array("Content-Signature:\0".utf8))

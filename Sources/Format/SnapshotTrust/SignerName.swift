@@ -2,25 +2,27 @@ import RemoteSettingsModel
 
 /// The DNS name that a leaf certificate must have to sign for a collection.
 ///
-/// Names are compared as DNS names: ASCII letters of either case are equal.
+/// Names are compared as DNS names, so ASCII letters are equal in either case.
 package struct SignerName: Sendable, CustomStringConvertible {
     /// The name as it was given.
     package let dnsName: String
 
-    /// - Parameter dnsName: a host name. It is not checked, and a name that no certificate has matches nothing.
+    /// Makes a name.
+    ///
+    /// - Parameter dnsName: a host name. It is not checked. A name that no certificate has matches nothing.
     package init(_ dnsName: String) {
         self.dnsName = dnsName
     }
 
-    /// The signer of every bucket except those of ``oneCRL``.
+    /// The signer of all buckets except those of ``oneCRL``.
     package static let remoteSettings = SignerName("remote-settings.content-signature.mozilla.org")
     /// The signer of the buckets `security-state` and `security-state-preview`.
     package static let oneCRL = SignerName("onecrl.content-signature.mozilla.org")
 
     /// The name with which Mozilla's servers sign `collection`.
     ///
-    /// It is ``oneCRL`` in the buckets `security-state` and `security-state-preview`, and ``remoteSettings`` in every
-    /// other.
+    /// It is ``oneCRL`` for the buckets `security-state` and `security-state-preview`, and ``remoteSettings`` for all
+    /// others.
     package static func expected(for collection: CollectionID) -> SignerName {
         switch collection.bucket {
         case "security-state", "security-state-preview": .oneCRL
@@ -28,7 +30,7 @@ package struct SignerName: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether `name` is this name.
+    /// Whether `name` is the same DNS name.
     func matches(_ name: String) -> Bool {
         SignerName(name) == self
     }

@@ -3,14 +3,15 @@ import RemoteSettingsModel
 extension UnverifiedSnapshot {
     /// Verifies the snapshot's signatures. Does no I/O and reads no clock.
     ///
-    /// Signatures in another mode than `p384ecdsa` are skipped, and so are those that name no chain. Of the rest, one
-    /// valid signature is enough. If several are valid, the one by the newest certificate counts, because anybody who
-    /// has a replaced key can add a signature of his own, and can choose the order: nothing signs the metadata. The
-    /// payload is hashed once. The signature covers records and timestamp, but not the collection's name.
+    /// Signatures in another mode than `p384ecdsa` are skipped, and so are those without a chain. Of the rest, one
+    /// valid signature is enough. If several are valid, the one with the newest certificate counts, because the
+    /// metadata is not signed: anybody with a replaced key can add a signature and choose the order. The payload is
+    /// hashed once. The signature covers the records and the timestamp, but not the collection's name.
     ///
     /// - Parameters:
     ///   - chains: the result of verifying each chain that a signature names, by its `x5u` as served. A chain that
-    ///     could not be fetched is missing, or is a failure with ``ContentSignatureError/chainUnavailable(reason:)``.
+    ///     could not be fetched is missing, or it is a failure with
+    ///     ``ContentSignatureError/chainUnavailable(reason:)``.
     ///   - signer: the name that the chain must be verified for; `nil` means ``SignerName/expected(for:)``.
     ///   - limits: ``Limits/signatures`` is the largest number of signatures.
     /// - Throws: ``ContentSignatureError``: `noSignatures`, `tooManySignatures`, `noChains`, `onlyUnknownModes`, or
@@ -24,7 +25,9 @@ extension UnverifiedSnapshot {
             limits: limits)
     }
 
-    /// - Parameter message: the hash of this snapshot's own payload, which several chains are tried with.
+    /// Verifies the signatures with one message.
+    ///
+    /// - Parameter message: the hash of this snapshot's own payload, which is checked against several chains.
     func verified(
         with chains: [String: Result<VerifiedChain, ContentSignatureError>], signer: SignerName,
         message: SignedMessage, limits: Limits

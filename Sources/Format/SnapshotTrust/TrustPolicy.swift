@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// The signature that a collection must have before its records are accepted.
+/// The requirements for a collection's signature, without which its records are not accepted.
 package struct TrustPolicy: Hashable, Sendable {
     /// The pinned roots.
     package var roots: TrustAnchors
@@ -9,6 +9,8 @@ package struct TrustPolicy: Hashable, Sendable {
     /// Whether a collection without any signature is accepted. Its bundle and its lock entry then say `unsigned`.
     package var acceptsUnsigned: Bool
 
+    /// Makes a policy.
+    ///
     /// - Parameters:
     ///   - roots: the pinned roots.
     ///   - signer: the name in the leaf certificate; `nil` for the name with which Mozilla signs the collection's
@@ -31,6 +33,8 @@ public struct TrustAnchors: Hashable, Sendable {
     /// SHA-256 of each root certificate's DER.
     package let roots: [SHA256Digest]
 
+    /// Pins roots.
+    ///
     /// - Parameter roots: the pinned hashes. An empty list trusts nothing.
     package init(_ roots: [SHA256Digest]) {
         self.roots = roots
@@ -57,15 +61,15 @@ public struct TrustAnchors: Hashable, Sendable {
         if text.utf8.contains(UInt8(ascii: ":")) {
             let pairs = text.split(separator: ":", omittingEmptySubsequences: false)
             guard pairs.allSatisfy({ $0.utf8.count == 2 }) else {
-                throw .invalidRootHash(found: text, reason: "between colons there must be two digits each")
+                throw .invalidRootHash(found: text, reason: "expected two digits between colons")
             }
             digits = pairs.joined()
         }
         guard digits.unicodeScalars.allSatisfy({ $0.properties.isASCIIHexDigit }) else {
-            throw .invalidRootHash(found: text, reason: "there is a character that is not a hexadecimal digit")
+            throw .invalidRootHash(found: text, reason: "one of its characters is not a hexadecimal digit")
         }
         guard let digest = SHA256Digest(hex: digits.lowercased()) else {
-            throw .invalidRootHash(found: text, reason: "there are \(digits.utf8.count) digits instead of 64")
+            throw .invalidRootHash(found: text, reason: "it has \(digits.utf8.count) digits instead of 64")
         }
         return digest
     }

@@ -1,32 +1,32 @@
 import enum Crypto.P384
 import RemoteSettingsModel
 
-/// A chain that was verified up to a pinned root, for one signer, at one time. Only this module can make one.
+/// A chain that was verified up to a pinned root, for one signer, at one time. Only this module can create one.
 ///
-/// One chain serves every collection and signature that names it.
+/// One chain serves all collections and signatures that name it.
 package struct VerifiedChain: Sendable {
     /// The chain's PEM text, byte for byte.
     package let pem: Bytes
-    /// The name that the leaf has, as verified.
+    /// The verified name of the leaf.
     package let signer: SignerName
     /// SHA-256 of the root certificate's DER.
     package let root: SHA256Digest
-    /// When all certificates of the chain have become valid.
+    /// When the last certificate of the chain became valid.
     package let notBefore: Timestamp
-    /// When the first certificate of the chain, the signer's own, becomes valid.
+    /// When the first certificate of the chain, the signer's own, became valid.
     ///
     /// The other certificates say nothing about the key's age, because whoever has the key can append others.
     package let leafNotBefore: Timestamp
-    /// When the first of the chain's certificates to expire does so.
+    /// When the first certificate of the chain expires.
     package let notAfter: Timestamp
-    /// The time at which the chain was verified, chosen by the caller.
+    /// The time at which the chain was verified, which the caller chose.
     package let verifiedAt: Timestamp
     let key: P384.Signing.PublicKey
 
-    /// The same chain, verified at another time. Of all checks, only the validity depends on the time.
+    /// The same chain, verified for another time. Of all checks, only the validity depends on the time.
     ///
     /// - Returns: `nil` if a certificate is not valid at `time`. ``CertificateChain/verified(anchors:signer:at:)``
-    ///   names it.
+    ///   names that certificate.
     package func valid(at time: Timestamp) -> VerifiedChain? {
         guard notBefore <= time, time <= notAfter else { return nil }
         return VerifiedChain(

@@ -3,25 +3,27 @@ package struct FilterContext: Sendable, Hashable {
     package let root: FilterObject
     package let preferences: FilterPreferences
 
-    /// - Parameter root: the names that an expression can start with. For a rule over records it is the record itself
-    ///   (``init(record:limits:)``). For an app it is `{env: …}`, which `app(…)` makes.
+    /// Makes a context.
+    ///
+    /// - Parameter root: the names that an expression can start with. For a rule over records, it is the record itself
+    ///   (``init(record:limits:)``). For an app, it is `{env: …}`, which `app(…)` makes.
     package init(root: FilterObject, preferences: FilterPreferences = FilterPreferences()) {
         self.root = root
         self.preferences = preferences
     }
 
-    /// The context of an app that says nothing about itself: `{env: {}}`.
+    /// The context of an app that states nothing about itself: `{env: {}}`.
     package static let empty = FilterContext(root: FilterObject([(key: "env", value: .object(FilterObject()))]))
 
     /// The environment that the filters of Mozilla's collections test.
     ///
-    /// It holds `channel`, `version`, `locale`, `formFactor`, `country`, `distribution`, `appinfo.ID` and `appinfo.OS`.
-    /// It has `os.{name,version}`, as in Mozilla's guide, and also `appinfo.os.{name,version}`, as in its mobile
+    /// It has `channel`, `version`, `locale`, `formFactor`, `country`, `distribution`, `appinfo.ID` and `appinfo.OS`.
+    /// It has `os.{name,version}`, as in Mozilla's guide, and `appinfo.os.{name,version}`, as in Mozilla's mobile
     /// client. `os.isWindows`, `os.isMac` and `os.isLinux` follow from the name, as in Gecko. Arguments that are `nil`
     /// are `undefined` in filters.
     ///
-    /// - Parameter custom: further members of `env`. As in Mozilla's mobile client, one with the name of a member above
-    ///   replaces that member completely.
+    /// - Parameter custom: further members of `env`. As in Mozilla's mobile client, such a member replaces a member
+    ///   above that has the same name.
     package static func app(
         channel: String? = nil, version: String? = nil, locale: String? = nil, formFactor: String? = nil,
         country: String? = nil, distribution: String? = nil, appID: String? = nil, os: String? = nil,

@@ -2,7 +2,7 @@ import RemoteSettingsModel
 
 /// An expression of the filter language, which is JEXL as Mozilla's Remote Settings clients accept it.
 ///
-/// It is parsed once, and evaluated as often as needed. It has no I/O, no clock and no state.
+/// It is parsed once and evaluated as often as necessary. It has no I/O, no clock and no state.
 ///
 ///     let filter = try FilterExpression(parsing: "env.version|versionCompare('110.0a1') >= 0")
 ///     filter.matches(.app(version: "128.5"))  // true
@@ -12,7 +12,9 @@ package struct FilterExpression: Sendable {
     private let program: FilterProgram
     private let limits: FilterLimits
 
-    /// - Throws: ``FilterError`` if `text` is not in the language, or is too long or too deep.
+    /// Parses an expression.
+    ///
+    /// - Throws: ``FilterError`` if `text` is not in the language, is too long, or nests too deeply.
     package init(parsing text: String, limits: FilterLimits = FilterLimits()) throws(FilterError) {
         program = try FilterParser.parse(text, limits: limits)
         self.text = text
@@ -31,7 +33,7 @@ package struct FilterExpression: Sendable {
     /// Whether the value is `true`. Any other value, and any error, is `false`.
     package func matches(_ context: FilterContext) -> Bool { outcome(in: context) == .passed }
 
-    /// Like ``matches(_:)``, with the reason.
+    /// Evaluates the expression as ``matches(_:)`` does, and gives the reason.
     package func outcome(in context: FilterContext) -> FilterOutcome {
         do throws(FilterError) {
             return FilterOutcome(try evaluate(in: context))

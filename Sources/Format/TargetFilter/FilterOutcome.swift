@@ -1,4 +1,4 @@
-/// What a filter says about a record, and why. Only ``passed`` includes the record.
+/// A filter's decision about a record, with the reason. Only ``passed`` includes the record.
 package enum FilterOutcome: Hashable, Sendable {
     /// The expression's value is `true`, or there is no expression.
     case passed

@@ -1,16 +1,17 @@
 import RemoteSettingsModel
 
-/// Decides which records of a collection an app sees: those without a filter, and those whose filter is `true`.
+/// Decides which records of a collection an app sees: records without a filter, and records whose filter is `true`.
 ///
-/// A collection has few distinct filters, and each is evaluated once. So use one value for all records of one context.
+/// A collection has few distinct filters, and each is evaluated once. Therefore use one value for all records of a
+/// context.
 package struct RecordFilter: Sendable {
     /// The member of a record that holds its filter.
     package static let fieldName = "filter_expression"
 
-    /// The beginning of the member, as canonical JSON writes it.
+    /// The beginning of the member in canonical JSON.
     private static let member = ByteSearch("\"\(fieldName)\":".utf8)
 
-    /// The number of distinct filters whose outcomes are kept. Any further filter is evaluated for each record.
+    /// The number of distinct filters whose outcomes are kept. Any further filter is evaluated again for each record.
     private static var rememberedOutcomes: Int { 1000 }
 
     package let context: FilterContext
@@ -22,7 +23,7 @@ package struct RecordFilter: Sendable {
         self.limits = limits
     }
 
-    /// Whether `record` is for this context: it has no filter, a blank one, or one that is `true`.
+    /// Whether `record` is for this context: it has no filter, a blank filter, or a filter that is `true`.
     package static func includes(record: Record, context: FilterContext, limits: FilterLimits = FilterLimits()) -> Bool
     {
         var filter = RecordFilter(context: context, limits: limits)
@@ -31,7 +32,7 @@ package struct RecordFilter: Sendable {
 
     package mutating func includes(_ record: Record) -> Bool { outcome(of: record).isIncluded }
 
-    /// Like ``includes(_:)``, with the reason for the decision.
+    /// Decides as ``includes(_:)`` does, and gives the reason.
     package mutating func outcome(of record: Record) -> FilterOutcome {
         guard Self.mentionsFilter(record.json) else { return .passed }
         switch record.field(Self.fieldName) {
@@ -58,17 +59,17 @@ package struct RecordFilter: Sendable {
         return outcome
     }
 
-    /// Whether canonical JSON of one or more records has the filter member anywhere.
+    /// Whether the canonical JSON of one or more records contains the filter member anywhere.
     ///
-    /// Most records have none, and a search over bytes costs a fraction of reading them. Canonical JSON writes a
-    /// quotation mark in text as `\"`, so text cannot look like the member.
+    /// Most records have none, and searching bytes costs a fraction of reading records. Canonical JSON writes a
+    /// quotation mark in a string as `\"`, so a string cannot look like the member.
     private static func mentionsFilter(_ json: Bytes) -> Bool {
         json.withSpan { Self.member.first(in: $0) != nil }
     }
 }
 
 extension FilterContext {
-    /// A context with the record itself at the root, for rules over records such as `fromLang == "en" &&
+    /// Makes a context with the record itself at the root, for rules over records such as `fromLang == "en" &&
     /// attachment.size < 1000000`.
     ///
     /// - Throws: ``JSONError`` if the record's JSON cannot be read.

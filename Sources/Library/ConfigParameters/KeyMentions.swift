@@ -1,9 +1,9 @@
-/// The parameter keys in an app's source code, in Swift and in languages whose texts and comments look alike.
+/// Finds parameter keys in an app's source code, in Swift and in languages with similar strings and comments.
 ///
-/// A key is mentioned if it is a text of its own anywhere outside comments. It is read if the text stands where remote
-/// config is asked for a value. Keys that the code puts together at run time are not found.
+/// A key is mentioned if a string outside comments is exactly the key. It is read if that string is where remote config
+/// is asked for a value. Keys that the code builds at run time are not found.
 package struct KeyMentions: Sendable {
-    /// The endings of files that are read.
+    /// The extensions of the files that are read.
     package static let endings: Set = [
         "swift", "m", "mm", "h", "c", "cc", "cpp", "kt", "kts", "java", "js", "jsx", "ts", "tsx", "dart", "cs",
     ]
@@ -17,7 +17,7 @@ package struct KeyMentions: Sendable {
 
     private var texts: Set<String> = []
     private var members: Set<String> = []
-    /// Generated accessors, by the keys that they read.
+    /// The names of the generated accessors, by the keys that they read.
     private var accessors: [String: String] = [:]
     package private(set) var reads: [Read] = []
 
@@ -34,7 +34,7 @@ package struct KeyMentions: Sendable {
             case .variable(let name): accessor = name
             case .text(let key, let line, let before):
                 if isGenerated {
-                    // The first text of an accessor is the key. A default may follow it.
+                    // The first string of an accessor is the key. A default may follow it.
                     if let name = accessor { accessors[key] = name }
                     accessor = nil
                 } else {
@@ -45,7 +45,7 @@ package struct KeyMentions: Sendable {
         }
     }
 
-    /// Whether the code mentions a key, or uses the accessor that was generated for it.
+    /// Whether the code mentions a key, or uses the accessor that was generated for the key.
     package func mentions(_ key: String) -> Bool {
         texts.contains(key) || accessors[key].map(members.contains) ?? false
     }
@@ -54,7 +54,7 @@ package struct KeyMentions: Sendable {
     private static let calls = [
         "configValue(forKey:", "[decodedValue:", "[jsonValue:", "RemoteConfigProperty(key:",
     ]
-    /// The same kind of calls, after something that is called a config.
+    /// Calls of the same kind, on something whose name ends in config.
     private static let getters = [
         "[", ".string(forKey:", ".bool(forKey:", ".number(forKey:", ".data(forKey:", ".getString(", ".getBoolean(",
         ".getBool(", ".getLong(", ".getInt(", ".getDouble(", ".getValue(",
@@ -70,14 +70,15 @@ package struct KeyMentions: Sendable {
     }
 }
 
-/// Finds texts and names in code, and skips comments.
+/// Finds strings and names in code, and skips comments.
 private struct CodeScanner {
     enum Token {
-        /// A text without interpolation, and the code before it, on its line and earlier lines, without white space.
+        /// A string without interpolation. `before` is the code before it, on the same line and earlier ones, without
+        /// white space.
         case text(String, line: Int, before: String)
         /// A name after a dot.
         case member(String)
-        /// The name that `var` declares.
+        /// The name that a `var` declares.
         case variable(String)
     }
 
@@ -86,7 +87,7 @@ private struct CodeScanner {
     private let bytes: [UInt8]
     private var position = 0
     private var line = 1
-    /// The last code, without white space.
+    /// The latest code, without white space.
     private var before: [UInt8] = []
     private var previousWord = ""
 
@@ -123,7 +124,7 @@ private struct CodeScanner {
                 while position < bytes.count, (byte(), byte(1)) != (0x2A, 0x2F) { advance() }
                 advance(2)
             case (0x22, _), (0x27, _), (0x60, _):
-                // Backquotes enclose texts in JavaScript, and names in Swift and Kotlin.
+                // Backquotes enclose strings in JavaScript, and names in Swift and Kotlin.
                 if let token = text() { return token }
             case (0x20, _), (0x09, _), (0x0A, _), (0x0D, _): advance()
             case (let first, _) where Self.isWord(first):

@@ -1,22 +1,22 @@
 import RemoteSettingsModel
 import TargetFilter
 
-/// Something in a parameter set that its author probably did not mean.
+/// Something in a parameter set that its author probably did not intend.
 package struct ParameterFinding: Hashable, Sendable {
     package enum Problem: Hashable, Sendable {
-        /// More than one record of the key has no filter, so all but one of them never apply.
+        /// More than one record of the key has no filter, so only one of them can apply.
         case severalDefaults
         /// The record's filter cannot be parsed, so the record never applies.
         case invalidFilter(FilterError)
-        /// The record of this id comes before it, and has the same filter or none.
+        /// The record with this id comes before it and has the same filter, or none.
         case shadowed(by: String)
-        /// The key's values are of different types. `kinds` are the types of the finding's records, in their order.
+        /// The key's values have different types. `kinds` are the types of the finding's records, in the same order.
         case changingType(kinds: [String])
-        /// Every record of the key has a filter. An app to which none applies uses its own default.
+        /// Every record of the key has a filter. If none of them passes, an app uses its own default.
         case noDefault
-        /// The app's defaults do not have the key. An app without this collection has no value for it.
+        /// The app's defaults do not have the key, so an app without this collection has no value for it.
         case missingInAppDefault
-        /// The key's values are of another type than the app's default.
+        /// The key's values have another type than the app's default.
         case otherTypeThanInAppDefault(kinds: [String], inAppDefault: String)
     }
 
@@ -27,7 +27,7 @@ package struct ParameterFinding: Hashable, Sendable {
 }
 
 extension ParameterFinding {
-    /// Whether the set does not do what is written in it. Otherwise the author may have meant it.
+    /// Whether the set cannot work as it is written. Otherwise the author may have intended it.
     package var isError: Bool {
         switch problem {
         case .severalDefaults, .invalidFilter: true
@@ -42,18 +42,18 @@ extension ParameterFinding: CustomStringConvertible {
         let named = Counted.list(records)
         return switch problem {
         case .severalDefaults:
-            "\(key): more than one record has no filter (\(named)); only one of them ever applies: give the others a "
+            "\(key): more than one record has no filter (\(named)); only one of them can apply; give the others a "
                 + "filter, or remove them"
         case .invalidFilter(let error): "\(key): the record \(named) never applies: \(error)"
         case .shadowed(let earlier):
-            "\(key): the record \(named) never wins: each device that passes its filter gets \(earlier) first"
+            "\(key): the record \(named) never wins: every device that passes its filter gets \(earlier)"
         case .changingType(let kinds):
-            "\(key): its values are of different types: "
+            "\(key): its values have different types: "
                 + Counted.list(zip(records, kinds).map { "\($0) is \($1)" })
         case .noDefault:
-            "\(key): every record has a filter (\(named)); an app to which none applies uses its own default"
+            "\(key): every record has a filter (\(named)); if none of them passes, an app uses its own default"
         case .missingInAppDefault:
-            "\(key): the app's defaults do not have this key; an app that has not synced finds no value for it: add it "
+            "\(key): the app's defaults do not have this key; an app that has not synced has no value for it; add it "
                 + "to the defaults"
         case .otherTypeThanInAppDefault(let kinds, let inAppDefault):
             "\(key): the app's default is \(inAppDefault), but "
@@ -63,10 +63,10 @@ extension ParameterFinding: CustomStringConvertible {
 }
 
 extension ParameterSet {
-    /// The findings in the set, sorted by key. No filter is evaluated.
+    /// Finds mistakes in the set, sorted by key. No filter is evaluated.
     ///
-    /// - Parameter inAppDefaults: the app's own defaults, with which each key and its types are compared; `nil`
-    ///   compares with none.
+    /// - Parameter inAppDefaults: the app's own defaults, to compare the keys and their types with; `nil` to compare
+    ///   nothing.
     package func findings(
         inAppDefaults: InAppDefaults? = nil, limits: FilterLimits = FilterLimits()
     ) -> [ParameterFinding] {
@@ -120,7 +120,7 @@ extension ParameterSet {
 /// The values that an app has before it reads the collection.
 package struct InAppDefaults: Sendable {
     package let values: [String: JSONValue]
-    /// Whether the values have types of their own. Android's `<defaultsMap>` has texts only, which the app converts.
+    /// Whether the values have types of their own. Android's `<defaultsMap>` has only strings, which the app converts.
     package let hasTypes: Bool
 
     package init(values: [String: JSONValue], hasTypes: Bool) {
@@ -130,13 +130,13 @@ package struct InAppDefaults: Sendable {
 }
 
 extension ParameterRecord {
-    /// The name of the value's type in messages; `nil` if there is no value.
+    /// The name of the value's type for messages; `nil` if there is no value.
     package var kind: String? {
         guard case .value(let json) = content else { return nil }
         return ParameterSet.kind(of: json)
     }
 
-    /// Whether the value is a text that an app can read as the type of another value, by Firebase's rules.
+    /// Whether the value is a string that an app can read as the type of another value, by Firebase's rules.
     fileprivate func isText(of other: JSONValue) -> Bool {
         guard case .value(let json) = content, let text = (try? JSONValue(parsing: json, limits: Limits()))?.string
         else { return false }
@@ -151,7 +151,7 @@ extension ParameterRecord {
 }
 
 extension ParameterSet {
-    /// The name of a value's type in messages.
+    /// The name of a value's type for messages.
     fileprivate static func kind(of json: Bytes) -> String {
         json.withSpan { span in
             switch span.isEmpty ? 0 : span[0] {

@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 
-/// Where the members of a parameter record lie in the record's canonical JSON.
+/// The positions of a parameter record's members in its canonical JSON.
 ///
-/// One pass over the bytes finds them all, because a set of thousands of parameters is read before an app gets its
-/// first value. The pass looks only at the structure; a value is read when it is asked for.
+/// One pass over the bytes finds all of them, because a set of thousands of parameters is read before an app gets its
+/// first value. The pass reads only the structure. A value is read when it is asked for.
 struct ParameterMembers {
     private(set) var key: Range<Int>?
     private(set) var value: Range<Int>?
@@ -11,7 +11,9 @@ struct ParameterMembers {
     private(set) var priority: Range<Int>?
     private(set) var inAppDefault: Range<Int>?
 
-    /// - Returns: `nil` if the text is not an object of canonical JSON.
+    /// Finds the members.
+    ///
+    /// - Returns: `nil` if the text is not an object in canonical JSON.
     init?(scanning json: Span<UInt8>) {
         guard json.count >= 2, json[0] == UInt8(ascii: "{") else { return nil }
         var position = 1

@@ -1,16 +1,16 @@
 import RemoteSettingsModel
 import TargetFilter
 
-/// One record of a parameter set: one value of one parameter, and the condition under which it applies.
+/// One record of a parameter set: a value of a parameter, and the condition for it.
 ///
-/// The article <doc:ParameterRecords> defines the format. The whole record is kept, so that members that this version
-/// does not know are not lost.
+/// The article <doc:ParameterRecords> defines the format. The whole record is kept, so that no member is lost that this
+/// version does not know.
 package struct ParameterRecord: Sendable {
     /// The value that a record gives its parameter.
     package enum Content: Sendable {
         /// The value, as canonical JSON.
         case value(Bytes)
-        /// No value. If this record wins, the app's own default applies.
+        /// No value. If this record decides, the app's own default applies.
         case inAppDefault
     }
 
@@ -18,11 +18,11 @@ package struct ParameterRecord: Sendable {
     package let record: Record
     /// The parameter's name: 1 to 256 characters, none of them a control character.
     package let key: String
-    /// Where the value lies in the record's JSON; `nil` for ``Content/inAppDefault``.
+    /// The position of the value in the record's JSON; `nil` for ``Content/inAppDefault``.
     private let valueRange: Range<Int>?
-    /// Where the filter lies in the record's JSON, with its quotation marks.
+    /// The position of the filter in the record's JSON, including its quotation marks; `nil` if there is none.
     private let filterRange: Range<Int>?
-    /// The priority that the record states; `nil` if it states none.
+    /// The priority that the record states; `nil` if it does not state one.
     package let priority: Int64?
 
     package static let keyMember = "key"
@@ -31,9 +31,9 @@ package struct ParameterRecord: Sendable {
     package static let inAppDefaultMember = "in_app_default"
     package static let rampMember = "ramp"
 
-    /// The most Unicode scalars that a key may have.
+    /// The largest number of Unicode scalars in a key.
     package static var keyScalars: Int { 256 }
-    /// The largest magnitude of a priority. Whole numbers up to it are exact in every JSON reader.
+    /// The largest absolute value of a priority. Every JSON reader keeps whole numbers up to it exact.
     package static var largestPriority: Int64 { (1 << 53) - 1 }
 
     package var id: String { record.id }
@@ -50,18 +50,18 @@ package struct ParameterRecord: Sendable {
         return try? reader.string()
     }
 
-    /// The plan that the condition follows; `nil` if it follows none. It is for people: only the condition decides.
+    /// The plan behind the condition; `nil` if there is none. It is for people; only the condition decides.
     package var ramp: Ramp? { Ramp(record.field(Self.rampMember)) }
 
-    /// The record's rank. Of a key's records that apply, the one of the highest rank wins.
+    /// The record's rank. Of a key's records that apply, the one with the highest rank decides.
     ///
-    /// A record without a priority has priority 0. A record without a priority and a filter is the parameter's default,
-    /// and ranks below every other.
+    /// A record without a priority has priority 0. A record with neither a priority nor a filter is the parameter's
+    /// default and ranks below all others.
     package var rank: Int64 { priority ?? (hasFilter ? 0 : .min) }
 
     /// Reads a record.
     ///
-    /// - Throws: ``ParameterRecordError``, which names the record, if it is not a parameter.
+    /// - Throws: ``ParameterRecordError`` with the record's id if it is not a parameter.
     package init(_ record: Record) throws(ParameterRecordError) {
         func failure(_ problem: ParameterRecordError.Problem) -> ParameterRecordError {
             ParameterRecordError(record: record.id, problem: problem)
@@ -101,7 +101,7 @@ package struct ParameterRecord: Sendable {
         return key
     }
 
-    /// Whether a text can be the name of a parameter: see ``key``.
+    /// Whether a text can be the name of a parameter, as ``key`` describes.
     package static func isKey(_ text: String) -> Bool {
         let scalars = text.unicodeScalars
         return !scalars.isEmpty && scalars.count <= keyScalars
@@ -118,7 +118,7 @@ package struct ParameterRecord: Sendable {
         return number
     }
 
-    /// A filter of white space alone counts as none, as everywhere in Remote Settings.
+    /// Reads the filter. A filter of only white space counts as none, as everywhere in Remote Settings.
     private static func filter(
         _ range: Range<Int>?, _ json: Bytes, _ failure: (ParameterRecordError.Problem) -> ParameterRecordError
     ) throws(ParameterRecordError) -> Range<Int>? {
@@ -131,7 +131,7 @@ package struct ParameterRecord: Sendable {
     }
 }
 
-/// Why a record is not one value of a parameter.
+/// Why a record is not a value of a parameter.
 package struct ParameterRecordError: Error, Hashable, Sendable {
     package enum Problem: Hashable, Sendable {
         case unreadable
@@ -157,20 +157,20 @@ package struct ParameterRecordError: Error, Hashable, Sendable {
 
 extension ParameterRecordError: CustomStringConvertible {
     package var description: String {
-        "the record \(record) is not a parameter: \(problem); a collection that is read as remote config must hold "
-            + "records with \"key\" and \"value\" only"
+        "the record \(record) is not a parameter: \(problem); a collection for remote config must contain "
+            + "only records with \"key\" and \"value\""
     }
 }
 
 extension ParameterRecordError.Problem: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .unreadable: "expected an object of canonical JSON, found something else"
+        case .unreadable: "expected an object in canonical JSON, found another value"
         case .noKey: "expected a member \"key\" with the parameter's name, found none"
         case .keyIsNoText: "expected a string as its \"key\", found another value"
         case .invalidKey:
             "expected a \"key\" of 1 to \(ParameterRecord.keyScalars) characters without control characters, found "
-                + "another text"
+                + "another string"
         case .noValue: "expected a member \"value\" (or \"in_app_default\": true), found none"
         case .valueAndInAppDefault: "expected either \"value\" or \"in_app_default\": true, found both"
         case .invalidInAppDefault: "expected true or false as \"in_app_default\", found another value"

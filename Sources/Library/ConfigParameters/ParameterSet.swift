@@ -3,21 +3,24 @@ import TargetFilter
 
 /// The parameters of one state of a collection, found by their keys.
 ///
-/// Making a set is a single pass over the records. Filters are evaluated and values are read when a key is asked for.
+/// Making a set takes a single pass over the records. Filters are evaluated and values are read when a key is asked
+/// for.
 package struct ParameterSet: Sendable {
-    /// The records by id, in the order of the table that they come from.
+    /// The records, in the order of the table that they come from, which is by id.
     package let records: [ParameterRecord]
     /// The first record of each key.
     private var firstOfKey: [String: Int32] = [:]
     /// The next record of the same key for each record; -1 after the last.
     private var nextOfKey: [Int32]
 
-    /// The set without parameters.
+    /// Makes a set without parameters.
     package init() {
         records = []
         nextOfKey = []
     }
 
+    /// Makes a set from a table's records.
+    ///
     /// - Throws: ``ParameterRecordError`` for the first record that is not a parameter.
     package init(_ table: some Sequence<Record>) throws(ParameterRecordError) {
         var records: [ParameterRecord] = []
@@ -43,12 +46,12 @@ package struct ParameterSet: Sendable {
         left.id.utf8.lexicographicallyPrecedes(right.id.utf8)
     }
 
-    /// Every key that has a record, in no order.
+    /// All keys that have a record, in any order.
     package var keys: some Collection<String> & Sendable { firstOfKey.keys }
 
     package func contains(_ key: String) -> Bool { firstOfKey[key] != nil }
 
-    /// The records of a key in the order in which they are asked: by rank, then by id.
+    /// The records of a key in the order in which they are tried: by rank, then by id.
     package func candidates(for key: String) -> [ParameterRecord] {
         guard let first = firstOfKey[key] else { return [] }
         var found: [ParameterRecord] = []
@@ -57,18 +60,19 @@ package struct ParameterSet: Sendable {
             found.append(records[position])
             position = Int(nextOfKey[position])
         }
-        // The sort is stable: records of one rank stay in the order of their ids.
+        // The sort is stable, so records of the same rank stay in the order of their ids.
         if found.count > 1 { found.sort { $0.rank > $1.rank } }
         return found
     }
 
     /// The record that decides a key; `nil` if no record's filter passes.
     ///
-    /// Of the records whose filter passes, the one of the highest rank decides. Among equal ranks, it is the one with
+    /// Of the records whose filter passes, the one with the highest rank decides. If ranks are equal, the one with the
+    /// smallest id does.
     /// the smallest id.
     ///
-    /// - Parameter filter: decides for one context. Use one for all keys, so that each distinct filter is evaluated
-    ///   once.
+    /// - Parameter filter: evaluates filters in one context. Use the same one for all keys, so that each distinct
+    ///   filter is evaluated once.
     package func winner(for key: String, _ filter: inout RecordFilter) -> ParameterRecord? {
         guard let first = firstOfKey[key] else { return nil }
         // Most keys have one record.
@@ -85,11 +89,11 @@ package struct ParameterSet: Sendable {
     }
 }
 
-/// Which of a key's records wins in one context, and why the others do not.
+/// Which of a key's records decides in one context, and why the others do not.
 package struct ParameterExplanation: Sendable {
     package enum Verdict: Hashable, Sendable {
         case wins
-        /// Its filter passes as well, but the record of this id comes before it.
+        /// Its filter passes as well, but the record with this id comes before it.
         case outranked(by: String)
         /// Its filter does not pass.
         case excluded(FilterOutcome)
@@ -98,8 +102,8 @@ package struct ParameterExplanation: Sendable {
     package struct Candidate: Sendable {
         package let parameter: ParameterRecord
         package let verdict: Verdict
-        /// The plan that the record's filter follows, and the share that it has reached by the context's `env.now`;
-        /// `nil` if it follows none.
+        /// The plan behind the record's filter, and the share that it has reached by the context's `env.now`; `nil` if
+        /// there is no plan.
         package let ramp: (plan: Ramp, share: Int)?
     }
 
@@ -107,13 +111,13 @@ package struct ParameterExplanation: Sendable {
     /// The key's records by rank, then by id.
     package let candidates: [Candidate]
 
-    /// The record that wins; `nil` if none applies, in which case the app's own default does.
+    /// The record that decides; `nil` if none applies. The app's own default is then used.
     package var winner: ParameterRecord? { candidates.first { $0.verdict == .wins }?.parameter }
 }
 
 extension ParameterSet {
-    /// Like ``winner(for:_:)``, with every record of the key and the reason for each. Evaluates all of the key's
-    /// filters.
+    /// Explains which record decides a key, as ``winner(for:_:)`` finds it, with all records of the key and the reason
+    /// for each. Evaluates all of the key's filters.
     package func explanation(of key: String, _ filter: inout RecordFilter) -> ParameterExplanation {
         var winner: String?
         var explained: [ParameterExplanation.Candidate] = []
@@ -156,7 +160,7 @@ extension ParameterExplanation.Candidate: CustomStringConvertible {
 }
 
 extension FilterContext {
-    /// `env.now`, or the start of 1970 if it is no time.
+    /// The value of `env.now`, or the start of 1970 if that is not a time.
     fileprivate var now: Timestamp {
         guard case .object(let env) = root["env"], case .number(let now) = env["now"] else {
             return Timestamp(milliseconds: 0)

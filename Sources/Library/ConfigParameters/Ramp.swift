@@ -1,13 +1,14 @@
 import RemoteSettingsModel
 import TargetFilter
 
-/// A share of all installations that grows by a plan, as a filter over `env.now` and `env.id`.
+/// A share of all installations that grows according to a plan, as a filter over `env.now` and `env.id`.
 ///
-/// Every step selects from the start of the same sample, so an installation that is in one step is in all later ones.
+/// Every step selects from the start of the same sample, so an installation that is in one step is also in all later
+/// ones.
 package struct Ramp: Hashable, Sendable {
     package struct Step: Hashable, Sendable {
         package let from: Timestamp
-        /// The share from that time on, in steps of 0.0001 %: 1 to ``Ramp/all``.
+        /// The share from that time on, in steps of 0.0001 %, from 1 to ``Ramp/all``.
         package let share: Int
 
         package init(from: Timestamp, share: Int) {
@@ -16,15 +17,17 @@ package struct Ramp: Hashable, Sendable {
         }
     }
 
-    /// The share of all installations.
+    /// The share that includes all installations.
     package static var all: Int { 1_000_000 }
-    /// The most steps of a plan.
+    /// The largest number of steps in a plan.
     package static var mostSteps: Int { 50 }
 
-    /// The steps. Both their times and their shares rise.
+    /// The steps. Both their times and their shares increase.
     package let steps: [Step]
 
-    /// - Returns: `nil` unless there are 1 to ``mostSteps`` steps whose times and shares rise.
+    /// Makes a plan.
+    ///
+    /// - Returns: `nil` unless there are 1 to ``mostSteps`` steps whose times and shares increase.
     package init?(steps: [Step]) {
         guard (1...Self.mostSteps).contains(steps.count), let first = steps.first, first.share > 0,
             steps.allSatisfy({ $0.share <= Self.all }),
@@ -38,7 +41,7 @@ package struct Ramp: Hashable, Sendable {
 }
 
 extension Ramp {
-    /// The plan as a filter. A share of all needs no `env.id`.
+    /// The plan as a filter. The share of all installations does not require `env.id`.
     ///
     /// - Parameter seed: the seed of the sample, as a literal of the filter language.
     package func filter(seed: String) -> String {
@@ -49,18 +52,20 @@ extension Ramp {
         return parts.joined(separator: " || ")
     }
 
-    /// The filter of the installations between two shares, in steps of 0.0001 %.
+    /// The filter for the installations between two shares, in steps of 0.0001 %.
     package static func sample(_ seed: String, from: Int, to: Int) -> String {
         let isWhole = from % 10_000 == 0 && to % 10_000 == 0
         let (unit, total) = isWhole ? (10_000, 100) : (1, all)
         return "[env.id, \(seed)]|bucketSample(\(from / unit), \((to - from) / unit), \(total))"
     }
 
-    /// The plan as a record has it, for people: a list of times in milliseconds and shares.
+    /// The plan as it is written in a record, for people: a list of times in milliseconds and shares.
     package var member: JSONValue {
         .array(steps.map { .array([.count($0.from.milliseconds), .count($0.share)]) })
     }
 
+    /// Reads a plan.
+    ///
     /// - Parameter member: a record's ``member``.
     /// - Returns: `nil` if it is not a plan.
     package init?(_ member: JSONValue?) {
@@ -77,12 +82,12 @@ extension Ramp {
 }
 
 extension Ramp: CustomStringConvertible {
-    /// `5 % from 2026-12-01, all from 2026-12-07`.
+    /// The plan as text, such as `5 % from 2026-12-01, all from 2026-12-07`.
     package var description: String {
         steps.map { "\(Self.percent($0.share)) from \(Self.date($0.from))" }.joined(separator: ", ")
     }
 
-    /// A share for people: `5 %`, `0.25 %`, `all`.
+    /// A share as text for people: `5 %`, `0.25 %`, `all`.
     package static func percent(_ share: Int) -> String {
         if share >= all { return "all" }
         let fraction = String(10_000 + share % 10_000).dropFirst()

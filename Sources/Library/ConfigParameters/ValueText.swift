@@ -1,14 +1,15 @@
 import RemoteSettingsModel
 
-/// The type of a text, by the rules of Firebase's console.
+/// The types of strings, by the rules of Firebase's console.
 ///
-/// All values that the console publishes are texts. Their types are checked before that, and never change what an app
-/// gets.
+/// All values that the console publishes are strings. The console checks their types before that. The types never
+/// change what an app gets.
 package enum ValueText {
-    /// `true` or `false`, in any case.
+    /// Whether the string is `true` or `false`, in any case.
     package static func isBoolean(_ text: String) -> Bool { ["true", "false"].contains(text.lowercased()) }
 
-    /// Digits, with an optional sign and fraction: `-1.50`, `.5`, `007`. Leading spaces do not count.
+    /// Whether the string is a number: digits with an optional sign and fraction, such as `-1.50`, `.5` or `007`.
+    /// Leading spaces are ignored.
     package static func isNumber(_ text: String) -> Bool {
         let digits = text.utf8.drop { $0 == UInt8(ascii: " ") }
         let parts = digits.dropFirst(digits.first == UInt8(ascii: "-") ? 1 : 0)
@@ -17,7 +18,7 @@ package enum ValueText {
             && parts.allSatisfy { $0.allSatisfy { (48...57).contains($0) } }
     }
 
-    /// A JSON document of any type.
+    /// The string as a JSON document of any type; `nil` if it is not one.
     package static func json(_ text: String) -> JSONValue? {
         try? JSONValue(parsing: Bytes(utf8: text), limits: Limits())
     }

@@ -7,11 +7,13 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What a test expected and did not find. XCTest and Swift Testing both show a thrown error's description.
+/// A test's expectation that was not met. XCTest and Swift Testing both show a thrown error's description.
 public struct UnmetExpectation: Error, Hashable, Sendable, CustomStringConvertible {
     /// What was expected, and what was found.
     public let description: String
 
+    /// Makes an error.
+    ///
     /// - Parameter description: what was expected, and what was found, as a sentence.
     public init(_ description: String) { self.description = description }
 }
@@ -22,14 +24,14 @@ extension UnmetExpectation: LocalizedError {
 }
 
 extension RemoteSettingsClient {
-    /// Expects that the held records for this app have exactly these ids, in any order. Never uses the network.
+    /// Expects that the records for this app have exactly these ids, in any order. Never uses the network.
     ///
-    /// - Throws: ``UnmetExpectation`` that names the missing records and the surplus ones.
+    /// - Throws: ``UnmetExpectation`` with the missing records and the unexpected ones.
     public func expectRecords(_ ids: [String]) throws {
         guard let found = getRecords()?.map(\.id) else {
             let reasons = snapshot.rejected.map { "; \($0)" } + [snapshot.recentFailure.map { "; \($0.error)" } ?? ""]
             throw UnmetExpectation(
-                "\(snapshot.collection): expected the records \(Self.list(ids)), found that nothing is held"
+                "\(snapshot.collection): expected the records \(Self.list(ids)), found no state of the collection"
                     + reasons.joined())
         }
         let (missing, others) = (Set(ids).subtracting(found), Set(found).subtracting(ids))
@@ -41,9 +43,9 @@ extension RemoteSettingsClient {
         }
     }
 
-    /// Expects that a record is held and that these fields of it have these values. Never uses the network.
+    /// Expects a record with these values in these fields. Never uses the network.
     ///
-    /// - Throws: ``UnmetExpectation`` that names the first field that differs.
+    /// - Throws: ``UnmetExpectation`` with the first field that differs.
     public func expectRecord(_ id: String, _ fields: [String: JSONValue] = [:]) throws {
         guard let record = getRecordsMap()?[id] else {
             throw UnmetExpectation(
@@ -61,7 +63,7 @@ extension RemoteSettingsClient {
     /// - Parameters:
     ///   - timeout: the longest wait after `work` has ended.
     ///   - isolation: the caller's isolation, in which `work` runs.
-    ///   - work: what changes the collection, such as a write to the server and a sync.
+    ///   - work: changes the collection, for example by a write to the server and a sync.
     /// - Returns: the change.
     /// - Throws: ``UnmetExpectation`` if there is no change, and what `work` throws.
     @discardableResult
@@ -96,11 +98,11 @@ extension OriginTransport {
     ///
     /// - Parameters:
     ///   - count: the number of requests.
-    ///   - text: only requests whose path and query contain this are counted; `nil` counts all.
+    ///   - text: a part of the path and query of the requests to count; `nil` to count all requests.
     ///   - isolation: the caller's isolation, in which `work` runs.
-    ///   - work: what may ask the server.
+    ///   - work: the code that may send requests.
     /// - Returns: what `work` returns.
-    /// - Throws: ``UnmetExpectation`` that lists the requests, and what `work` throws.
+    /// - Throws: ``UnmetExpectation`` with the list of requests, and what `work` throws.
     @discardableResult
     public func expectRequests<Value>(
         _ count: Int, to text: String? = nil, isolation: isolated (any Actor)? = #isolation,
@@ -117,7 +119,7 @@ extension OriginTransport {
     }
 }
 
-/// Expects that a condition becomes true, and checks it every five milliseconds until it is.
+/// Expects that a condition becomes true. It is checked every five milliseconds.
 ///
 /// - Parameters:
 ///   - what: the condition in words.
@@ -132,7 +134,7 @@ public func expectSoon(
     let end = ContinuousClock.now + timeout
     while try await !condition() {
         guard ContinuousClock.now < end else {
-            throw UnmetExpectation("expected within \(timeout): \(what); found that it is not so")
+            throw UnmetExpectation("expected within \(timeout): \(what); it did not happen")
         }
         try await Task.sleep(for: .milliseconds(5))
     }

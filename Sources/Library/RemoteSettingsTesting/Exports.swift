@@ -1,2 +1,2 @@
-// A test imports one module, and gets the server that it writes to and the library that the app reads.
+// A test imports this module, and gets the test server and the library that the app uses.
 @_exported import RemoteConfiguration

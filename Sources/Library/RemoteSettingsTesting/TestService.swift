@@ -10,20 +10,23 @@ import RemoteSettingsHTTP
 ///     let app = App(service: test.service)
 ///     try await test.service.sync()
 ///
-/// Only the server is a stand-in. Collections are signed when they are written, and verified as in an app. Code that
-/// was written for Mozilla's binding takes `RemoteSettingsBlocking.RemoteSettingsService(test.service)`.
+/// Only the server is simulated. Collections are signed when they are written, and verified as in an app. Code that was
+/// written for Mozilla's binding takes `RemoteSettingsBlocking.RemoteSettingsService(test.service)`.
 public final class TestService: Sendable {
-    /// The server, which can be told to fail.
+    /// The server. A test can make it fail.
     public let origin: OriginTransport
     /// The service that the app uses.
     public let service: RemoteSettingsService
 
+    /// Makes a service and its server.
+    ///
     /// - Parameters:
-    ///   - time: a clock that a test moves. `nil` means the system's clock; pauses between two tries of a request then
-    ///     take two milliseconds, but those from 30 seconds on, such as time-outs, take their full time.
+    ///   - time: a clock that a test moves; `nil` for the system's clock. With the system's clock, pauses between two
+    ///     attempts of a request take two milliseconds, but waits of 30 seconds or more, such as time-outs, take their
+    ///     full time.
     ///   - updates: an update channel on which a test makes announcements; `nil` for none.
     ///   - configure: changes the configuration, such as its `appContext` or `packaged`.
-    /// - Throws: if the server's keys cannot be made.
+    /// - Throws: an error if the server's keys cannot be made.
     public convenience init(
         time: SteppedTime? = nil, updates: ScriptedUpdates? = nil,
         configure: (inout RemoteSettingsConfig) -> Void = { _ in }
@@ -31,8 +34,8 @@ public final class TestService: Sendable {
         self.init(try OriginTransport(), time: time, updates: updates, configure: configure)
     }
 
-    /// Like ``init(time:updates:configure:)``, with an existing server. It stands for the app's next start, or another
-    /// device.
+    /// Makes a service with an existing server, as ``init(time:updates:configure:)`` does with a new one. It simulates
+    /// the app's next start, or another device.
     public init(
         _ origin: OriginTransport, time: SteppedTime? = nil, updates: ScriptedUpdates? = nil,
         configure: (inout RemoteSettingsConfig) -> Void = { _ in }
@@ -42,7 +45,7 @@ public final class TestService: Sendable {
             config.environment = time.environment
             origin.wait = time.environment.sleep
         } else {
-            // Pauses are short, and time-outs are real.
+            // Pauses are short, but time-outs are real.
             config.environment.sleep = {
                 try await Task.sleep(for: $0 >= .seconds(30) ? $0 : min($0, .milliseconds(2)))
             }
@@ -53,14 +56,14 @@ public final class TestService: Sendable {
         service = RemoteSettingsService(storageDir: ":memory:", config: config)
     }
 
-    /// A collection of the server to write to. It is made if there is none of this name.
+    /// A collection of the server that a test can write to. It is made if there is none with this name.
     ///
     /// - Parameter name: the name of a collection in the bucket `main`, or `bucket/name`.
     public func collection(_ name: String) throws -> ServerCollection {
         try origin.collection(name.contains("/") ? name : "main/\(name)")
     }
 
-    /// A remote config that reads a collection of this service and asks the server at each fetch.
+    /// A remote config that reads a collection of this service and asks the server on each fetch.
     public func remoteConfig(collection: String = "config") -> RemoteConfig {
         RemoteConfig(
             collection: collection, service: service, settings: RemoteConfigSettings(minimumFetchInterval: 0))

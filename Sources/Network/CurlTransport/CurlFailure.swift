@@ -2,7 +2,7 @@ import CCurl
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// Translates a result code of libcurl.
+/// Translates a result code of libcurl into an error.
 struct CurlFailure {
     let result: CURLcode
     /// libcurl's message.
@@ -10,9 +10,9 @@ struct CurlFailure {
     /// The `errno` of the last failed system call; 0 for none.
     let systemError: Int32
     let inBody: Bool
-    /// The answer's `Content-Length`.
+    /// The answer's `Content-Length`; `nil` if it has none.
     let announced: Int?
-    /// Bytes of the body received.
+    /// The number of bytes of the body received.
     let received: Int
     let headSeconds: Int
 
@@ -29,8 +29,8 @@ struct CurlFailure {
         case CURLE_PARTIAL_FILE where inBody:
             .truncated(expected: announced, received: received)
         case CURLE_OK, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE:
-            .connection("closed before the answer was there")
-        // A connection that breaks during the handshake says nothing about the server's certificate.
+            .connection("closed before the answer arrived")
+        // A connection that breaks during the handshake does not show that the server's certificate is wrong.
         case CURLE_SSL_CONNECT_ERROR where systemError != 0:
             .connection(text)
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
@@ -41,7 +41,7 @@ struct CurlFailure {
         case CURLE_URL_MALFORMAT:
             .invalidURL("libcurl does not accept it: \(text)")
         // The first code means that the status line or a field is malformed. Before the head has arrived, the second
-        // means that there is no status line, and the third that a line is longer than libcurl accepts.
+        // code means that there is no status line, and the third that a line is longer than libcurl accepts.
         case CURLE_WEIRD_SERVER_REPLY:
             .notHTTP(text)
         case CURLE_UNSUPPORTED_PROTOCOL where !inBody, CURLE_OUT_OF_MEMORY where !inBody:

@@ -3,10 +3,10 @@ import CThreads
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// The thread on which libcurl runs, and the orders that other threads give it.
+/// Runs libcurl on a thread of its own, and passes orders from other threads to it.
 @safe
 final class CurlLoop: Sendable {
-    /// The thread's next orders, in the order in which it carries them out.
+    /// The thread's next orders, which it carries out in this sequence.
     private struct Orders {
         var started: [(id: UInt64, request: HTTPRequest, answer: AnswerBuffer)] = []
         var resumed: [UInt64] = []
@@ -20,10 +20,10 @@ final class CurlLoop: Sendable {
         var orders = Orders()
         var count: UInt64 = 0
         var isClosed = false
-        /// libcurl's handle, while the thread runs.
+        /// libcurl's handle; `nil` while the thread does not run.
         var multi: UnsafeMutableRawPointer?
 
-        /// Makes the thread look at its orders.
+        /// Wakes the thread so that it reads its orders.
         func wake() {
             if let multi = unsafe multi { unsafe rs_curl_multi_wakeup(multi) }
         }
@@ -41,8 +41,8 @@ final class CurlLoop: Sendable {
         }
     }
 
-    /// libcurl 7.88 sometimes forgets that it has more to do. After anything has happened, it is therefore made to look
-    /// again soon, and then less and less often.
+    /// The first wait after an event. libcurl 7.88 sometimes forgets that it has more to do, so after each event it is
+    /// called again soon, and then at growing intervals.
     private static let shortestWait = Duration.milliseconds(10)
     private static let longestWait = Duration.seconds(60)
 
@@ -57,7 +57,9 @@ final class CurlLoop: Sendable {
 
     // MARK: From any thread
 
-    /// - Returns: the transfer's number, by which ``drop(_:)`` ends it.
+    /// Starts a transfer.
+    ///
+    /// - Returns: the transfer's number, for ``drop(_:)``.
     func start(_ request: HTTPRequest, _ answer: AnswerBuffer) throws(HTTPError) -> UInt64 {
         if let problem = unsafe rs_curl_load() {
             throw HTTPError(request.url, .unreachable(unsafe String(cString: problem)))
@@ -84,7 +86,7 @@ final class CurlLoop: Sendable {
         }
     }
 
-    /// Stops a transfer. Has no effect on one that has ended.
+    /// Stops a transfer. Does nothing if it has ended.
     func drop(_ id: UInt64) {
         state.withLock { state in
             guard unsafe state.multi != nil else { return }
@@ -93,7 +95,7 @@ final class CurlLoop: Sendable {
         }
     }
 
-    /// Ends the thread once the transfers under way have ended.
+    /// Ends the thread when its transfers have ended.
     func close() {
         state.withLock {
             $0.isClosed = true
@@ -105,7 +107,7 @@ final class CurlLoop: Sendable {
     private func makeMulti() -> UnsafeMutableRawPointer? {
         guard let multi = unsafe rs_curl_multi_init() else { return nil }
         unsafe rs_curl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, connectionsPerHost)
-        // Connections that wait for their next request.
+        // The number of connections that are kept open for later requests.
         unsafe rs_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, 2 * connectionsPerHost)
         let context = unsafe Unmanaged.passRetained(Thread(loop: self, multi: multi))
         let status = unsafe rs_start_thread(
@@ -167,17 +169,17 @@ final class CurlLoop: Sendable {
         }
     }
 
-    /// Ends a transfer, and makes libcurl look at its connection again for the others.
+    /// Ends a transfer, and lets libcurl read its connection again for the other transfers.
     ///
-    /// If the buffer of one transfer is full, an HTTP/2 connection of libcurl 7.88 keeps what it has read for others.
-    /// When that transfer ends, these are not told. They would wait until the server sends something more, which it
+    /// If the buffer of one transfer is full, an HTTP/2 connection of libcurl 7.88 keeps what it has read for the
+    /// others. When that transfer ends, the others are not told. They would wait until the server sends more, which it
     /// never does after a GOAWAY.
     private func end(_ id: UInt64, of transfers: inout [UInt64: CurlTransfer]) {
         guard let port = transfers.removeValue(forKey: id)?.localPort, port > 0 else { return }
         transfers.values.first { $0.isReading && $0.localPort == port }?.readAgain()
     }
 
-    /// Whether the thread can end. It accepts no orders after that.
+    /// Whether the thread can end. It then accepts no further orders.
     private func isDone() -> Bool {
         state.withLock { state in
             guard state.isClosed, state.orders.isEmpty else { return false }

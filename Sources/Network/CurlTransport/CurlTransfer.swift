@@ -1,16 +1,17 @@
 import CCurl
 import RemoteSettingsHTTP
 
-/// One request under way in libcurl. It is made, used and released on the loop's thread; releasing it ends the request.
+/// One running request of libcurl. It is created, used and released on the loop's thread. Releasing it ends the
+/// request.
 @safe
 final class CurlTransfer {
     /// The number of unread bytes at which reading from the connection pauses. libcurl's own buffer adds to it.
     static let mostBuffered = 1 << 20
     private static let wireBuffer = 64 << 10
 
-    /// `nil` if libcurl has no memory; the answer has failed then.
+    /// libcurl's handle; `nil` if libcurl has no memory. The answer has then failed.
     let handle: UnsafeMutableRawPointer?
-    /// When the answer fails unless more of it arrives; `nil` while the transfer is paused.
+    /// The time at which the answer fails if nothing more of it arrives; `nil` while the transfer is paused.
     private(set) var deadline: ContinuousClock.Instant?
 
     private let multi: UnsafeMutableRawPointer
@@ -21,7 +22,7 @@ final class CurlTransfer {
     private var isPaused = false
     private var isRepetition = false
     private var fields: UnsafeMutablePointer<curl_slist>?
-    // libcurl writes to it until the handle is gone.
+    // libcurl writes to it for as long as the handle exists.
     private let message: UnsafeMutablePointer<CChar>
 
     init(
@@ -35,7 +36,7 @@ final class CurlTransfer {
         unsafe handle = rs_curl_easy_init()
         deadline = .now + request.headTimeout
         guard let handle = unsafe handle else {
-            answer.fail(HTTPError(request.url, .unreachable("libcurl has no memory")))
+            answer.fail(HTTPError(request.url, .unreachable("there is not enough memory for libcurl")))
             return
         }
         unsafe setOptions(handle, certificateAuthorities)
@@ -60,7 +61,7 @@ final class CurlTransfer {
         unsafe rs_curl_set_http_only(handle)
         let isSecure = request.url.scheme == .https
         set(CURLOPT_HTTP_VERSION, Int(isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))
-        // A request waits for the first connection, which shows whether it can carry many.
+        // A request waits for the first connection, which shows whether it can carry many requests.
         set(CURLOPT_PIPEWAIT, isSecure ? 1 : 0)
         set(CURLOPT_HTTP09_ALLOWED, 0)
         set(CURLOPT_FOLLOWLOCATION, 0)
@@ -73,7 +74,7 @@ final class CurlTransfer {
         if let certificateAuthorities { set(CURLOPT_CAINFO, certificateAuthorities) }
         set(CURLOPT_PATH_AS_IS, 1)
         set(CURLOPT_URL, request.url.description)
-        // This suppresses libcurl's own field. That of the request replaces it.
+        // This suppresses libcurl's own field, because the request has one.
         var lines = ["Accept:"]
         for field in request.headers.fields {
             lines.append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
@@ -140,7 +141,7 @@ final class CurlTransfer {
 
     var isReading: Bool { !isPaused }
 
-    /// Makes libcurl read from the connection, even if the system says that there is nothing to read.
+    /// Makes libcurl read from the connection, even if the system reports that there is nothing to read.
     func readAgain() {
         unsafe rs_curl_easy_pause(handle, CURLPAUSE_RECV)
         unsafe rs_curl_easy_pause(handle, CURLPAUSE_CONT)
@@ -148,7 +149,7 @@ final class CurlTransfer {
 
     // MARK: The end
 
-    /// Passes the end on, or sends the request once more if the server has not processed it.
+    /// Reports the end, or sends the request once more if the server has not processed it.
     func isOver(after result: CURLcode) -> Bool {
         if result == CURLE_OK, answer.hasHead {
             answer.finish()
@@ -162,9 +163,9 @@ final class CurlTransfer {
         return true
     }
 
-    /// Whether a connection has ended that other requests had used, and left this request without a byte of an answer.
+    /// Whether a connection that other requests had used has ended before a byte of this request's answer arrived.
     ///
-    /// libcurl itself repeats a request that a GOAWAY has left out, but it takes some of them for failures.
+    /// libcurl itself repeats requests that a GOAWAY has left out, but it mistakes some of them for failures.
     private func isUnprocessed(_ result: CURLcode) -> Bool {
         guard !isRepetition, head.bytes == 0 else { return false }
         switch result {
@@ -185,7 +186,7 @@ final class CurlTransfer {
         unsafe rs_curl_multi_add_handle(multi, handle)
     }
 
-    /// Whether the request has timed out and failed, or could not be started.
+    /// Whether the request has failed because of a time-out, or could not be started.
     func isLate(at now: ContinuousClock.Instant) -> Bool {
         guard let handle = unsafe handle else { return true }
         guard let deadline, deadline <= now else { return false }
@@ -212,7 +213,7 @@ final class CurlTransfer {
 
 /// Collects the lines of an answer's head, which libcurl passes one by one.
 struct HeadLines {
-    /// The most bytes of the head, including earlier interim answers.
+    /// The largest size of the head in bytes, including earlier interim answers.
     static let mostBytes = 256 << 10
 
     private(set) var status = 0
@@ -224,6 +225,8 @@ struct HeadLines {
 
     var contentLength: Int? { headers["Content-Length"].flatMap { Int($0) } }
 
+    /// Adds a line.
+    ///
     /// - Returns: whether the head is complete; `nil` if it is refused.
     mutating func add(_ line: some Collection<UInt8>) -> Bool? {
         bytes += line.count

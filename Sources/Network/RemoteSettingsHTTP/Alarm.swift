@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// Waits that can be ended early because something new has happened. There is one waiter at a time.
+/// A wait that can be ended early because something has happened. There is one waiter at a time.
 package final class Alarm: Sendable {
     private struct State {
         var isRung = false
@@ -11,7 +11,7 @@ package final class Alarm: Sendable {
 
     package init() {}
 
-    /// Ends the wait that is under way, or the next one.
+    /// Ends the current wait, or the next one if nobody waits.
     package func ring() {
         let sleeper = state.withLock { state in
             state.isRung = true
@@ -22,7 +22,7 @@ package final class Alarm: Sendable {
 
     /// Waits until the time has passed, the alarm is rung or the task is cancelled.
     ///
-    /// - Parameter duration: `nil` for a wait without an end in time.
+    /// - Parameter duration: how long to wait; `nil` to wait until the alarm rings.
     package func wait(_ duration: Duration?, _ environment: HTTPEnvironment) async {
         let sleeper = Task {
             if let duration { return (try? await environment.sleep(duration)) ?? () }
@@ -38,7 +38,7 @@ package final class Alarm: Sendable {
         } onCancel: {
             sleeper.cancel()
         }
-        // Whoever rings has already changed the state that the waiter reads after this.
+        // The caller of `ring()` has already changed the state that the waiter reads after this.
         state.withLock { ($0.isRung, $0.sleeper) = (false, nil) }
     }
 }

@@ -1,8 +1,8 @@
 import RemoteSettingsModel
 
-/// An answer on its way from a transport's callbacks to the one task that reads it through a ``BufferedBody``.
+/// Carries an answer from a transport's callbacks to the only task that reads it, through a ``BufferedBody``.
 ///
-/// It holds the bytes that have arrived but are not read yet. If these are `mostBuffered` or more, it pauses the source
+/// It holds the bytes that have arrived and are not read yet. At `mostBuffered` bytes or more, it pauses the source
 /// until the reader has taken them.
 package final class AnswerBuffer: Sendable {
     package struct Head: Sendable {
@@ -22,19 +22,21 @@ package final class AnswerBuffer: Sendable {
         var head: Result<Head, HTTPError>?
         var bytes: [UInt8] = []
         var isPaused = false
-        /// The number of pieces that arrived.
+        /// The number of pieces that have arrived.
         var pieces = 0
         /// The end of the body. It is set once, but a cancellation replaces it.
         var end: Result<Void, HTTPError>?
-        /// Counts the changes of this state, so that a reader that is about to wait notices a change in between.
+        /// The number of changes of this state, by which a reader that is about to wait notices a change.
         var changes = 0
-        /// The one reader, if it waits for a change.
+        /// The only reader, if it waits for a change.
         var reader: CheckedContinuation<Void, Never>?
     }
 
     private let mostBuffered: Int
     private let state = Mutex(State())
 
+    /// Makes a buffer.
+    ///
     /// - Parameter mostBuffered: the number of unread bytes at which the source is paused.
     package init(mostBuffered: Int) {
         self.mostBuffered = mostBuffered
@@ -46,7 +48,7 @@ package final class AnswerBuffer: Sendable {
         await wait { $0.head }
     }
 
-    /// Waits for bytes and takes all that are there; `nil` at the body's end.
+    /// Waits for bytes and takes all that have arrived; `nil` at the body's end.
     ///
     /// - Parameter resume: called if the source is paused.
     fileprivate func next(resume: () -> Void) async -> Result<[UInt8]?, HTTPError> {
@@ -65,7 +67,7 @@ package final class AnswerBuffer: Sendable {
         return piece
     }
 
-    /// Ends the reader's waiting at once, and drops what it has not read yet.
+    /// Ends the reader's wait at once, and drops what has not been read.
     fileprivate func cancel(_ error: HTTPError) {
         change { state in
             if state.head == nil { state.head = .failure(error) }
@@ -112,7 +114,9 @@ package final class AnswerBuffer: Sendable {
         change { $0.head = $0.head ?? .success(head) }
     }
 
-    /// - Parameter pause: pauses the source. It is called when the buffer is full, before any reader can resume the
+    /// Adds bytes.
+    ///
+    /// - Parameter pause: pauses the source. It is called when the buffer is full, before a reader can resume the
     ///   source. It must not call this buffer.
     package func append(_ bytes: some Collection<UInt8>, pause: () -> Void) {
         change { state in
@@ -125,12 +129,12 @@ package final class AnswerBuffer: Sendable {
         }
     }
 
-    /// Marks the body as whole.
+    /// Marks the body as complete.
     package func finish() {
         change { $0.end = $0.end ?? .success(()) }
     }
 
-    /// Fails the head if it has not arrived, else the body. Bytes that came before can still be read.
+    /// Fails the head if it has not arrived, otherwise the body. Bytes that arrived before can still be read.
     package func fail(_ error: HTTPError) {
         change { state in
             if state.head == nil { state.head = .failure(error) }
@@ -139,16 +143,18 @@ package final class AnswerBuffer: Sendable {
     }
 }
 
-/// The reader's end of an ``AnswerBuffer``. Releasing it stops the transfer.
+/// The body that reads from an ``AnswerBuffer``. Releasing it stops the transfer.
 package final class BufferedBody: HTTPBody {
     private let answer: AnswerBuffer
     private let url: HTTPURL
     private let resume: @Sendable () -> Void
     private let stop: @Sendable () -> Void
 
+    /// Makes a body.
+    ///
     /// - Parameters:
     ///   - resume: resumes the source after a pause.
-    ///   - stop: ends the transfer; may be called more than once.
+    ///   - stop: ends the transfer. It may be called more than once.
     package init(
         _ answer: AnswerBuffer, url: HTTPURL, resume: @escaping @Sendable () -> Void,
         stop: @escaping @Sendable () -> Void

@@ -2,16 +2,18 @@ import RemoteSettingsModel
 
 /// The base URL of a server's attachments: `capabilities.attachments.base_url` in its root document.
 ///
-/// Its host is usually a CDN, not the server. Attachments' locations come from records and are checked here. None can
-/// lead to another host or out of the base URL's path.
+/// Its host is usually a CDN and not the server. The locations of attachments come from records and are checked here,
+/// so that none of them leads to another host or out of the base URL's path.
 package struct AttachmentsURL: Hashable, Sendable {
-    /// With a slash at the end of its path.
+    /// The URL, with a slash at the end of its path.
     package let url: HTTPURL
 
-    /// - Parameter baseURL: the URL as served. A missing slash at its end is accepted, and so is a reference relative
-    ///   to the server.
-    /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)``. It throws ``HTTPError/Reason/insecure`` if the
-    ///   URL is plain `http` and the server is not, or if the server's configuration does not allow it.
+    /// Reads the base URL.
+    ///
+    /// - Parameter baseURL: the URL as served. A missing slash at its end is accepted, and so is a URL relative to the
+    ///   server.
+    /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)``, or with ``HTTPError/Reason/insecure`` if the
+    ///   URL is plain `http` and the server's is not, or if the server's configuration does not allow it.
     package init(_ baseURL: String, of server: ServerURL) throws(HTTPError) {
         let given = try server.root.resolving(baseURL)
         guard given.query == nil else {
@@ -25,8 +27,8 @@ package struct AttachmentsURL: Hashable, Sendable {
     ///
     /// - Parameter location: the record's `attachment.location`: a relative path, percent-encoded or not.
     /// - Throws: ``HTTPError`` with ``HTTPError/Reason/badLocation(_:)`` if the location is empty, absolute or longer
-    ///   than 2048 bytes. It also throws if the location has a scheme, a query, a fragment, a backslash, a control
-    ///   character, or a `.` or `..` segment, encoded ones included.
+    ///   than 2048 bytes, or if it has a scheme, a query, a fragment, a backslash, a control character, or a `.` or
+    ///   `..` segment, even an encoded one.
     package func attachment(_ location: String) throws(HTTPError) -> HTTPURL {
         func refuse(_ why: String) -> HTTPError { HTTPError(String(location.prefix(200)), .badLocation(why)) }
         if Self.isPlain(location) { return url.appending(path: location) }
@@ -37,7 +39,7 @@ package struct AttachmentsURL: Hashable, Sendable {
         func has(_ byte: Unicode.Scalar) -> Bool { location.utf8.contains(UInt8(ascii: byte)) }
         guard !has("\\") else { throw refuse("it has a backslash") }
         guard !has("?"), !has("#") else { throw refuse("it has a query or fragment") }
-        guard let path = PercentEncoding.complete(location) else { throw refuse("a % lacks its two digits") }
+        guard let path = PercentEncoding.complete(location) else { throw refuse("a % has no two digits after it") }
         let segments = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             .map(Substring.init)
         guard segments.first?.contains(":") != true else { throw refuse("it has a scheme") }
@@ -54,10 +56,10 @@ package struct AttachmentsURL: Hashable, Sendable {
         return url.appending(path: path)
     }
 
-    /// Whether a location is a relative path of letters, digits and `-._~` alone, without `.` and `..` segments.
+    /// Whether a location is a relative path that has only letters, digits and `-._~`, and no `.` or `..` segments.
     ///
-    /// Servers write nearly all locations like this. Such a location passes every check of ``attachment(_:)`` and is
-    /// its own encoded form.
+    /// Servers write nearly all locations like this. Such a location passes every check of ``attachment(_:)`` and does
+    /// not change when it is encoded.
     private static func isPlain(_ location: String) -> Bool {
         var (length, segment, dots) = (0, 0, 0)
         for byte in location.utf8 {
@@ -78,7 +80,7 @@ package struct AttachmentsURL: Hashable, Sendable {
         return length > 0 && length <= 2048 && (segment != dots || segment == 0)
     }
 
-    /// The URL of the zip of all attachments of a collection. Servers offer it if `metadata.attachment.bundle` is true.
+    /// The URL of the zip of a collection's attachments. Servers offer it if `metadata.attachment.bundle` is true.
     package func zip(_ collection: CollectionID) -> HTTPURL {
         url.appending(path: "bundles/\(collection.bucket)--\(collection.name).zip")
     }

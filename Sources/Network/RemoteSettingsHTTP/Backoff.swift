@@ -1,12 +1,12 @@
 import RemoteSettingsModel
 
-/// The holds that servers have asked for with `Backoff` and `Retry-After` headers. A hold allows no requests until a
+/// The holds that servers have asked for with the headers `Backoff` and `Retry-After`. A hold forbids requests until a
 /// given time.
 ///
-/// Holds apply across runs: read ``ServerClient/backoff`` at the end of a run, and pass it to the next one.
+/// Holds apply to later runs too: read ``ServerClient/backoff`` at the end of a run, and pass it to the next one.
 package struct BackoffState: Sendable, Hashable {
     package struct Hold: Sendable, Hashable {
-        /// Scheme, host and port, as in ``HTTPURL/origin``.
+        /// The scheme, host and port, as in ``HTTPURL/origin``.
         package let origin: String
         package let until: Timestamp
 
@@ -16,8 +16,8 @@ package struct BackoffState: Sendable, Hashable {
         }
     }
 
-    /// The most origins that are remembered. A server chooses where its redirects and chains lead, and so how many
-    /// there are.
+    /// The largest number of origins that are remembered. A server's redirects and chains can lead to any number of
+    /// origins.
     private static let mostOrigins = 256
 
     private var times: [String: Timestamp] = [:]
@@ -26,7 +26,7 @@ package struct BackoffState: Sendable, Hashable {
         for hold in holds { extend(hold.origin, until: hold.until) }
     }
 
-    /// Sorted by origin.
+    /// All holds, sorted by origin.
     package var holds: [Hold] {
         times.map { Hold(origin: $0.key, until: $0.value) }.sorted { $0.origin < $1.origin }
     }
@@ -42,7 +42,7 @@ package struct BackoffState: Sendable, Hashable {
     /// Whether there is no hold on any origin.
     var isEmpty: Bool { times.isEmpty }
 
-    /// Adds a hold. A longer one of the same origin stays.
+    /// Adds a hold. A longer hold of the same origin stays.
     ///
     /// If there are more than 256 origins, the one whose hold ends first is forgotten.
     mutating func extend(_ origin: String, until: Timestamp) {

@@ -1,11 +1,11 @@
 import RemoteSettingsModel
 
 extension HTTPResponse {
-    /// The same answer with its body decompressed, if it is gzip and `request` accepts that. Does no I/O.
+    /// The same answer with its body decompressed if it is gzip and `request` accepts gzip. Does no I/O.
     ///
     /// The headers stay as the server sent them (RFC 9110 §8.4).
     ///
-    /// - Throws: ``HTTPError`` with `badEncoding` if zlib has no memory.
+    /// - Throws: ``HTTPError`` with `badEncoding` if there is not enough memory for zlib.
     package func decoded(for request: HTTPRequest) throws(HTTPError) -> HTTPResponse {
         guard !isDecoded, headers.saysGzip, request.acceptsGzip else { return self }
         let decoded = try GzipBody(body, url: request.url)
@@ -27,7 +27,7 @@ extension HTTPHeaders {
     }
 }
 
-/// A gzip body (RFC 1952), decompressed only as fast as it is read.
+/// A gzip body (RFC 1952) that is decompressed only as fast as it is read.
 struct GzipBody: HTTPBody {
     private var wire: any HTTPBody
     private let url: HTTPURL
@@ -38,7 +38,7 @@ struct GzipBody: HTTPBody {
         do throws(InflateError) {
             stream = try GzipStream()
         } catch {
-            throw HTTPError(url, .badEncoding("there is too little memory to decompress gzip"))
+            throw HTTPError(url, .badEncoding("there is not enough memory to decompress gzip"))
         }
         self.wire = wire
         self.url = url

@@ -1,8 +1,8 @@
-/// A part of a download. The receiver gets the parts in order.
+/// A part of a download. The receiver gets all parts in order.
 package enum DownloadPart: Sendable, Hashable {
-    /// The following bytes belong at this offset. It comes first, and again whenever the transfer was resumed.
+    /// The bytes that follow belong at this offset. It comes first, and again whenever the transfer was resumed.
     ///
-    /// The new offset is the one that was reached, or 0 if the receiver must discard everything that it has.
+    /// The new offset is the one that was reached. If it is 0, the receiver must discard everything that it has.
     case start(DownloadStart)
     case bytes([UInt8])
 }
@@ -11,8 +11,8 @@ package struct DownloadStart: Sendable, Hashable {
     package let offset: Int
     /// The size of the whole file in bytes, as the server states it; `nil` if it does not.
     package let size: Int?
-    /// Identifies this version of the file, for ``ResumePoint``; `nil` if the server sends neither a strong `ETag` nor
-    /// `Last-Modified`.
+    /// A text that identifies this version of the file, for ``ResumePoint``; `nil` if the server sends neither a strong
+    /// `ETag` nor `Last-Modified`.
     package let validator: String?
 
     package init(offset: Int, size: Int?, validator: String?) {
@@ -35,15 +35,15 @@ package struct ResumePoint: Sendable, Hashable {
     }
 }
 
-/// The progress of a download, and what an answer means for it (RFC 9110 §14).
+/// The progress of a download. It interprets each answer (RFC 9110 §14).
 struct Transfer {
     let url: HTTPURL
-    /// The limit on the whole file, in bytes.
+    /// The largest size of the whole file in bytes.
     let limit: Int
     /// The number of bytes that the receiver has.
     var offset: Int
     var validator: String?
-    /// The file to which a delta is asked for.
+    /// The file that the server may send a delta to; `nil` if none is accepted.
     var held: HeldFile?
 
     init(url: HTTPURL, limit: Int, resume: ResumePoint?) {
@@ -58,13 +58,14 @@ struct Transfer {
     }
 
     enum Beginning {
-        /// The receiver has all bytes.
+        /// The receiver already has all bytes.
         case alreadyWhole(DownloadStart)
         /// - expected: the length of this answer's body in bytes; `nil` if the answer does not state it.
         case bytes(DownloadStart, expected: Int?)
     }
 
-    /// Ranges and hashes are those of the uncompressed file, so no compression is requested but that of a delta.
+    /// The headers of the request. Ranges and hashes refer to the uncompressed file, so no compression except a delta
+    /// is accepted.
     var headers: [HTTPHeaders.Field] {
         if let held { return held.headers }
         var fields = [HTTPHeaders.Field("Accept-Encoding", "identity")]
@@ -75,7 +76,7 @@ struct Transfer {
         return fields
     }
 
-    /// Reads the head of an answer to ``headers``: 200, 206 or 416.
+    /// Reads the head of an answer to ``headers``, with the status 200, 206 or 416.
     mutating func begin(_ answer: Answer) throws(HTTPError) -> Beginning {
         let range = answer.response.headers["Content-Range"].flatMap { ContentRange($0) }
         switch answer.response.status {
@@ -93,7 +94,7 @@ struct Transfer {
                 throw HTTPError(answer.url, .tooLarge(limit: limit))
             }
             offset = 0
-            // Ranges refer to offsets in the file, and an offset in a decompressed body is not one.
+            // Ranges refer to offsets in the file, and not in a decompressed body.
             validator = answer.isCompressed ? nil : Self.validator(of: answer.response.headers)
             return .bytes(DownloadStart(offset: 0, size: length, validator: validator), expected: length)
         }
@@ -101,10 +102,10 @@ struct Transfer {
 
     private mutating func beginPart(_ answer: Answer, _ contentRange: ContentRange?) throws(HTTPError) -> Beginning {
         func refuse(_ why: String) -> HTTPError { HTTPError(answer.url, .badRange(why)) }
-        guard offset > 0 else { throw refuse("a part, though the request was for the whole file") }
-        guard !answer.isCompressed else { throw refuse("a part of a compressed form") }
+        guard offset > 0 else { throw refuse("found a part, expected the whole file") }
+        guard !answer.isCompressed else { throw refuse("found a part of compressed data") }
         guard let contentRange, let range = contentRange.range else {
-            throw refuse("no usable Content-Range")
+            throw refuse("found no valid Content-Range")
         }
         guard range.lowerBound == offset else {
             throw refuse("it starts at byte \(range.lowerBound), expected \(offset)")
@@ -113,11 +114,11 @@ struct Transfer {
             throw HTTPError(answer.url, .tooLarge(limit: limit))
         }
         if let length = answer.contentLength, length != range.count {
-            throw refuse("a Content-Length of \(length) for a range of \(range.count) bytes")
+            throw refuse("found a Content-Length of \(length) for a range of \(range.count) bytes")
         }
         let served = Self.validator(of: answer.response.headers)
         if let validator, let served, served != validator, validator.hasPrefix("\"") == served.hasPrefix("\"") {
-            throw refuse("it is of another version of the file")
+            throw refuse("it belongs to another version of the file")
         }
         validator = validator ?? served
         return .bytes(
@@ -129,12 +130,12 @@ struct Transfer {
     /// - Parameter received: the bytes of this answer's body so far, including these.
     func check(_ count: Int, received: Int, of expected: Int?, in answer: Answer) throws(HTTPError) {
         if let expected, received > expected {
-            throw HTTPError(answer.url, .badRange("more bytes than the \(expected) announced"))
+            throw HTTPError(answer.url, .badRange("more than the announced \(expected) bytes"))
         }
         guard count <= limit - offset else { throw HTTPError(answer.url, .tooLarge(limit: limit)) }
     }
 
-    /// A strong `ETag`, else `Last-Modified`; only these may stand in `If-Range` (RFC 9110 §13.1.5).
+    /// A strong `ETag`, otherwise `Last-Modified`. Only these are allowed in `If-Range` (RFC 9110 §13.1.5).
     private static func validator(of headers: HTTPHeaders) -> String? {
         if let tag = headers["ETag"], tag.hasPrefix("\""), tag.utf8.count <= 256, isFieldValue(tag) { return tag }
         return headers["Last-Modified"].flatMap { $0.utf8.count <= 64 && isFieldValue($0) ? $0 : nil }
@@ -145,11 +146,11 @@ struct Transfer {
     }
 }
 
-/// The `Content-Range` of an answer (RFC 9110 §14.4), unit `bytes`.
+/// The `Content-Range` of an answer (RFC 9110 §14.4) in the unit `bytes`.
 struct ContentRange: Hashable {
-    /// `nil` in the unsatisfied form, `bytes */1234`.
+    /// The range; `nil` in the form `bytes */1234`, which says that there is no such range.
     var range: ClosedRange<Int>?
-    /// `nil` if the server does not know the size.
+    /// The size of the whole file in bytes; `nil` if the server does not know it.
     var size: Int?
 
     init?(_ text: String) {

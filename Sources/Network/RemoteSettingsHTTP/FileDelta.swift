@@ -3,45 +3,45 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotTrust
 
-/// A file as a delta to another one, in the form `dcz` of RFC 9842: the SHA-256 of the other file, and a zstd frame
-/// that refers to its bytes.
+/// Writes a file as a delta to another one, in the form `dcz` of RFC 9842. A delta consists of the SHA-256 of the other
+/// file, and a zstd frame that refers to its bytes.
 package enum FileDelta {
     static let coding = "dcz"
-    /// The beginning of each delta, before the SHA-256: together a zstd frame that decoders skip.
+    /// The beginning of each delta, before the SHA-256. The two form a zstd frame that decoders skip.
     private static let magic: [UInt8] = [0x5E, 0x2A, 0x4D, 0x18, 0x20, 0, 0, 0]
     package static let headBytes = magic.count + 32
 
-    /// Below this size, a delta saves little more than its own request headers cost.
+    /// The smallest size for a delta. Below it, a delta saves little more than its own request headers cost.
     private static let least = 4 << 10
-    /// The most bytes that both files may have together, which are in memory at once.
+    /// The largest size of both files together in bytes, because they are in memory at once.
     package static let mostBytes = 16 << 20
 
-    /// Whether a delta between files of these sizes in bytes is worth it, and possible on this system.
+    /// Whether a delta between files of these sizes in bytes is useful, and possible on this system.
     package static func isWorthwhile(from old: Int, to new: Int) -> Bool {
         new >= least && old >= least && old.saturatingAdding(new) <= mostBytes && rs_zstd_load() == 1
     }
 
     static func head(_ dictionary: SHA256Digest) -> [UInt8] { magic + dictionary.bytes }
 
-    /// The window that a decoder must accept, in bytes (RFC 9842 section 5): 8 MiB, or a quarter more than the
-    /// dictionary, at most 128 MiB.
+    /// The window that a decoder must accept, in bytes (RFC 9842, section 5): 8 MiB, or a quarter more than the
+    /// dictionary, but at most 128 MiB.
     private static func window(_ dictionary: Int) -> Int {
         min(128 << 20, max(8 << 20, dictionary.saturatingAdding(dictionary / 4)))
     }
 
-    /// The logarithm of the window that is accepted.
+    /// The logarithm of the largest window that is accepted.
     static func mostWindowLog(_ dictionary: Int) -> Int32 {
         Int32(Int.bitWidth - (window(dictionary) - 1).leadingZeroBitCount)
     }
 
-    /// The logarithm of the window to encode with: one in which the whole file has room, so that all of it can refer to
-    /// the dictionary, unless a decoder need not accept that.
+    /// The logarithm of the window to encode with. The whole file fits into it, so that all of it can refer to the
+    /// dictionary, unless decoders do not have to accept such a window.
     static func windowLog(of size: Int, _ dictionary: Int) -> Int32 {
         let most = Int.bitWidth - 1 - window(dictionary).leadingZeroBitCount
         return Int32(min(most, max(10, Int.bitWidth - max(0, size - 1).leadingZeroBitCount)))
     }
 
-    /// Whether these bytes are a delta to the held file that gives the newer one.
+    /// Whether these bytes are a delta from the held file to the newer one.
     package static func isSound(_ delta: Bytes, from held: HeldFile, size: Int) -> Bool {
         guard isWorthwhile(from: held.bytes.count, to: size) else { return false }
         do throws(DeltaDecoder.Refusal) {
@@ -54,7 +54,7 @@ package enum FileDelta {
         }
     }
 
-    /// The file that a request names as its dictionary (RFC 9842 section 2.2); `nil` if it accepts no delta.
+    /// The file that a request names as its dictionary (RFC 9842, section 2.2); `nil` if it accepts no delta.
     package static func dictionary(acceptEncoding: String?, availableDictionary: String?) -> SHA256Digest? {
         let codings = acceptEncoding?.lowercased().split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
         guard codings?.contains(coding) == true, let availableDictionary, availableDictionary.utf8.count == 46,
@@ -64,12 +64,13 @@ package enum FileDelta {
             .flatMap { SHA256Digest($0) }
     }
 
-    /// `Use-As-Dictionary` of a file that may become one: which requests may name it, and the id to name it by.
+    /// The header `Use-As-Dictionary` of a file that may become a dictionary. It says which requests may name the file,
+    /// and by which id.
     ///
     /// - Parameters:
     ///   - path: the path of the file's URL.
-    ///   - size: bytes.
-    /// - Returns: `nil` for one that does not, or whose path is more than plain names.
+    ///   - size: the file's size in bytes.
+    /// - Returns: `nil` if the file cannot become a dictionary, or if its path has more than plain names.
     package static func useAsDictionary(_ path: String, size: Int) -> String? {
         let isPlain = path.utf8.allSatisfy { byte in
             UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte
@@ -79,9 +80,9 @@ package enum FileDelta {
         return "match=\"\(path[...slash])*\", id=\"\(path[path.index(after: slash)...])\", type=raw"
     }
 
-    /// Makes a delta as small as zstd can. Takes about a second for each 2 MB.
+    /// Makes the smallest delta that zstd can make. It takes about a second for each 2 MB.
     ///
-    /// - Returns: `nil` if it is not smaller than half of the file, if it is not worthwhile, or if it fails.
+    /// - Returns: `nil` if it is not smaller than half of the file, if it is not useful, or if it fails.
     package static func made(of new: Bytes, from old: Bytes, named digest: SHA256Digest) -> [UInt8]? {
         guard isWorthwhile(from: old.count, to: new.count) else { return nil }
         let windowLog = windowLog(of: new.count, old.count)
@@ -98,15 +99,17 @@ package enum FileDelta {
     }
 }
 
-/// A file that is held, to which a server may send a newer one as a delta.
+/// A file that the client has, to which a server may send a newer one as a delta.
 package struct HeldFile: Sendable {
     let bytes: Bytes
     let digest: SHA256Digest
-    /// The last part of its location, by which a server may know it.
+    /// The last part of the file's location, by which a server may know it.
     let name: String
     /// The SHA-256 that the newer file must have.
     let newer: SHA256Digest
 
+    /// Takes a file that the client has.
+    ///
     /// - Parameters:
     ///   - digest: the SHA-256 of the held bytes, which has been checked.
     ///   - location: the held file's `attachment.location`.
@@ -118,13 +121,13 @@ package struct HeldFile: Sendable {
         name = location.split(separator: "/").last.map { String($0) } ?? ""
     }
 
-    /// The headers of a request for the newer file (RFC 9842 section 2.2).
+    /// The headers of a request for the newer file (RFC 9842, section 2.2).
     var headers: [HTTPHeaders.Field] {
         var fields = [
             HTTPHeaders.Field("Accept-Encoding", "\(FileDelta.coding), identity"),
             HTTPHeaders.Field("Available-Dictionary", ":\(Self.base64(digest.bytes)):"),
         ]
-        // A string of a structured field. What would have to be escaped is in no name that a server makes.
+        // A string of a structured field. No name that a server makes has a character that would have to be escaped.
         let isPlain = !name.isEmpty && name.utf8.allSatisfy { (0x20...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }
         if isPlain { fields.append(HTTPHeaders.Field("Dictionary-ID", "\"\(name)\"")) }
         return fields
@@ -146,7 +149,7 @@ package struct HeldFile: Sendable {
 
 /// Decodes one delta, piece by piece, into memory of the size that the file must have.
 ///
-/// Nothing that the delta says makes it take more: the file's memory is its window. Not shared between threads.
+/// A delta cannot make it use more memory, because the file's memory is also its window. Threads must not share it.
 @safe
 package final class DeltaDecoder {
     /// Why a delta was refused.
@@ -154,24 +157,26 @@ package final class DeltaDecoder {
         package let problem: String
     }
 
-    /// The most bytes of a piece of the decoded file.
+    /// The largest size of a piece of the decoded file in bytes.
     package static let pieceBytes = 1 << 20
 
     private let held: HeldFile
     private let size: Int
-    /// Of ``size`` bytes.
+    /// Memory for ``size`` bytes.
     private let output: UnsafeMutableRawBufferPointer
     private let decoder: OpaquePointer
     private var head: [UInt8] = []
     private var produced = 0
     private var isAtEnd = false
 
-    /// - Parameter size: the bytes that the file must have, at least 1.
-    /// - Throws: ``Refusal`` if there is no libzstd, or too little memory.
+    /// Allocates the memory.
+    ///
+    /// - Parameter size: the size that the file must have in bytes, at least 1.
+    /// - Throws: ``Refusal`` if there is no libzstd, or not enough memory.
     package init(from held: HeldFile, size: Int) throws(Refusal) {
         guard rs_zstd_load() == 1 else { throw Refusal(problem: "libzstd.so.1 cannot be loaded") }
         let output = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, size), alignment: 16)
-        // Memory that outlives the closure: the storage of `held.bytes` is kept by this object and never changes.
+        // The memory outlives the closure, because this object keeps the storage of `held.bytes`, which never changes.
         let decoder = unsafe held.bytes.withUnsafeBytes { prefix in
             unsafe rs_zstd_decoder_make(
                 prefix.baseAddress, prefix.count, output.baseAddress, output.count,
@@ -179,7 +184,7 @@ package final class DeltaDecoder {
         }
         guard let decoder = unsafe decoder else {
             unsafe output.deallocate()
-            throw Refusal(problem: "there is too little memory to decode it")
+            throw Refusal(problem: "there is not enough memory to decode it")
         }
         self.held = held
         self.size = size
@@ -197,9 +202,9 @@ package final class DeltaDecoder {
         head += piece.prefix(missing)
         guard head.count == FileDelta.headBytes, piece.count > missing else { return }
         guard head == FileDelta.head(held.digest) else {
-            throw Refusal(problem: "it is not a delta to the file that was named")
+            throw Refusal(problem: "it is not a delta to the named file")
         }
-        guard !isAtEnd else { throw Refusal(problem: "bytes behind its end") }
+        guard !isAtEnd else { throw Refusal(problem: "there are bytes after its end") }
         var (consumed, produced) = (max(0, missing), 0)
         let state = unsafe piece.withUnsafeBytes { input in
             unsafe rs_zstd_decode(decoder, input.baseAddress, input.count, &consumed, &produced)
@@ -208,25 +213,25 @@ package final class DeltaDecoder {
         switch Int(state) {
         case RS_ZSTD_MORE: break
         case RS_ZSTD_END where consumed == piece.count: isAtEnd = true
-        case RS_ZSTD_END: throw Refusal(problem: "bytes behind its end")
+        case RS_ZSTD_END: throw Refusal(problem: "there are bytes after its end")
         default: throw Refusal(problem: "it is damaged, or holds more than \(size) bytes")
         }
     }
 
-    /// Checks that all of the file is there, and that it is the one that was asked for.
+    /// Checks that the file is complete and is the requested one.
     package func finish() throws(Refusal) {
         guard isAtEnd else { throw Refusal(problem: "it ends early") }
         guard produced == size else {
-            throw Refusal(problem: "it gives \(produced) bytes, not the \(size) that the record states")
+            throw Refusal(problem: "it gives \(produced) bytes, but the record states \(size)")
         }
         var hasher = ContentHasher()
         unsafe hasher.update(Span(_unsafeElements: UnsafeRawBufferPointer(output).bindMemory(to: UInt8.self)))
         guard hasher.finish() == held.newer else {
-            throw Refusal(problem: "it gives a file whose SHA-256 is not the one that the record states")
+            throw Refusal(problem: "it gives a file with another SHA-256 than the record states")
         }
     }
 
-    /// The next bytes of the file, at most ``pieceBytes``, from `offset` on. To be called after ``finish()``.
+    /// The next bytes of the file from `offset` on, at most ``pieceBytes``. Call it after ``finish()``.
     package func piece(at offset: Int) -> [UInt8] {
         unsafe Array(UnsafeRawBufferPointer(rebasing: output[offset..<min(offset + Self.pieceBytes, size)]))
     }

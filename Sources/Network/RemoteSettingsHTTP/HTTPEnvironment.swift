@@ -2,20 +2,22 @@ import RemoteSettingsModel
 
 /// The clock and the random numbers of a client. Tests replace them.
 package struct HTTPEnvironment: Sendable {
-    /// The time of day.
+    /// The current date and time.
     package var now: @Sendable () -> Timestamp
     /// Waits. It throws if the task is cancelled meanwhile.
     package var sleep: @Sendable (Duration) async throws -> Void
     /// A random number from 0 up to, but not including, 1.
     package var random: @Sendable () -> Double
-    /// The time since a fixed moment, for deadlines. It is never set, and it does not count the time that the machine
+    /// The time since a fixed moment, for deadlines. Nobody can set it, and it does not count the time that the machine
     /// sleeps.
     package var uptime: @Sendable () -> Duration
 
+    /// Makes an environment.
+    ///
     /// - Parameters:
-    ///   - now: the time of day.
+    ///   - now: the current date and time.
     ///   - sleep: waits; throws if the task is cancelled.
-    ///   - random: a number from 0 up to but not including 1.
+    ///   - random: a number from 0 up to, but not including, 1.
     ///   - uptime: a time that only grows. It may begin anywhere.
     package init(
         now: @escaping @Sendable () -> Timestamp,
@@ -44,6 +46,6 @@ package struct HTTPEnvironment: Sendable {
 }
 
 extension HTTPEnvironment {
-    /// The present moment.
+    /// The current moment.
     package var moment: Moment { Moment(uptime: uptime(), time: now(), chance: random()) }
 }

@@ -1,13 +1,13 @@
-/// Header fields in the order in which they were sent. Case does not matter when names are compared (RFC 9110 §5.1).
+/// Header fields in the order in which they were sent. Names are compared without regard to case (RFC 9110 §5.1).
 package struct HTTPHeaders: Hashable, Sendable {
     /// One header field.
     package struct Field: Hashable, Sendable {
         /// The field's name, in the case in which it was sent.
         package let name: String
-        /// The field's value, with the white space around it.
+        /// The field's value, including white space around it.
         package let value: String
 
-        /// A field as it is sent. Neither name nor value is checked.
+        /// Makes a field. Neither its name nor its value is checked.
         package init(_ name: String, _ value: String) {
             self.name = name
             self.value = value
@@ -17,12 +17,14 @@ package struct HTTPHeaders: Hashable, Sendable {
     /// All fields, in the order in which they were sent.
     public private(set) var fields: [Field]
 
-    /// - Parameter fields: in the order in which they are sent.
+    /// Makes headers.
+    ///
+    /// - Parameter fields: the fields, in the order in which they are sent.
     package init(_ fields: [Field] = []) {
         self.fields = fields
     }
 
-    /// Adds a field after the others, even if one has the same name.
+    /// Adds a field after the others, even if another one has the same name.
     package mutating func add(_ name: String, _ value: String) {
         fields.append(Field(name, value))
     }
@@ -41,7 +43,7 @@ package struct HTTPHeaders: Hashable, Sendable {
     }
 
     private static func equal(_ a: String, _ b: String) -> Bool {
-        // Nearly always, either the lengths differ or the case is the usual one.
+        // In most cases the lengths differ, or the name is written in its usual case.
         guard a.utf8.count == b.utf8.count else { return false }
         return a == b || a.utf8.elementsEqual(b.utf8) { lowercase($0) == lowercase($1) }
     }
@@ -63,10 +65,10 @@ package struct HTTPHeaders: Hashable, Sendable {
 
 /// The `User-Agent` of a client. Servers require a name and a version.
 package struct UserAgent: Sendable, Hashable, CustomStringConvertible {
-    /// `name/version`.
+    /// The text `name/version`.
     package let description: String
 
-    /// Characters that a product token cannot contain (RFC 9110 §10.1.5) become `-`.
+    /// Makes a user agent. Characters that a product token cannot contain (RFC 9110 §10.1.5) become `-`.
     package init(name: String, version: String) {
         description = "\(Self.token(name))/\(Self.token(version))"
     }

@@ -2,42 +2,42 @@ import RemoteSettingsModel
 
 /// An absolute `http` or `https` URL, checked and normalised (RFC 3986), without user name, password or fragment.
 ///
-/// Scheme and host are in lower case, the scheme's default port is omitted, dot segments are removed, and characters
-/// that a URL cannot contain (spaces, quotes, anything beyond ASCII) are percent-encoded as UTF-8. Equal URLs have
-/// equal text.
+/// The scheme and host are in lower case, the scheme's default port is omitted, and dot segments are removed.
+/// Characters that a URL cannot contain (spaces, quotes, anything beyond ASCII) are percent-encoded as UTF-8. Equal
+/// URLs have equal text.
 package struct HTTPURL: Hashable, Sendable {
     /// The two schemes that are accepted.
     package enum Scheme: String, Hashable, Sendable {
-        /// Without encryption.
+        /// Plain HTTP, without encryption.
         case http
-        /// Over TLS.
+        /// HTTP over TLS.
         case https
     }
 
-    /// `http` or `https`.
+    /// The scheme, `http` or `https`.
     package let scheme: Scheme
-    /// A registered name or IPv4 address in lower case, or an IPv6 address between brackets.
+    /// A registered name or IPv4 address in lower case, or an IPv6 address in brackets.
     package let host: String
-    /// `nil` for the scheme's default (80 or 443).
+    /// The port; `nil` for the scheme's default (80 or 443).
     package let port: Int?
-    /// Percent-encoded; starts with `/`.
+    /// The percent-encoded path, which starts with `/`.
     package let path: String
-    /// Percent-encoded, without the `?`.
+    /// The percent-encoded query, without the `?`; `nil` if there is none.
     package let query: String?
 
-    /// The longest accepted URL, in bytes, as given and once its characters are percent-encoded.
+    /// The longest accepted URL in bytes, both as given and after percent-encoding.
     static let longest = 8192
 
-    /// The parts must be checked and percent-encoded.
+    /// Makes a URL of parts that are already checked and percent-encoded.
     private init(
         checking reference: String, scheme: Scheme, host: String, port: Int?, path: String, query: String?
     ) throws(HTTPError) {
         self.init(scheme: scheme, host: host, port: port, path: path, query: query)
-        // This type can read again whatever it prints.
+        // This type must be able to read whatever it prints.
         guard description.utf8.count <= Self.longest else {
             throw HTTPError(
                 String(reference.prefix(80)) + "…",
-                .invalidURL("it is longer than \(Self.longest) bytes once it is percent-encoded"))
+                .invalidURL("it is longer than \(Self.longest) bytes after percent-encoding"))
         }
     }
 
@@ -55,13 +55,13 @@ package struct HTTPURL: Hashable, Sendable {
     package init(_ text: String) throws(HTTPError) {
         let parts = try URLReference(text)
         guard let name = parts.scheme else {
-            throw HTTPError(text, .invalidURL("it has no scheme; write it in full, such as https://host/v1"))
+            throw HTTPError(text, .invalidURL("it has no scheme; write the full URL, such as https://host/v1"))
         }
         guard let scheme = Scheme(rawValue: name) else {
             throw HTTPError(text, .invalidURL("its scheme is \(name), expected https"))
         }
         guard let authority = parts.authority else {
-            throw HTTPError(text, .invalidURL("it names no host"))
+            throw HTTPError(text, .invalidURL("it has no host"))
         }
         let (host, port) = try Self.hostAndPort(authority, of: text)
         try self.init(
@@ -91,7 +91,7 @@ package struct HTTPURL: Hashable, Sendable {
             checking: reference, scheme: scheme, host: host, port: port, path: path, query: query)
     }
 
-    /// Scheme, host and port; a hold (`Backoff`, `Retry-After`) applies to all URLs of one origin.
+    /// The scheme, host and port. A hold (`Backoff`, `Retry-After`) applies to all URLs of one origin.
     package var origin: String {
         "\(scheme.rawValue)://\(host)" + (port.map { ":\($0)" } ?? "")
     }
@@ -118,7 +118,7 @@ package struct HTTPURL: Hashable, Sendable {
         return nil
     }
 
-    /// This URL with `suffix` added to its path, and another query. Both must be percent-encoded.
+    /// This URL with `suffix` after its path and with another query. Both must be percent-encoded.
     func appending(path suffix: String, query: String? = nil) -> HTTPURL {
         HTTPURL(scheme: scheme, host: host, port: port, path: path + suffix, query: query)
     }
@@ -127,12 +127,12 @@ package struct HTTPURL: Hashable, Sendable {
 
     private static func hostAndPort(_ authority: String, of text: String) throws(HTTPError) -> (String, Int?) {
         if authority.contains("@") {
-            throw HTTPError(text, .invalidURL("it carries a user name or password, which is not supported"))
+            throw HTTPError(text, .invalidURL("it has a user name or password, which is not supported"))
         }
         let hostEnd: String.Index
         if authority.hasPrefix("[") {
             guard let bracket = authority.firstIndex(of: "]") else {
-                throw HTTPError(text, .invalidURL("the bracket around its IPv6 address is not closed"))
+                throw HTTPError(text, .invalidURL("its IPv6 address has no closing bracket"))
             }
             hostEnd = authority.index(after: bracket)
         } else {
@@ -160,7 +160,7 @@ package struct HTTPURL: Hashable, Sendable {
                 && address.contains(UInt8(ascii: ":"))
                 && address.allSatisfy { PercentEncoding.isHex($0) || $0 == 0x3A || $0 == 0x2E }
         }
-        // No label is empty, so no dot is first or follows another dot.
+        // Empty labels are excluded, so no dot is first or follows another dot.
         var previous = UInt8(ascii: ".")
         for byte in host.utf8 {
             switch byte {
@@ -182,12 +182,14 @@ extension HTTPURL: CustomStringConvertible {
 
 /// The parts of a URL reference (RFC 3986 §4.1), split and percent-encoded but not yet resolved.
 struct URLReference {
-    /// In lower case.
+    /// The scheme in lower case; `nil` if there is none.
     var scheme: String?
     var authority: String?
     var path: String
     var query: String?
 
+    /// Splits a reference.
+    ///
     /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)``.
     init(_ text: String) throws(HTTPError) {
         guard text.utf8.count <= HTTPURL.longest else {
@@ -239,7 +241,8 @@ struct URLReference {
         return encoded
     }
 
-    /// RFC 3986 §5.2.4, for a path that starts with `/`; `%2e` counts as a dot, as browsers and servers read it.
+    /// Removes the dot segments of a path that starts with `/` (RFC 3986 §5.2.4). `%2e` counts as a dot, as browsers
+    /// and servers read it.
     static func removingDotSegments(_ path: String) -> String {
         var kept: [String] = []
         let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()

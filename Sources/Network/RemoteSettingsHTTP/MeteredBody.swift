@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// The ``HTTPEnvironment/uptime`` by which work must be done, and the limit that it comes from.
+/// The ``HTTPEnvironment/uptime`` by which work must be done, and the limit that it is derived from.
 struct Deadline {
     let end: Duration
     let phase: HTTPError.TimeoutPhase
@@ -12,25 +12,26 @@ struct Deadline {
         self.seconds = seconds
     }
 
-    /// - Throws: ``HTTPError/Reason/timeout(_:seconds:)`` if the time is over.
+    /// Checks the deadline.
+    ///
+    /// - Throws: ``HTTPError/Reason/timeout(_:seconds:)`` if it has passed.
     func check(_ uptime: Duration, of url: HTTPURL) throws(HTTPError) {
         if uptime >= end { throw HTTPError(url, .timeout(phase, seconds: seconds)) }
     }
 }
 
-/// A body as it arrives from the transport, within the limits on its bytes, its throughput and its time.
+/// A body from the transport, with limits on its bytes, its throughput and its time.
 ///
-/// Compressed bodies are measured before decompression, because a gzip stream can go on for ever without yielding a
-/// byte.
+/// Compressed bodies are measured before decompression, because a gzip stream can go on for ever without giving a byte.
 struct MeteredBody: HTTPBody {
     private var wire: any HTTPBody
     private let request: HTTPRequest
     private let deadline: Deadline
     private let limits: Limits
     private let uptime: @Sendable () -> Duration
-    /// The bytes that the body may still have.
+    /// The number of bytes that the body may still have.
     private var left: Int
-    /// The time waited, and the bytes received in it, since the throughput was last checked.
+    /// The time waited since the throughput was last checked. The bytes received in that time are counted too.
     private var waited: Duration = .zero
     private var received = 0
 

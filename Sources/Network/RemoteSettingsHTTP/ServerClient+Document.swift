@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
 extension ServerClient {
-    /// A whole document, of at most `limit` bytes after decompression. A request that fails is repeated if that may
+    /// Fetches a whole document of at most `limit` bytes after decompression. A failed request is repeated if that may
     /// help.
     func document(_ url: HTTPURL, limit: Int) async throws(HTTPError) -> (status: Int, document: ServerDocument) {
         let deadline = deadline(.answer, seconds: limits.documentSeconds)
@@ -32,7 +32,7 @@ extension ServerClient {
         let announced = answer.contentLength
         if let announced, announced > limit { throw HTTPError(answer.url, .tooLarge(limit: limit)) }
         var body: [UInt8] = []
-        // The header may lie, so no more than 4 MiB are allocated before the bytes are there.
+        // The header may be false, so no more than 4 MiB are allocated before the bytes arrive.
         body.reserveCapacity(min(announced ?? 0, 4 << 20))
         while let piece = try await nextPiece(of: &answer) {
             guard piece.count <= limit - body.count else { throw HTTPError(answer.url, .tooLarge(limit: limit)) }
@@ -41,7 +41,7 @@ extension ServerClient {
         if !answer.isCompressed, let announced, announced != body.count {
             throw HTTPError(answer.url, .truncated(expected: announced, received: body.count))
         }
-        // Not even the head of a compressed stream has arrived. Without a length, nothing else shows where an answer is
+        // Not even the head of a compressed stream has arrived. Without a length, nothing else shows that an answer is
         // cut.
         if answer.isCompressed, body.isEmpty {
             throw HTTPError(answer.url, .truncated(expected: announced, received: 0))
@@ -49,7 +49,7 @@ extension ServerClient {
         return body
     }
 
-    /// Reads the next bytes of a body, and counts them.
+    /// Reads the next bytes of a body and counts them.
     func nextPiece(of answer: inout Answer) async throws(HTTPError) -> [UInt8]? {
         if Task.isCancelled { throw HTTPError(answer.url, .cancelled) }
         guard let piece = try await answer.response.body.next() else { return nil }
@@ -57,7 +57,7 @@ extension ServerClient {
         return piece
     }
 
-    /// The deadline for work that begins now. It is never after the end of the run.
+    /// The deadline for work that begins now. It is never later than the end of the run.
     func deadline(_ phase: HTTPError.TimeoutPhase, seconds: Int) -> Deadline {
         let own = Deadline(phase, seconds: seconds, from: environment.uptime())
         return own.end < runDeadline.end ? own : runDeadline
@@ -65,9 +65,9 @@ extension ServerClient {
 
     /// Pauses before a repetition.
     ///
-    /// - Throws: `error` if a repetition cannot help, if there were `Limits.tries` attempts, or if there is no time for
-    ///   another one. If the server has asked for a pause, it throws ``HTTPError/Reason/backoff(until:seconds:)``
-    ///   instead.
+    /// - Throws: `error` if a repetition cannot help, if there have been `Limits.tries` attempts, or if there is no
+    ///   time for another one. If the server has asked for a pause, it throws
+    ///   ``HTTPError/Reason/backoff(until:seconds:)`` instead.
     func pauseIfRepeatable(_ error: HTTPError, attempts: Int, until deadline: Deadline) async throws(HTTPError) {
         let pause = retryPauses.pause(after: attempts, random: environment.random())
         guard error.isRetryable, attempts < limits.tries, environment.uptime() + pause < deadline.end else {

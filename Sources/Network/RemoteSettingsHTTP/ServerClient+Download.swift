@@ -1,21 +1,21 @@
 import RemoteSettingsModel
 
 extension ServerClient {
-    /// Downloads an attachment piece by piece, and resumes the transfer if the connection breaks.
+    /// Downloads an attachment piece by piece. If the connection breaks, it resumes the transfer.
     ///
-    /// It checks only the transfer; the receiver checks size and hash.
+    /// It checks only the transfer. The receiver checks the size and the hash.
     ///
     /// - Parameters:
     ///   - location: the record's `attachment.location`.
     ///   - size: the size that the record states, in bytes. A longer body is refused with
     ///     ``HTTPError/Reason/tooLarge(limit:)``.
-    ///   - resume: the place where an earlier call ended.
-    ///   - held: a file to which the server may send a delta (RFC 9842), if the download does not resume. The
-    ///     receiver gets the whole file, which then has the hash that was asked for. If anything is wrong with a delta,
-    ///     the whole file is asked for, once.
-    ///   - receive: called with ``DownloadPart/start(_:)`` first, then with bytes. A second start means what
+    ///   - resume: the place at which an earlier call ended.
+    ///   - held: a file to which the server may send a delta (RFC 9842), if the download does not resume. The receiver
+    ///     gets the whole file with the requested hash. If anything is wrong with a delta, the whole file is requested
+    ///     once.
+    ///   - receive: called first with ``DownloadPart/start(_:)`` and then with bytes. A second start means what
     ///     ``DownloadPart/start(_:)`` says. The next bytes are read after it has returned.
-    /// - Returns: the bytes that a delta saved; 0 if the whole file was sent.
+    /// - Returns: the number of bytes that a delta saved; 0 if the whole file was sent.
     /// - Throws: ``HTTPError``, or the error that `receive` throws.
     @discardableResult
     package func attachment(
@@ -27,7 +27,7 @@ extension ServerClient {
             try base.attachment(location), limit: limit, resume: resume, held: held, receive: receive)
     }
 
-    /// Downloads the zip of all attachments of a collection. It is a cache: it may be missing (404) or outdated.
+    /// Downloads the zip of a collection's attachments. It is a cache, so it may be missing (404) or outdated.
     ///
     /// - Throws: ``HTTPError``, or the error that `receive` throws.
     package func attachmentsZip(
@@ -37,8 +37,8 @@ extension ServerClient {
             base.zip(collection), limit: limits.attachmentsZipBytes, resume: nil, receive: receive)
     }
 
-    /// The changesets that the server recommends for a first launch, as a JSON array in `mozLz40`. It is a cache: it
-    /// may be missing (404) or outdated.
+    /// Fetches the changesets that the server recommends for a first launch, as a JSON array in `mozLz40`. It is a
+    /// cache, so it may be missing (404) or outdated.
     package func startupBundle(at base: AttachmentsURL) async throws(HTTPError) -> ServerDocument {
         try await document(base.startupBundle, limit: limits.startupBundleBytes).document
     }
@@ -47,7 +47,7 @@ extension ServerClient {
         let error: any Error
     }
 
-    /// A delta that is of no use. The whole file may be.
+    /// A delta cannot be used. The whole file may still be usable.
     private struct DeltaFailure: Error {
         let error: HTTPError
     }
@@ -71,7 +71,7 @@ extension ServerClient {
                 attempts -= 1
                 onEvent(.wholeFile(failure.error))
             } catch let error as HTTPError {
-                // A server that has no delta may say so by an error.
+                // A server without the delta may answer with an error.
                 if transfer.held != nil, error.category == .answer, !error.isRetryable {
                     transfer.held = nil
                     attempts -= 1
@@ -87,9 +87,9 @@ extension ServerClient {
         }
     }
 
-    /// One request of a transfer.
+    /// Sends one request of a transfer.
     ///
-    /// - Returns: the bytes that a delta saved.
+    /// - Returns: the number of bytes that a delta saved.
     private func run(
         _ transfer: inout Transfer, until deadline: Deadline, receive: (DownloadPart) async throws -> Void
     ) async throws -> Int {
@@ -138,7 +138,8 @@ extension ServerClient {
 
     /// Decodes an answer that is a delta to the held file.
     ///
-    /// - Parameter size: the bytes that the file must have. A delta that is no smaller is of no use.
+    /// - Parameter size: the size that the file must have in bytes. A delta that is not smaller is useless.
+    /// - Returns: the file, which has the requested hash, and the size of the delta in bytes.
     /// - Returns: the file, whose hash is the one that was asked for, and the size of the delta in bytes.
     private func file(
         of answer: inout Answer, from held: HeldFile, size: Int

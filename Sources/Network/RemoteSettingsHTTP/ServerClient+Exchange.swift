@@ -8,7 +8,7 @@ struct Answer {
     /// The announced length of the body on the wire in bytes; `nil` if there is none, or if it is not a valid number.
     var contentLength: Int? { response.headers["Content-Length"].flatMap { ContentRange.number($0) } }
 
-    /// The body's codings according to the headers, in lower case; empty if there is none.
+    /// The codings of the body according to the headers, in lower case; empty if there is none.
     private var encoding: String {
         let codings = response.headers.all("Content-Encoding").map { $0.lowercased() }
         return codings.filter { $0 != "identity" && !$0.isEmpty }.joined(separator: ", ")
@@ -19,16 +19,18 @@ struct Answer {
     /// Whether the body is a delta to the file that the request named (RFC 9842).
     var isDelta: Bool { response.status == 200 && encoding == FileDelta.coding }
 
-    /// - Throws: ``HTTPError/Reason/badEncoding(_:)`` for any compression but gzip, and for more than one.
+    /// Checks the coding.
+    ///
+    /// - Throws: ``HTTPError/Reason/badEncoding(_:)`` for any compression except gzip, and for more than one.
     func checkEncoding() throws(HTTPError) {
         let encoding = encoding
         guard encoding.isEmpty || encoding == "gzip" || encoding == "x-gzip" else {
-            throw HTTPError(url, .badEncoding("\(encoding.prefix(40)) was not asked for"))
+            throw HTTPError(url, .badEncoding("\(encoding.prefix(40)) was not requested"))
         }
     }
 
-    /// Refuses a length that is no number, or several that differ. HTTP libraries disagree about them: some take the
-    /// leading digits, some the first length.
+    /// Refuses a length that is not a number, and several lengths that differ. HTTP libraries treat them differently:
+    /// some use the leading digits, and some use the first length.
     ///
     /// - Throws: ``HTTPError/Reason/notHTTP(_:)`` for such a length.
     func checkLength() throws(HTTPError) {
@@ -42,13 +44,13 @@ struct Answer {
 }
 
 extension ServerClient {
-    /// One request and the redirects that it leads to, without repetitions.
+    /// Sends one request and follows its redirects, without repetitions.
     ///
     /// - Parameters:
     ///   - headers: the headers of the requests, in addition to `User-Agent`.
-    ///   - limit: the most bytes of the body, after decompression.
-    ///   - idleSeconds: the longest wait for more of a body that may last as long as both sides like. Its bytes,
-    ///     throughput and time are not limited. `nil` for a body with limits.
+    ///   - limit: the largest size of the body in bytes after decompression.
+    ///   - idleSeconds: the longest wait for more of a body that may last for any time. Such a body has no limits on
+    ///     its bytes, throughput and time. `nil` for a body with limits.
     ///   - accepts: the accepted statuses of an answer. Any other status is thrown as an error.
     func exchange(
         _ start: HTTPURL, headers: [HTTPHeaders.Field], limit: Int, until deadline: Deadline, idleSeconds: Int? = nil,
@@ -56,7 +58,7 @@ extension ServerClient {
     ) async throws(HTTPError) -> Answer {
         var url = start
         let (sum, isOver) = limit.addingReportingOverflow(limits.wireExcessBytes)
-        // There are so few URLs that a set would only cost the making of its type.
+        // There are so few URLs that a set would cost more than it saves.
         var seen = [start]
         while true {
             try await waitForHold(on: url)
@@ -123,7 +125,7 @@ extension ServerClient {
         return target
     }
 
-    /// Reads the short body of a redirect, so that the connection can be used again.
+    /// Reads the short body of a redirect, so that the connection can be reused.
     private func drain(_ answer: inout Answer) async {
         guard let length = answer.contentLength, length <= 16 << 10 else { return }
         while let piece = try? await answer.response.body.next() {
@@ -131,7 +133,7 @@ extension ServerClient {
         }
     }
 
-    /// The error for an answer with a status that is not accepted.
+    /// Makes the error for an answer with a status that is not accepted.
     private func failure(_ answer: inout Answer) async -> HTTPError {
         let status = answer.response.status
         var body: [UInt8] = []

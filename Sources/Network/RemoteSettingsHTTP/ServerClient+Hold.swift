@@ -4,27 +4,27 @@ extension ServerClient {
     struct StandingHold {
         let until: Timestamp
         let left: Duration
-        /// `left` in whole seconds, rounded up.
+        /// The time left in whole seconds, rounded up.
         var seconds: Int {
             let (seconds, rest) = left.components
             return Int(clamping: seconds) + (rest > 0 ? 1 : 0)
         }
     }
 
-    /// The hold on a URL's origin that is in force now.
+    /// The hold that applies now to a URL's origin.
     func standingHold(on url: HTTPURL) -> StandingHold? {
         let refusals = shared.withLock { $0.refusals }
-        // In this usual case, the origin's text is not built.
+        // In this common case, the origin's text is not built.
         if holdsAtStart.isEmpty, refusals.isEmpty { return nil }
         let origin = url.origin
         guard let until = [holdsAtStart, refusals].compactMap({ $0.until(origin) }).max() else { return nil }
         let left = until.elapsed(since: environment.now())
-        // No hold is ever set further ahead. The clock has been changed since, so the hold is ignored.
+        // No hold is ever set further ahead. The clock has been changed since then, so the hold is ignored.
         guard left > .zero, left <= .seconds(Limits.backoffSeconds) else { return nil }
         return StandingHold(until: until, left: left)
     }
 
-    /// Waits for a short hold to pass.
+    /// Waits for a short hold to end.
     ///
     /// - Throws: ``HTTPError/Reason/backoff(until:seconds:)`` for a longer hold, or if further answers prolong it.
     func waitForHold(on url: HTTPURL) async throws(HTTPError) {
@@ -38,7 +38,7 @@ extension ServerClient {
         }
     }
 
-    /// Waits until an origin that asked for a `Backoff` in this run may be asked again.
+    /// Waits until requests are allowed again to an origin that asked for a `Backoff` in this run.
     func keepPace(with url: HTTPURL) async throws(HTTPError) {
         let now = environment.uptime()
         let pause = Duration.milliseconds(Limits.gentlePauseMilliseconds)
@@ -53,10 +53,10 @@ extension ServerClient {
         if wait > .zero { try await sleep(wait, of: url.description) }
     }
 
-    /// Notes `Backoff` and `Retry-After`, on any status.
+    /// Records `Backoff` and `Retry-After` of an answer with any status.
     ///
-    /// If the server refuses to work (429, 5xx), both stop the present run. `Retry-After` on any other error stops it
-    /// too. On any other answer they apply to the next run, and the present one slows down.
+    /// If the server refuses to work (429, 5xx), both stop the current run. With any other error, `Retry-After` stops
+    /// it too. With any other answer, they apply to the next run, and the current one slows down.
     func recordHold(_ answer: Answer) {
         let headers = answer.response.headers
         let now = environment.now()
@@ -94,14 +94,14 @@ extension ServerClient {
 }
 
 extension HTTPHeaders {
-    /// The time that `Retry-After` asks for, in seconds or as a date; zero for anything else.
+    /// The time that `Retry-After` asks for, in seconds or as a date; zero if there is no valid value.
     ///
-    /// - Parameter longest: the most seconds that count.
+    /// - Parameter longest: the largest number of seconds to return.
     package func retryAfter(now: Timestamp, atMost longest: Int) -> Duration {
         guard let text = self["Retry-After"] else { return .zero }
         if let seconds = Self.seconds(text, atMost: longest) { return .seconds(seconds) }
         guard let end = HTTPDate.parse(text, now: now) else { return .zero }
-        // The server's own clock is used if it sends `Date`, so that a wrong clock here does not matter.
+        // If the server sends `Date`, its own clock is used, so that a wrong clock here does not matter.
         let reference = self["Date"].flatMap { HTTPDate.parse($0, now: now) } ?? now
         return max(.zero, min(end.elapsed(since: reference), .seconds(longest)))
     }

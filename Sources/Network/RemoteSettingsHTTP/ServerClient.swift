@@ -2,18 +2,18 @@ import RemoteSettingsModel
 
 /// A client of a Remote Settings server (protocol v1 and v2), over any ``HTTPTransport``.
 ///
-/// One object serves one run, such as a refresh or a sync. The run begins when the object is made; ``startingRun()``
+/// One object serves one run, such as a refresh or a sync. The run begins when the object is created; ``startingRun()``
 /// makes the client of the next run. Many tasks may use it at once, and it holds no lock while it waits. It follows
 /// redirects, and repeats requests that may succeed a moment later. It limits every body, and the time of every
 /// document, download and run.
 ///
-/// It obeys `Backoff` and `Retry-After`. While a hold is in force, requests to that origin fail with
-/// ``HTTPError/Reason/backoff(until:seconds:)`` without using the network; only a hold of up to
-/// `Limits.patienceSeconds` is waited for. A hold that comes with an error is in force at once. A hold that comes with
-/// a good answer delays the next run. The present run then ends at a gentler pace (`Limits.gentlePauseMilliseconds`),
-/// because it would never finish at a server that always asks for a hold.
+/// It obeys `Backoff` and `Retry-After`. While a hold applies, requests to that origin fail with
+/// ``HTTPError/Reason/backoff(until:seconds:)`` without using the network. The client waits only for holds of up to
+/// `Limits.patienceSeconds`. A hold that comes with an error applies at once. A hold that comes with a good answer
+/// delays the next run. The current run then continues at a slower pace (`Limits.gentlePauseMilliseconds`), because it
+/// would never finish with a server that always asks for a hold.
 ///
-/// What it returns is neither parsed nor verified.
+/// It neither parses nor verifies what it returns.
 package final class ServerClient: Sendable {
     package let server: ServerURL
     package let limits: Limits
@@ -24,9 +24,9 @@ package final class ServerClient: Sendable {
     let onEvent: @Sendable (HTTPEvent) -> Void
     let shared: Shared
     let runDeadline: Deadline
-    /// The holds of earlier runs.
+    /// The holds from earlier runs.
     let holdsAtStart: BackoffState
-    /// The origins that asked for a `Backoff` in this run, and the uptime from which each may be asked again.
+    /// The origins that asked for a `Backoff` in this run, and the uptime from which each allows requests again.
     let pace = Mutex<[String: Duration]>([:])
 
     /// The state that a client shares with the clients that it makes for further runs.
@@ -34,7 +34,7 @@ package final class ServerClient: Sendable {
         struct State {
             /// All holds.
             var backoff: BackoffState
-            /// The holds that came with errors. They stop runs that are under way.
+            /// The holds that came with errors. They stop current runs.
             var refusals = BackoffState()
             var metrics = HTTPMetrics()
             var alerts: Set<String> = []
@@ -53,7 +53,7 @@ package final class ServerClient: Sendable {
     ///
     /// - Parameters:
     ///   - backoff: the ``backoff`` of the previous run.
-    ///   - onEvent: called from any task for each event; must not block.
+    ///   - onEvent: called for each event, from any task. It must not block.
     package convenience init(
         server: ServerURL, transport: any HTTPTransport, userAgent: UserAgent, limits: Limits = Limits(),
         environment: HTTPEnvironment = .system,
@@ -84,18 +84,18 @@ package final class ServerClient: Sendable {
 
     /// Makes the client of another run.
     ///
-    /// It shares the holds, the metrics and the alerts, obeys every hold that is known now, and has its own
-    /// `Limits.runSeconds`.
+    /// It shares the holds, the metrics and the alerts, and obeys all holds that are known now. Its `Limits.runSeconds`
+    /// start anew.
     package func startingRun() -> ServerClient {
         ServerClient(
             server: server, transport: transport, userAgent: userAgent, limits: limits, environment: environment,
             retryPauses: retryPauses, shared: shared, onEvent: onEvent)
     }
 
-    /// The holds asked for so far, for the next run.
+    /// The holds that servers have asked for so far, for the next run.
     package var backoff: BackoffState { shared.withLock { $0.backoff } }
 
-    /// The requests so far.
+    /// The counts of requests so far.
     package var metrics: HTTPMetrics { shared.withLock { $0.metrics } }
 
     /// Whether the last answer of the URL's origin came over a connection that carries many requests at once (HTTP/2).
@@ -103,16 +103,16 @@ package final class ServerClient: Sendable {
         shared.withLock { !$0.multiplexed.isEmpty && $0.multiplexed.contains(url.origin) }
     }
 
-    /// The server's root document. Its `capabilities.attachments.base_url` makes an ``AttachmentsURL``.
+    /// Fetches the server's root document. Its `capabilities.attachments.base_url` makes an ``AttachmentsURL``.
     package func rootDocument() async throws(HTTPError) -> ServerDocument {
         try await document(server.root, limit: limits.rootDocumentBytes).document
     }
 
-    /// The monitor's changeset: every collection with the time of its last change, newest first.
+    /// Fetches the monitor's changeset: every collection with the time of its last change, newest first.
     ///
     /// - Parameters:
-    ///   - expected: the timestamp of a push message; `nil` sends 0.
-    ///   - since: the monitor's timestamp at the last poll; `nil` asks for everything.
+    ///   - expected: the timestamp of a push message; `nil` to send 0.
+    ///   - since: the monitor's timestamp at the last poll; `nil` to ask for everything.
     package func monitor(
         expected: Timestamp? = nil, since: Timestamp? = nil
     ) async throws(HTTPError) -> ChangesetAnswer {
@@ -121,12 +121,12 @@ package final class ServerClient: Sendable {
         }
     }
 
-    /// A collection's changeset.
+    /// Fetches a collection's changeset.
     ///
     /// - Parameters:
-    ///   - expected: the collection's timestamp in the monitor; `nil` sends 0, for which caches may have an outdated
+    ///   - expected: the collection's timestamp in the monitor; `nil` to send 0, for which a cache may have an outdated
     ///     answer.
-    ///   - since: the timestamp of the local state; `nil` asks for everything.
+    ///   - since: the timestamp of the local state; `nil` to ask for everything.
     package func changeset(
         _ collection: CollectionID, expected: Timestamp? = nil, since: Timestamp? = nil
     ) async throws(HTTPError) -> ChangesetAnswer {
@@ -135,14 +135,14 @@ package final class ServerClient: Sendable {
         }
     }
 
-    /// A certificate chain (PEM).
+    /// Fetches a certificate chain (PEM).
     ///
-    /// Errors do not quote the answer. An `x5u` may lead to any machine, and readers of a log must not see that
-    /// machine's answers.
+    /// Errors do not quote the answer. An `x5u` may lead to any machine, and what that machine answers must not get
+    /// into logs.
     ///
-    /// - Parameter x5u: the URL as served in a signature; it may be relative to the server's root. Plain `http` is
-    ///   refused unless the server itself is plain, even for this machine's addresses, because an `x5u` is not verified
-    ///   yet.
+    /// - Parameter x5u: the URL in a signature, as served. It may be relative to the server's root. Plain `http` is
+    ///   refused, even for addresses of this machine, unless the server's own URL is plain, because an `x5u` is not
+    ///   verified.
     package func chain(x5u: String) async throws(HTTPError) -> ServerDocument {
         let url = try server.root.resolving(x5u)
         try server.checkReference(url)
@@ -160,7 +160,7 @@ package final class ServerClient: Sendable {
         do {
             return try await changeset(url(false), since: since, limit: limit)
         } catch {
-            // Some servers accept `_since` only in double quotes. Old ones answer 400 to a bare one, others 422.
+            // Some servers accept `_since` only in double quotes. Without them, old ones answer 400 and others 422.
             guard let status = error.status, status == 400 || status == 422, since != nil else { throw error }
         }
         return try await changeset(url(true), since: since, limit: limit)
@@ -175,32 +175,32 @@ package final class ServerClient: Sendable {
             return .changes(document, answersSince: false)
         }
         guard answered == since.description || answered == "\"\(since)\"" else {
-            throw HTTPError(document.url, .badRedirect("it changes _since, so that the answer fits no local state"))
+            throw HTTPError(document.url, .badRedirect("it changes _since, so its answer does not fit the local state"))
         }
         return .changes(document, answersSince: true)
     }
 }
 
-/// An event on the way to an answer, to be shown to people.
+/// An event during a request, to be shown to people.
 package enum HTTPEvent: Sendable, Hashable {
-    /// The server's `Alert` header (JSON by the protocol), usually about a deprecation. Each text is reported once.
+    /// The server's `Alert` header (JSON in the protocol), usually about a deprecation. Each text is reported once.
     case alert(String, url: HTTPURL)
-    /// The request failed and is repeated after a pause; `attempt` counts from 1.
+    /// The request failed and will be repeated after a pause. `attempt` counts from 1.
     case retry(HTTPError, attempt: Int, after: Duration)
     case redirect(from: HTTPURL, to: HTTPURL)
-    /// A delta could not be used, and the whole file is asked for.
+    /// A delta could not be used, so the whole file is requested.
     case wholeFile(HTTPError)
-    /// The server asked for no requests until then.
+    /// The server asked for no requests until the end of this hold.
     case hold(BackoffState.Hold)
 }
 
-/// Counts of a client's requests so far.
+/// The counts of a client's requests so far.
 package struct HTTPMetrics: Sendable, Hashable {
-    /// Requests sent, including redirects and repetitions.
+    /// The number of requests sent, including redirects and repetitions.
     package var requests = 0
-    /// Requests that were repetitions of failed ones.
+    /// The number of requests that repeated a failed one.
     package var retries = 0
-    /// Bytes of bodies received, after decompression.
+    /// The number of bytes of bodies received, after decompression.
     package var bodyBytes = 0
 
     package init() {}

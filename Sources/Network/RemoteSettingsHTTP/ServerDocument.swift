@@ -1,13 +1,13 @@
 import RemoteSettingsModel
 
-/// A document as the server sent it, neither parsed nor verified.
+/// A document as the server sent it. It is neither parsed nor verified.
 package struct ServerDocument: Sendable, Hashable {
     package let body: Bytes
     /// The URL that it came from, after redirects.
     package let url: HTTPURL
     package let headers: HTTPHeaders
 
-    /// The server's time at the request: its `Date`, plus the `Age` that a cache adds; `nil` if it sends no valid date.
+    /// The server's time of the request: its `Date`, plus the `Age` that a cache adds; `nil` if it sends no valid date.
     ///
     /// The time is not verified.
     ///
@@ -27,6 +27,6 @@ package enum ChangesetAnswer: Sendable, Hashable {
     /// none, or the server no longer knows that timestamp and redirected (307). Such an answer has every record and no
     /// tombstones. It **replaces** the local state and must never be merged into it.
     case changes(ServerDocument, answersSince: Bool)
-    /// 204: there is nothing newer than `_since`, or `_expected` is before `_since`.
+    /// 204: there is nothing newer than `_since`, or `_expected` is earlier than `_since`.
     case nothing
 }

@@ -12,7 +12,7 @@ package struct ServerURL: Hashable, Sendable {
     /// Mozilla's development server.
     package static let dev = ServerURL(host: "remote-settings-dev.allizom.org")
 
-    /// Without a slash at the end of its path.
+    /// The URL, without a slash at the end of its path.
     package let url: HTTPURL
     package let allowsPlainHTTP: Bool
 
@@ -23,7 +23,7 @@ package struct ServerURL: Hashable, Sendable {
 
     /// Reads a base URL, or one of the names `prod`, `stage` and `dev`.
     ///
-    /// A path that ends in neither `/v1` nor `/v2` means `/v2`, the newest supported version. A slash at the end is
+    /// If a path ends in neither `/v1` nor `/v2`, the newest supported version is used, `/v2`. A slash at the end is
     /// accepted.
     ///
     /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)`` or ``HTTPError/Reason/insecure``.
@@ -52,18 +52,20 @@ package struct ServerURL: Hashable, Sendable {
         }
     }
 
+    /// Checks a URL's scheme.
+    ///
     /// - Throws: ``HTTPError`` with ``HTTPError/Reason/insecure`` for plain `http` that this server does not allow.
     func checkScheme(of url: HTTPURL) throws(HTTPError) {
         guard url.scheme == .https || url.isLoopback || allowsPlainHTTP else { throw HTTPError(url, .insecure) }
     }
 
-    /// Checks a URL that the server sent, which must not be less secure than the server's own.
+    /// Checks a URL that the server sent. It must not be less secure than the server's own.
     func checkReference(_ url: HTTPURL) throws(HTTPError) {
         try checkScheme(of: url)
         guard url.scheme == .https || self.url.scheme == .http else { throw HTTPError(url, .insecure) }
     }
 
-    /// The base URL without the version of the protocol. `/v1` and `/v2` of one server have the same collections.
+    /// The base URL without the version of the protocol. A server has the same collections under `/v1` and `/v2`.
     package var withoutVersion: String { String(url.description.dropLast(3)) }
 
     /// Whether both are the same server, whatever the version of the protocol.
@@ -72,8 +74,10 @@ package struct ServerURL: Hashable, Sendable {
     /// The base URL with a slash at its end: the URL of the root document, and the base of relative references.
     package var root: HTTPURL { url.appending(path: "/") }
 
+    /// Makes the URL of a changeset.
+    ///
     /// - Parameters:
-    ///   - expected: the collection's timestamp in the monitor, which bypasses outdated caches; `nil` sends 0.
+    ///   - expected: the collection's timestamp in the monitor, which bypasses outdated caches; `nil` to send 0.
     ///   - since: the timestamp of the local state.
     ///   - quoted: whether to put `_since` in double quotes, as old servers require.
     func changeset(
@@ -85,7 +89,7 @@ package struct ServerURL: Hashable, Sendable {
             path: "/buckets/\(collection.bucket)/collections/\(collection.name)/changeset", query: query)
     }
 
-    /// The monitor's changeset: every collection with the time of its last change.
+    /// The URL of the monitor's changeset, which has every collection with the time of its last change.
     func monitor(expected: Timestamp?, since: Timestamp?, quoted: Bool = false) -> HTTPURL {
         var query = "_expected=\(expected?.milliseconds ?? 0)"
         if let since { query += quoted ? "&_since=%22\(since)%22" : "&_since=\(since)" }

@@ -1,19 +1,19 @@
 import RemoteSettingsModel
 
 extension ServerURL {
-    /// The update channel: an event stream beside the buckets.
+    /// The URL of the update channel, an event stream beside the buckets.
     package var updates: HTTPURL { url.appending(path: "/updates") }
 }
 
 extension ServerClient {
-    /// Opens the server's update channel, an event stream that lasts as long as both sides like.
+    /// Opens the server's update channel, an event stream that may last for any time.
     ///
-    /// A connection that cannot be made or that ends is not made again. No `Last-Event-ID` is sent, so the first event
-    /// states the server's present state.
+    /// A connection that fails or ends is not made again. No `Last-Event-ID` is sent, so the first event states the
+    /// server's current state.
     ///
     /// - Parameter url: the event stream; `nil` for the server's own, `<base URL>/updates`. Redirects are followed.
-    /// - Throws: ``HTTPError``, among others with `status` for any status but 200, and with `notAnEventStream` for an
-    ///   answer of another type.
+    /// - Throws: ``HTTPError``; for example `status` for any status except 200, and `notAnEventStream` for an answer of
+    ///   another type.
     package func updates(at url: HTTPURL? = nil) async throws(HTTPError) -> UpdateStream {
         let url = url ?? server.updates
         try server.checkScheme(of: url)
@@ -36,15 +36,15 @@ extension ServerClient {
     }
 }
 
-/// One connection to an update channel that is an event stream. Releasing it closes the connection.
+/// One connection to an update channel. Releasing it closes the connection.
 ///
-/// It buffers one piece of what has arrived, one line and one event, and reads only as fast as ``next()`` is called.
+/// It buffers one received piece, one line and one event, and reads only as fast as ``next()`` is called.
 package struct UpdateStream {
     static let contentType = "text/event-stream"
-    /// The most bytes of one connection. A usual day has less than one of these 64 MiB.
+    /// The largest number of bytes of one connection. On a usual day, far fewer than these 64 MiB arrive.
     static let mostBytes = 64 << 20
 
-    /// Where the stream comes from, after redirects.
+    /// The URL that the stream comes from, after redirects.
     package let url: HTTPURL
     private var body: any HTTPBody
     private var reader = EventStreamReader()
@@ -60,7 +60,7 @@ package struct UpdateStream {
     /// Waits for the next message; `nil` if the server has ended the stream.
     ///
     /// - Throws: ``HTTPError`` if the connection breaks, if nothing arrives for as long as the transport waits, or if
-    ///   the stream, a line or an event exceeds its limit. In a cancelled task it is `cancelled`.
+    ///   the stream, a line or an event exceeds its limit. In a cancelled task, the error is `cancelled`.
     package mutating func next() async throws(HTTPError) -> UpdateMessage? {
         while true {
             if let message = try buffered() { return message }
@@ -71,12 +71,12 @@ package struct UpdateStream {
         }
     }
 
-    /// Like ``next()``, with the error for whoever connects again.
+    /// Waits as ``next()`` does, and throws the error in the form for the code that connects again.
     package mutating func nextMessage() async throws(UpdateSourceError) -> UpdateMessage? {
         do throws(HTTPError) { return try await next() } catch { throw UpdateSourceError(.failed, "\(error)") }
     }
 
-    /// The next message in the bytes that have arrived.
+    /// The next message in the bytes that have already arrived.
     private mutating func buffered() throws(HTTPError) -> UpdateMessage? {
         let event: StreamedEvent?
         do throws(EventStreamError) {
@@ -102,7 +102,7 @@ package struct UpdateStream {
 }
 
 extension UpdateSourceError {
-    /// Why a stream could not be opened.
+    /// Translates the reason why a stream could not be opened.
     package init(_ error: HTTPError) {
         let kind: Kind =
             if case .backoff(_, let seconds) = error.reason {

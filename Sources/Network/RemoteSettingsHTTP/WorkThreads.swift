@@ -2,16 +2,16 @@ import CThreads
 import Dispatch
 import RemoteSettingsModel
 
-/// Runs tasks on its own threads, so that they go on while every thread of Swift's pool is blocked.
+/// Runs tasks on its own threads, so that they continue while every thread of Swift's pool is blocked.
 ///
 /// A caller may therefore block its thread until such a task has ended (``whileBlocked(_:)``), whatever thread it is
-/// on. Child tasks inherit the threads, but unstructured tasks do not. So below a task that somebody may wait for, each
-/// unstructured task is started by ``start(_:)`` or ``startLikewise(_:)``. Nothing there sleeps with `Task.sleep`,
-/// which needs a thread of the pool when it ends.
+/// on. Child tasks inherit the threads, but unstructured tasks do not. Below a task that somebody may wait for, each
+/// unstructured task must therefore be started by ``start(_:)`` or ``startLikewise(_:)``. Such tasks must not sleep
+/// with `Task.sleep`, which requires a thread of the pool when it ends.
 ///
 /// Threads are started when there is work for them, and end after some seconds without work.
 ///
-/// Before iOS 18 and macOS 15 a task cannot say where it runs. Tasks then run on Swift's pool and wait while every
+/// Before iOS 18 and macOS 15, a task cannot choose where it runs. Tasks then run on Swift's pool and wait while every
 /// thread of the pool is blocked, so a caller must not block one.
 package final class WorkThreads: Sendable {
     package static let shared = WorkThreads(most: max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
@@ -31,12 +31,12 @@ package final class WorkThreads: Sendable {
     private struct State {
         var jobs: [UnownedJob] = []
         var sleepers: [Int: Sleeper] = [:]
-        /// How many sleeps there were.
+        /// The number of sleeps so far.
         var sleeps = 0
         var threads = 0
-        /// Threads that wait and have not been called yet.
+        /// The number of threads that wait and have not been called yet.
         var waiting = 0
-        /// Threads that a job has blocked.
+        /// The number of threads that a job has blocked.
         var blocked = 0
     }
 
@@ -47,7 +47,9 @@ package final class WorkThreads: Sendable {
     /// Signalled once for each thread that is called.
     private let calls = DispatchSemaphore(value: 0)
 
-    /// - Parameter most: the most threads that run at once. Blocked threads do not count.
+    /// Makes the threads.
+    ///
+    /// - Parameter most: the largest number of running threads. Blocked threads do not count.
     init(most: Int) {
         self.most = most
     }
@@ -63,7 +65,7 @@ package final class WorkThreads: Sendable {
         return Task(executorPreference: shared, operation: body)
     }
 
-    /// Starts a task on these threads if the caller's task runs on them, else on Swift's pool.
+    /// Starts a task on these threads if the caller's task runs on them, otherwise on Swift's pool.
     package static func startLikewise<Value: Sendable>(
         _ body: @escaping @Sendable () async -> Value
     ) -> Task<Value, Never> {
@@ -73,7 +75,7 @@ package final class WorkThreads: Sendable {
         return Task(executorPreference: isCurrent ? shared : nil, operation: body)
     }
 
-    /// Like the other `startLikewise`, for a task that may fail.
+    /// Starts a task as the other `startLikewise` does, for a task that may fail.
     package static func startLikewise<Value: Sendable>(
         _ body: @escaping @Sendable () async throws -> Value
     ) -> Task<Value, any Error> {
@@ -83,7 +85,7 @@ package final class WorkThreads: Sendable {
         return Task(executorPreference: isCurrent ? shared : nil, operation: body)
     }
 
-    /// Runs a part of the present task on these threads.
+    /// Runs a part of the current task on these threads.
     package static func run<Value: Sendable, Failure: Error>(
         _ body: () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
@@ -102,7 +104,7 @@ package final class WorkThreads: Sendable {
 
     /// Calls `wait`, which blocks the calling thread until some work on these threads has ended.
     ///
-    /// If the calling thread is one of them, another one may run in its place.
+    /// If the calling thread is one of them, another thread may run in its place.
     package func whileBlocked(_ wait: () -> Void) {
         guard Self.isCurrent else { return wait() }
         state.withLock { state in
@@ -113,7 +115,7 @@ package final class WorkThreads: Sendable {
         state.withLock { $0.blocked -= 1 }
     }
 
-    /// Whether the present task prefers these threads.
+    /// Whether the current task prefers these threads.
     private static var isCurrent: Bool {
         guard #available(iOS 18, macOS 15, tvOS 18, watchOS 11, visionOS 2, *) else { return false }
         let mine = unsafe shared.asUnownedTaskExecutor()
@@ -127,7 +129,7 @@ package final class WorkThreads: Sendable {
         }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                // This is checked under the lock, so whoever cancels from now on finds the sleeper.
+                // This is checked under the lock, so a later cancellation finds the sleeper.
                 let isCancelled = state.withLock { state in
                     guard !Task.isCancelled else { return true }
                     state.sleepers[number] = Sleeper(end: end, continuation: continuation)
@@ -143,7 +145,7 @@ package final class WorkThreads: Sendable {
 
     // MARK: Threads
 
-    /// Makes a thread look for work: a waiting one, else a new one.
+    /// Calls a thread to look for work: a waiting one, or else a new one.
     private func call(_ state: inout State) {
         if state.waiting > 0 {
             state.waiting -= 1
@@ -163,7 +165,7 @@ package final class WorkThreads: Sendable {
                 return nil
             }, Unmanaged.passRetained(self).toOpaque())
         guard status != 0 else { return }
-        // The system has no thread left. One of Dispatch's threads takes over as well as it can.
+        // The system cannot start another thread. One of Dispatch's threads does the work as far as it can.
         unsafe Unmanaged.passUnretained(self).release()
         DispatchQueue.global().async { self.work() }
     }
@@ -172,7 +174,7 @@ package final class WorkThreads: Sendable {
         while true {
             switch state.withLock({ next(&$0) }) {
             case .run(let job):
-                // Where tasks cannot say where they run, nothing is enqueued.
+                // Where tasks cannot choose their threads, nothing is enqueued.
                 if #available(iOS 18, macOS 15, tvOS 18, watchOS 11, visionOS 2, *) {
                     unsafe job.runSynchronously(on: asUnownedTaskExecutor())
                 }
@@ -184,7 +186,7 @@ package final class WorkThreads: Sendable {
     }
 
     private func next(_ state: inout State) -> Step {
-        // Another thread replaced one that was blocked and has come back.
+        // The thread was blocked, another one replaced it, and it has come back.
         guard state.threads - state.blocked <= most else {
             state.threads -= 1
             return .end
@@ -204,13 +206,15 @@ package final class WorkThreads: Sendable {
         return .wait(min(sleeper.map { now.duration(to: $0.value.end) } ?? Self.idleTime, Self.idleTime))
     }
 
-    /// - Returns: whether the thread goes on.
+    /// Waits for work.
+    ///
+    /// - Returns: whether the thread continues.
     private func wait(_ time: Duration) -> Bool {
         let (seconds, attoseconds) = time.components
         let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000) + 1
         guard calls.wait(timeout: .now() + .nanoseconds(nanoseconds)) == .timedOut else { return true }
         return state.withLock { state in
-            // A thread is called under the lock, so this shows whether it was this one.
+            // Threads are called under the lock, so this shows whether this thread was called.
             guard calls.wait(timeout: .now()) == .timedOut else { return true }
             state.waiting -= 1
             // While there are sleepers, one thread stays.

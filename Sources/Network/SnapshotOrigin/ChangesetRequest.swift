@@ -1,22 +1,22 @@
 import RemoteSettingsModel
 
-/// The query of a request for a changeset, checked by the rules of the API's version.
+/// The query of a request for a changeset, checked against the rules of the API's version.
 struct ChangesetRequest {
     let version: APIVersion
     let expected: Timestamp
     let since: Timestamp?
     let bucket: String?
     let collection: String?
-    /// The most changes to return, the newest ones; `nil` for all. Only v1 has this parameter.
+    /// The largest number of changes to return, newest first; `nil` for all. Only v1 has this parameter.
     let limit: Int?
 
     /// Reads and checks the parameters. `_expected` is mandatory.
     ///
-    /// - Throws: `OriginProblem` (400) if one is missing or wrong. On v2, also if ``isSatisfied``.
+    /// - Throws: `OriginProblem` (400) if a parameter is missing or wrong. On v2, also if ``isSatisfied``.
     init(_ query: QueryParameters, _ version: APIVersion) throws(OriginProblem) {
         self.version = version
         guard query["_expected"] != nil else { throw .invalid("_expected", "Required") }
-        // Clients use it only to make a URL that no cache has, so the server accepts any text.
+        // Clients use it only to make a URL that no cache has, so any text is accepted.
         expected = (try? query.timestamp("_expected", version)) ?? Timestamp(milliseconds: 0)
         since = try query.timestamp("_since", version)
         bucket = try query.identifier("bucket")
@@ -27,8 +27,8 @@ struct ChangesetRequest {
         }
     }
 
-    /// Whether the client has heard of no newer state, because `_expected` is before `_since`, the timestamp of its
-    /// data.
+    /// Whether the client has not heard of a newer state, because `_expected` is earlier than `_since`, the timestamp
+    /// of its data.
     var isSatisfied: Bool { since.map { expected.milliseconds > 0 && expected < $0 } ?? false }
 
     var queryWithoutSince: String {
@@ -38,7 +38,7 @@ struct ChangesetRequest {
 }
 
 extension QueryParameters {
-    /// v1 accepts a timestamp bare or in quotation marks, v2 only bare.
+    /// Reads a timestamp. v1 accepts it with or without quotation marks, v2 only without them.
     func timestamp(_ name: String, _ version: APIVersion) throws(OriginProblem) -> Timestamp? {
         guard var text = self[name] else { return nil }
         if version == .v1, text.count > 2, text.hasPrefix("\""), text.hasSuffix("\"") {
@@ -56,7 +56,7 @@ extension QueryParameters {
         return value
     }
 
-    /// The number in `_limit`; `nil` if it is missing, empty or 0, which in Kinto means no limit.
+    /// The number in `_limit`; `nil` if it is missing, empty or 0, which means no limit in Kinto.
     fileprivate func limit() throws(OriginProblem) -> Int? {
         guard let text = self["_limit"], !text.isEmpty else { return nil }
         guard let number = Int64(text), number >= 0 else {

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// A value that is made once, by the task that needs it first. After a failure the next use tries again.
+/// A value that is made once, by the first task that needs it. After a failure, the next use tries again.
 final class Lazily<Value: Sendable>: Sendable {
     private let value = Mutex<Value?>(nil)
 

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The resources that one state of an origin makes on the first request, and then keeps.
+/// The resources that one state of a server makes on the first request and then keeps.
 final class MadeResources: Sendable {
     enum Key: Hashable {
         /// The monitor's changeset with this number of the newest entries.

@@ -3,18 +3,18 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension Origin {
-    /// The answer to a `GET` or `HEAD`, or the work that leads to it.
+    /// Answers a `GET` or `HEAD`, or returns the work that leads to the answer.
     ///
     /// - Parameters:
-    ///   - path: the path of the request target, as it was sent.
+    ///   - path: the path of the request as it was sent.
     ///   - query: the text after the question mark.
-    ///   - dictionary: the SHA-256 of a file that the client has, if it accepts a delta to it.
-    ///   - now: the present time. Like Mozilla's server, the monitor redirects if `_since` is too long ago.
-    /// - Throws: `BundleError` if a bundle can no longer be read.
+    ///   - dictionary: the SHA-256 of a file that the client has, if it accepts a delta from it.
+    ///   - now: the current time. As on Mozilla's server, the monitor redirects if `_since` is too long ago.
+    /// - Throws: `BundleError` if a bundle cannot be read any more.
     package func prepare(
         path: Substring, query: Substring?, dictionary: SHA256Digest? = nil, now: Timestamp
     ) throws(BundleError) -> PreparedAnswer {
-        // Bytes are compared, because finding character boundaries costs more than the rest of an answer.
+        // Bytes are compared, because finding the boundaries of characters costs more than the rest of an answer.
         let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             .dropFirst().map(Substring.init)[...]
         guard let first = parts.first else { return .ready(.unknown) }
@@ -81,8 +81,8 @@ extension Origin {
     private func changes(
         of collection: ServedCollection, _ request: ChangesetRequest
     ) throws(BundleError) -> OriginAnswer {
-        // v1 compares numbers, so nothing is newer than a time in the future. v2 accepts only the collection's own
-        // timestamps.
+        // v1 compares numbers, so nothing is newer than a time in the future. v2 accepts only timestamps that the
+        // collection has had.
         let since = request.since.map { request.version == .v1 ? min($0, collection.timestamp) : $0 }
         if let limit = request.limit {
             if let newest = try collection.changeset(since: since, limit: limit) { return .resource(newest) }
@@ -93,7 +93,7 @@ extension Origin {
     }
 
     private func monitorAnswer(_ request: ChangesetRequest, now: Timestamp) -> OriginAnswer {
-        // v2 answers every `_since`.
+        // v2 answers any `_since`.
         if request.version == .v1, let since = request.since, Self.isTooOld(since, now: now) {
             return redirect(request, bucket: "monitor", name: "changes", .monitor)
         }
@@ -104,8 +104,8 @@ extension Origin {
 
     /// The monitor as one of Kinto's lists. Mozilla's jobs read it, and so did Firefox before it read changesets.
     ///
-    /// It is one page with the newest entry first, whatever `_limit`, `_sort` and `_fields` say. Its only filters are
-    /// `_since`, `bucket` and `collection`.
+    /// It is one page, newest entry first, whatever `_limit`, `_sort` and `_fields` say. Its only filters are `_since`,
+    /// `bucket` and `collection`.
     private func monitorList(_ query: QueryParameters, now: Timestamp) -> OriginAnswer {
         do throws(OriginProblem) {
             let (bucket, collection) = (try query.identifier("bucket"), try query.identifier("collection"))
@@ -127,7 +127,7 @@ extension Origin {
         }
     }
 
-    /// Whether v1's monitor redirects to the full list, so that caches have fewer answers to keep.
+    /// Whether v1's monitor redirects to the full list, so that caches keep fewer answers.
     static func isTooOld(_ since: Timestamp, now: Timestamp) -> Bool {
         since.milliseconds == 0 || now.elapsed(since: since) > .seconds(21 * 86_400)
     }

@@ -5,9 +5,10 @@ extension Origin {
     /// The monitor's changeset.
     ///
     /// - Parameters:
-    ///   - since: lists only collections that changed after this time.
-    ///   - bucket: lists only collections of this bucket. `collection` restricts the name in the same way.
-    ///   - limit: the most entries; the newest are kept.
+    ///   - since: the time after which the listed collections have changed; `nil` for all.
+    ///   - bucket: the bucket of the listed collections; `nil` for all. `collection` restricts the name in the same
+    ///     way.
+    ///   - limit: the largest number of entries; `nil` for all. The newest are kept.
     package func monitorChangeset(
         since: Timestamp? = nil, bucket: String? = nil, collection: String? = nil, limit: Int? = nil
     ) -> OriginResource {
@@ -20,7 +21,7 @@ extension Origin {
                 gzip: body.count > 256 ? .compressing : .none, isKept: isKept)
         }
         guard bucket == nil, collection == nil, limit == nil else { return resource(isKept: false) }
-        // The answer depends only on how many entries are newer, so few answers have to be kept.
+        // The answer depends only on the number of newer entries, so only a few answers are kept.
         let count = since.map { since in monitor.entries.count { $0.timestamp > since } } ?? monitor.entries.count
         return (try? made.get(.monitor(count), { resource(isKept: true) })) ?? resource(isKept: false)
     }
@@ -28,7 +29,7 @@ extension Origin {
     /// The monitor as one of Kinto's lists, with the parameters of
     /// ``monitorChangeset(since:bucket:collection:limit:)``.
     ///
-    /// Kinto's entity tags are timestamps, which clients read. A gzip form would need a tag of its own, so there is
+    /// Kinto's entity tags are timestamps, which clients read. A gzip form would require a tag of its own, so there is
     /// none.
     func monitorList(since: Timestamp?, bucket: String?, collection: String?) -> OriginResource {
         OriginResource(
@@ -52,10 +53,10 @@ extension Origin {
         }
     }
 
-    /// The names of the bundles of changesets, under `bundles/` of the attachments' URL.
+    /// The names of the bundles of changesets, under `bundles/` below the attachments' URL.
     package static let changesetBundles = ["changesets.json.mozlz4", "startup.json.mozlz4"]
 
-    /// A bundle of changesets: of all collections, or of those with `startup` in their metadata's `flags`.
+    /// A bundle of changesets: of all collections, or of those whose metadata has `startup` in its `flags`.
     ///
     /// - Throws: `BundleError` if a snapshot cannot be read.
     package func changesetBundle(_ name: String) throws(BundleError) -> OriginResource? {
@@ -77,7 +78,7 @@ extension Origin {
         }
     }
 
-    /// A file under the attachments' base URL, or the work that makes it.
+    /// A file below the attachments' base URL, or the work that makes it.
     ///
     /// - Parameter location: the percent-decoded location.
     /// - Throws: `BundleError` if a bundle cannot be read.

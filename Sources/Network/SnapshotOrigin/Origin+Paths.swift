@@ -5,17 +5,17 @@ import SnapshotBundle
 extension Origin {
     /// Lists every resource that has a path of its own, without a query. A mirror of plain files consists of these.
     ///
-    /// Changesets are the full ones. ``ServedCollection/delta(since:_:)`` makes the deltas, one for each state in
+    /// Changesets are full ones. ``ServedCollection/delta(since:_:)`` makes the deltas, one for each state in
     /// ``ServedCollection/history``.
     ///
-    /// A record can name the location of a document that the origin makes itself. Such a path is listed twice: first
-    /// for the document, which is what the origin answers, and then for the attachment.
+    /// A record can name the location of a document that the server makes itself. Such a path is listed twice: first
+    /// for the document, which the server answers with, and then for the attachment.
     ///
     /// - Parameters:
-    ///   - earlier: the bytes of a delta that was made before, by the path that it has here.
+    ///   - earlier: returns the bytes of an earlier delta, by its path here.
     ///   - add: receives a percent-encoded path that begins with `/`, and the resource at that path. Resources are made
-    ///     one at a time, so that they need not all be in memory.
-    /// - Throws: `BundleError` if a bundle cannot be read; whatever `add` throws.
+    ///     one at a time, so that they are never all in memory.
+    /// - Throws: `BundleError` if a bundle cannot be read, or what `add` throws.
     package func forEachPath(
         earlier: (String) throws -> Bytes? = { _ in nil },
         _ add: (_ path: String, _ resource: OriginResource) throws -> Void

@@ -1,16 +1,16 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// One state of an origin: everything that it answers while that state lasts.
+/// One state of a server: everything that the server answers while this state lasts.
 ///
 /// It never changes. A server replaces it as a whole, so that every answer comes from one state. It uses no network and
-/// reads no clock. Bundles are read in place. It is a class, so that a request retains it by one reference.
+/// reads no clock. Bundles are read in place. It is a class, so that a request holds it by a single reference.
 package final class Origin: Sendable {
     package let address: OriginAddress
     /// The collections, sorted by name.
     package let collections: [ServedCollection]
     package let limits: Limits
-    /// Packs the bundles of changesets; without it there are none.
+    /// Packs the bundles of changesets; `nil` if there are none.
     let mozlz4: (@Sendable ([Bytes]) -> Bytes?)?
 
     /// The monitor's timestamp: the time of the newest change in any collection; 0 if there are no collections.
@@ -29,13 +29,13 @@ package final class Origin: Sendable {
     let version: OriginResource
     let made = MadeResources()
 
-    /// Reads the bundles' manifests; does no other I/O.
+    /// Reads the bundles' manifests. Does no other I/O.
     ///
     /// - Parameters:
-    ///   - collections: the collections, each once.
+    ///   - collections: the collections, without duplicates.
     ///   - softwareVersion: the version in the root document and in `__version__`.
-    ///   - deltas: those that were made for earlier states.
-    ///   - mozlz4: packs the bundles of changesets; without it there are none.
+    ///   - deltas: the deltas that were made for earlier states.
+    ///   - mozlz4: packs the bundles of changesets; `nil` to offer none.
     /// - Throws: `BundleError`.
     package init(
         _ collections: [ServedCollection], address: OriginAddress, softwareVersion: String, limits: Limits = Limits(),
@@ -85,7 +85,7 @@ package final class Origin: Sendable {
             freshness: freshness, content: .segments([body]))
     }
 
-    /// Makes each changeset and its compressed form in advance, so that no request has to wait for them.
+    /// Makes each changeset and its compressed form in advance, so that no request waits for them.
     ///
     /// - Throws: `BundleError` if a bundle cannot be read.
     package func warmUp() throws(BundleError) {

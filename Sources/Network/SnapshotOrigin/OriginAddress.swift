@@ -1,18 +1,20 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// The address at which clients reach an origin. The origin's documents use it in URLs.
+/// The address at which clients reach a server. The server's documents use it in URLs.
 package struct OriginAddress: Hashable, Sendable, CustomStringConvertible {
-    /// The base URL: `https://host:port`, with a path if there is one, and without a slash at the end.
+    /// The base URL: `https://host:port`, then a path if there is one, without a slash at the end.
     package let url: String
-    /// Host and port, in the form of the monitor's entries.
+    /// The host and port, in the form of the monitor's entries.
     package let host: String
 
+    /// Reads an address.
+    ///
     /// - Parameter text: an absolute URL without a query, such as `https://mirror.example.org`.
     /// - Throws: `HTTPError` if the text is not such a URL.
     package init(_ text: String) throws(HTTPError) {
         let url = try HTTPURL(text)
-        guard url.query == nil else { throw HTTPError(text, .invalidURL("an origin's address has no query")) }
+        guard url.query == nil else { throw HTTPError(text, .invalidURL("a server's address has no query")) }
         var trimmed = "\(url)"[...]
         while trimmed.hasSuffix("/") { trimmed = trimmed.dropLast() }
         self.url = String(trimmed)
@@ -21,7 +23,7 @@ package struct OriginAddress: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { url }
 
-    /// The path before every path of the origin, without a slash at the end; usually empty.
+    /// The path before every path of the server, without a slash at the end; usually empty.
     package var path: String {
         guard let start = url.firstRange(of: "://")?.upperBound, let slash = url[start...].firstIndex(of: "/") else {
             return ""

@@ -1,27 +1,27 @@
 import SnapshotBundle
 
-/// An origin's answer to a request, as a value. The server turns it into HTTP.
+/// A server's answer to a request, as a value. The HTTP server sends it.
 package enum OriginAnswer: Sendable {
     case resource(OriginResource)
-    /// 307 to another URL of the same origin.
+    /// 307 to another URL of the same server.
     case redirect(String, OriginRoute)
     /// 204: nothing can be newer than what the client has.
     case noContent(OriginRoute)
     case problem(OriginProblem, OriginRoute)
-    /// The path does not belong to the API. The server may answer it in another way.
+    /// The path is not part of the API. The HTTP server may answer it in another way.
     case unknown
 }
 
-/// An answer, or the work that leads to it, once the origin has understood the path and the query.
+/// An answer, or the work that leads to it, after the path and the query have been understood.
 package enum PreparedAnswer: Sendable {
     case ready(OriginAnswer)
-    /// A delta, a list or an archive. The first request for one makes it, which may take long. A
-    /// server does this work where it holds up no other answer.
+    /// A delta, a list or an archive, which the first request for it makes. This may take long, so the HTTP server does
+    /// this work where it delays no other answer.
     case making(@Sendable () throws(BundleError) -> OriginAnswer)
 
     /// Does the work, if there is any. Reads bundles.
     ///
-    /// - Throws: `BundleError` if a bundle can no longer be read.
+    /// - Throws: `BundleError` if a bundle cannot be read any more.
     package func answer() throws(BundleError) -> OriginAnswer {
         switch self {
         case .ready(let answer): answer
@@ -30,7 +30,7 @@ package enum PreparedAnswer: Sendable {
     }
 }
 
-/// What an answer is about, for the counts. The set of values is bounded.
+/// What an answer is about, for statistics. There is a fixed number of values.
 package enum OriginRoute: String, Hashable, Sendable, CaseIterable {
     case root
     case monitor

@@ -1,15 +1,15 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Something that an origin serves: its bytes, and what HTTP says about them. It never changes.
+/// Something that a server sends: its bytes, and what HTTP says about them. It never changes.
 ///
-/// It is a class, because the server keeps its responses by the resource's identity.
+/// It is a class, because the HTTP server keeps its responses by the resource's identity.
 package final class OriginResource: Sendable {
     /// How long caches may keep an answer.
     package enum Freshness: Hashable, Sendable {
-        /// The answer changes when the collection does.
+        /// The number of seconds for which the answer may be kept, because it changes with the collection.
         case seconds(Int)
-        /// The URL names the content, so the answer never changes.
+        /// The answer never changes, because its URL names the content.
         case immutable
         case none
 
@@ -38,13 +38,13 @@ package final class OriginResource: Sendable {
     package let lastModified: Timestamp?
     package let freshness: Freshness
     package let content: OriginContent
-    /// Whether the origin answers the same request with this same object again.
+    /// Whether the server answers the same request with this same object again.
     ///
-    /// If so, the responses made from it are worth keeping.
+    /// If so, it is useful to keep the responses that are made from it.
     package let isKept: Bool
     /// Whether the content is a delta of the resource to another file (RFC 9842).
     package let isDelta: Bool
-    /// The value of `Use-As-Dictionary`, if a client may ask for a later version as a delta to this one.
+    /// The value of `Use-As-Dictionary`; `nil` if a client cannot ask for a later version as a delta from this one.
     package let useAsDictionary: String?
     private let gzipSource: GzipSource
     private let compressed = Lazily<[Bytes]?>()
@@ -66,13 +66,14 @@ package final class OriginResource: Sendable {
         gzipSource = gzip
     }
 
-    /// Whether there is a gzip form (RFC 1952). Compresses nothing.
+    /// Whether there is a gzip form (RFC 1952). Does not compress anything.
     package var hasGzip: Bool {
         if case .none = gzipSource { return false }
         return true
     }
 
-    /// The gzip form; `nil` if it would not be smaller. If the bundle does not have it, the first call compresses it.
+    /// The gzip form; `nil` if it would not be smaller. If the bundle does not have it, the first call compresses the
+    /// content.
     package func gzip() -> [Bytes]? {
         switch gzipSource {
         case .none: nil
@@ -91,14 +92,14 @@ package final class OriginResource: Sendable {
 
 /// The bytes of a resource.
 package enum OriginContent: Sendable {
-    /// Slices that follow each other. They are in place in a bundle if possible.
+    /// Consecutive slices, in place in a bundle if possible.
     case segments([Bytes])
-    /// An entry that a bundle holds deflated. It is inflated while it is sent.
+    /// An entry that is deflated in its bundle. It is inflated while it is sent.
     case packed(PackedEntry)
 
-    /// An attachment of a bundle, in place. Nothing is verified.
+    /// Reads an attachment of a bundle in place. Nothing is verified.
     ///
-    /// - Returns: `nil` if the bundle has no such file.
+    /// - Returns: `nil` if the bundle does not have it.
     /// - Throws: `BundleError` if the bundle's structure is wrong.
     package init?(_ digest: SHA256Digest, of bundle: BundleReader) throws(BundleError) {
         guard let entry = try bundle.packedAttachment(digest) else { return nil }
@@ -109,12 +110,12 @@ package enum OriginContent: Sendable {
         self = entry.isDeflated ? .packed(entry) : .segments([entry.bytes])
     }
 
-    /// About the bytes of memory that ``Pieces`` take beside what they yield.
+    /// Roughly the memory that ``Pieces`` uses in addition to what it returns, in bytes.
     package var unpackingBytes: Int {
         if case .packed = self { Inflater.memoryBytes } else { 0 }
     }
 
-    /// The number of bytes, uncompressed.
+    /// The number of uncompressed bytes.
     package var count: Int {
         switch self {
         case .segments(let segments): segments.reduce(0) { $0 + $1.count }
@@ -124,13 +125,13 @@ package enum OriginContent: Sendable {
 
     /// All bytes in order. If the content is deflated, only one piece is in memory at a time.
     ///
-    /// - Throws: `BundleError` if there is too little memory.
+    /// - Throws: `BundleError` if there is not enough memory.
     package func pieces() throws(BundleError) -> Pieces { try Pieces(self) }
 
-    /// Yields the pieces of a content. Not shared between threads.
+    /// Returns the content piece by piece. Threads must not share it.
     package final class Pieces {
         private var segments: ArraySlice<Bytes> = []
-        /// What is left of a slice that was too long.
+        /// The rest of a slice that was too long.
         private var rest: Bytes?
         private var unpacking: PackedEntry.Unpacking?
         private var left: Int
@@ -146,9 +147,9 @@ package enum OriginContent: Sendable {
         /// The next bytes; `nil` at the end. Stored content comes in its slices, deflated content in pieces of at most
         /// 64 KiB.
         ///
-        /// - Parameter most: the most bytes to return, at least 1.
-        /// - Throws: `BundleError` if the deflate stream is damaged, or if its length differs from that in its
-        ///   directory entry.
+        /// - Parameter most: the largest number of bytes to return, at least 1.
+        /// - Throws: `BundleError` if the deflate stream is damaged, or if its length is not the one in its directory
+        ///   entry.
         package func next(atMost most: Int = .max) throws(BundleError) -> Bytes? {
             guard let unpacking else {
                 guard let segment = rest ?? segments.popFirst() else { return nil }
@@ -159,7 +160,7 @@ package enum OriginContent: Sendable {
             let count = try unpacking.next(into: &piece)
             guard count <= left, count > 0 || left == 0 else {
                 throw BundleError(
-                    .damaged, file: "a bundle", expected: "as many bytes as its directory says",
+                    .damaged, file: "a bundle", expected: "the number of bytes that its directory states",
                     found: count > left ? "more" : "fewer")
             }
             left -= count

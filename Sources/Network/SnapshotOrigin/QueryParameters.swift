@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// The parameters of a query string. If one is given twice, the last one counts.
+/// The parameters of a query string. If one of them appears twice, the last one counts.
 struct QueryParameters {
     /// The parameters as they were sent. There are few, so a linear search costs less than a table.
     private let pairs: [(name: Substring, value: Substring)]

@@ -5,12 +5,12 @@ import RemoteSettingsHTTP
 import FoundationNetworking
 #endif
 
-/// One request under way in `URLSession`. It makes an answer of what the session's delegate receives.
+/// One running request in `URLSession`. It builds an answer from what the session's delegate receives.
 ///
 /// If tasks can be suspended, the task is suspended while the buffer is full.
 struct URLSessionTransfer: Sendable {
     #if canImport(FoundationNetworking)
-    // Here a suspended task would start its request again, so the transfer fails instead. Downloads resume at their
+    // Here, a suspended task would start its request again, so the transfer fails instead. Downloads resume at their
     // offset.
     private static let mostBuffered = 64 << 20
     #else
@@ -26,8 +26,8 @@ struct URLSessionTransfer: Sendable {
 
     /// Fails the answer if its head does not arrive in time, or if its body stops.
     ///
-    /// `URLSession` has its own time-out, but any bytes on the wire satisfy it: the head may trickle, and a compressed
-    /// body may yield nothing.
+    /// `URLSession` has a time-out of its own, but any bytes on the wire satisfy it. A head may arrive very slowly, and
+    /// a compressed body may give nothing.
     func watch(_ task: URLSessionTask) async throws {
         func fail(_ reason: HTTPError.Reason) {
             answer.fail(HTTPError(request.url, reason))
@@ -47,10 +47,12 @@ struct URLSessionTransfer: Sendable {
         }
     }
 
+    /// Takes the head of the answer.
+    ///
     /// - Returns: whether the body is wanted.
     func received(_ response: URLResponse) -> Bool {
         guard let response = response as? HTTPURLResponse else {
-            answer.fail(HTTPError(request.url, .notHTTP("no status")))
+            answer.fail(HTTPError(request.url, .notHTTP("it has no status")))
             return false
         }
         var headers = HTTPHeaders()
@@ -83,7 +85,7 @@ struct URLSessionTransfer: Sendable {
         } else if inBody {
             answer.finish()
         } else {
-            answer.fail(HTTPError(request.url, .notHTTP("the answer has no head")))
+            answer.fail(HTTPError(request.url, .notHTTP("it has no head")))
         }
     }
 

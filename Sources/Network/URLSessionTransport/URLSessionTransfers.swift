@@ -7,7 +7,7 @@ import FoundationNetworking
 
 /// The session's delegate. It passes the events of each task to its transfer.
 ///
-/// A task's own delegate would be simpler, but it gets no data on systems other than Apple's.
+/// A delegate for each task would be simpler, but it gets no data on systems other than Apple's.
 final class URLSessionTransfers: NSObject, URLSessionDataDelegate, Sendable {
     private let transfers = Mutex<[Int: URLSessionTransfer]>([:])
 

@@ -5,24 +5,26 @@ import RemoteSettingsHTTP
 import FoundationNetworking
 #endif
 
-/// The transport of apps over `URLSession`. On Apple systems that includes proxies, VPNs and App Transport Security;
-/// elsewhere it is Foundation's own over libcurl.
+/// The transport of apps over `URLSession`. On Apple systems it uses the system's proxies, VPNs and App Transport
+/// Security. On other systems it is Foundation's own, over libcurl.
 ///
 /// `URLSession` decompresses by itself. It notices a body that is shorter than its `Content-Length`, but not every
-/// truncated compressed stream. The result of such a stream is not valid JSON, and is refused.
+/// truncated compressed stream. Such a stream's content is not valid JSON and is refused.
 ///
 /// Over libcurl it does **not** give some guarantees of a transport, so apps use `CurlTransport` there:
-/// - A body that arrives faster than it is read is buffered. The transfer fails above 64 MiB but notices late: an
-///   endless body has filled 23 GB before that.
+/// - A body that arrives faster than it is read is buffered. The transfer fails above 64 MiB, but late: an endless body
+///   once filled 23 GB before that.
 /// - Compressed bodies are decompressed as fast as they arrive.
-/// - Bytes on the wire are not counted apart from decompressed ones.
+/// - Bytes on the wire are not counted separately from decompressed ones.
 ///
 /// Throughput and time are limited there as everywhere.
 package final class URLSessionTransport: HTTPTransport {
     private let session: URLSession
     private let transfers = URLSessionTransfers()
 
-    /// - Parameter configuration: its cookies and caches are switched off.
+    /// Makes a transport.
+    ///
+    /// - Parameter configuration: the session's configuration. Its cookies and caches are switched off.
     package init(configuration: URLSessionConfiguration = .ephemeral) {
         configuration.httpShouldSetCookies = false
         configuration.httpCookieAcceptPolicy = .never

@@ -124,7 +124,7 @@ struct ConfigurationEditorTests {
             _ = try editor.add([CollectionID("main/search"), CollectionID("main/Regions")], attachments: nil)
             Issue.record("it was added")
         } catch let error as ConfigurationError {
-            #expect(error.problem.hasPrefix("main/Regions and main/regions would have the same bundle"))
+            #expect(error.problem.hasPrefix("main/Regions and main/regions would share one bundle file"))
         }
         #expect(try editor.add(CollectionID("main/search"), attachments: nil))
     }

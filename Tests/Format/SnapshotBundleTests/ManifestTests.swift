@@ -31,7 +31,7 @@ import Testing
     @Test func unknownFormatSaysWhatToDo() throws {
         let error = try #require(try refusal("\"format\":1", "\"format\":2"))
         #expect(error.kind == .unknownVersion)
-        #expect(error.description.contains("made by a newer rsdump; update"))
+        #expect(error.description.contains("a newer rsdump wrote it; update"))
     }
 
     @Test(arguments: [
@@ -118,7 +118,7 @@ import Testing
         try TemporaryDirectory.with { directory in
             for (path, found) in [
                 (directory + "/none.zip", "No such file or directory"),
-                (directory, "something that is not a regular file"),
+                (directory, "not a regular file"),
             ] {
                 let error = try #require(throws: BundleError.self) { try BundleReader(path: path) }
                 #expect((error.kind, error.file, error.found) == (.unreadable, path, found))

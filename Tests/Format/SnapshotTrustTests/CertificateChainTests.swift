@@ -69,12 +69,12 @@ struct CertificateChainTests {
     @Test func base64ThatIsNoneIsNamed() throws {
         let begin = "-----BEGIN CERTIFICATE-----\n"
         let text = try TestPKI().issue().pem.text.replacingOccurrences(of: begin, with: begin + "!")
-        let reason = #"character 1, "!", is not of the alphabet"#
+        let reason = #"character 1, "!", is not in the alphabet"#
         guard case .malformedPEM(1, reason: let found) = failure(of: { try chain(text) }) else {
             Issue.record("expected malformedPEM")
             return
         }
-        #expect(found == reason || found.hasSuffix("are no whole number of bytes"))
+        #expect(found == reason || found.hasSuffix("do not make whole bytes"))
     }
 
     @Test func base64OfSomethingElseIsNamed() throws {

@@ -28,16 +28,16 @@ struct TrustAnchorsTests {
     }
 
     @Test(arguments: [
-        ("", "there are 0 digits instead of 64"),
-        ("C8:A8", "there are 4 digits instead of 64"),
-        (production + ":00", "there are 66 digits instead of 64"),
-        (String(production.dropLast()), "between colons there must be two digits each"),
-        (":" + production, "between colons there must be two digits each"),
-        ("C8A80E:9A", "between colons there must be two digits each"),
-        (String(repeating: "x", count: 64), "there is a character that is no hexadecimal digit"),
-        (String(repeating: "a", count: 63), "there are 63 digits instead of 64"),
-        (" " + String(repeating: "a", count: 64), "there is a character that is no hexadecimal digit"),
-        (String(repeating: "\u{FF11}", count: 64), "there is a character that is no hexadecimal digit"),
+        ("", "it has 0 digits instead of 64"),
+        ("C8:A8", "it has 4 digits instead of 64"),
+        (production + ":00", "it has 66 digits instead of 64"),
+        (String(production.dropLast()), "expected two digits between colons"),
+        (":" + production, "expected two digits between colons"),
+        ("C8A80E:9A", "expected two digits between colons"),
+        (String(repeating: "x", count: 64), "one of its characters is not a hexadecimal digit"),
+        (String(repeating: "a", count: 63), "it has 63 digits instead of 64"),
+        (" " + String(repeating: "a", count: 64), "one of its characters is not a hexadecimal digit"),
+        (String(repeating: "\u{FF11}", count: 64), "one of its characters is not a hexadecimal digit"),
     ])
     func refusesWhatIsNoHash(text: String, reason: String) {
         #expect(throws: ContentSignatureError.invalidRootHash(found: text, reason: reason)) {

@@ -176,18 +176,18 @@ struct LanguageTests {
         ("", 0, "an operand", "the end"), ("1 +", 3, "an operand", "the end"),
         ("1 2", 2, "an operator or the end", "the number 2"),
         ("(1", 2, "an operator or ')'", "the end"), ("[1 2]", 3, "an operator, ',' or ']'", "the number 2"),
-        ("a.", 2, "a name behind '.'", "the end"), ("a.5", 2, "a name behind '.'", "the number 5"),
+        ("a.", 2, "a name after '.'", "the end"), ("a.5", 2, "a name after '.'", "the number 5"),
         ("'abc", 0, "a closing '", "the end"),
         ("a ? 1", 5, "an operator or ':'", "the end"), ("{a 1}", 3, "':'", "the number 1"),
         ("{,}", 1, "a key or '}'", "','"),
         ("[,]", 1, "an operand", "','"), ("a|", 2, "the name of a transform", "the end"),
-        ("-a", 1, "a number behind '-'", "'a'"),
+        ("-a", 1, "a number after '-'", "'a'"),
         ("1 = 1", 2, "an operand or an operator", "'='"), ("a & b", 2, "an operand or an operator", "'&'"),
         ("in", 0, "an operand", "'in'"),
         ("1e5", 1, "the end of the number 1", "'e'"), ("é", 0, "an operand or an operator", "'\\u{00E9}'"),
         ("a)", 1, "an operator or the end", "')'"),
-        ("--1", 1, "a number behind '-'", "'-'"), ("a[]", 2, "an operand", "']'"),
-        ("1.", 2, "a name behind '.'", "the end"),
+        ("--1", 1, "a number after '-'", "'-'"), ("a[]", 2, "an operand", "']'"),
+        ("1.", 2, "a name after '.'", "the end"),
     ])
     func syntaxErrors(_ text: String, _ offset: Int, _ expected: String, _ found: String) throws {
         let error = #expect(throws: FilterError.self) { try FilterExpression(parsing: text) }

@@ -173,7 +173,7 @@ struct ParameterSetTests {
         #expect(findings.map(\.isError) == [true, false, false, true, false])
         #expect(findings[1].problem == .shadowed(by: "l"))
         #expect(findings[4].problem == .changingType(kinds: ["a number", "a string"]))
-        #expect(findings[4].description == "types: its values are of different types: e is a number, f is a string")
+        #expect(findings[4].description == "types: its values have different types: e is a number, f is a string")
         #expect(findings[0].description.hasPrefix("broken: the record d never applies: at byte 3"))
     }
 

@@ -151,7 +151,7 @@ struct ValueTests {
         let error = #expect(throws: RemoteConfigError.self) {
             try config.setDefaults(["list": ["a": [1, Unknown()] as [Any]] as [String: Any]])
         }
-        #expect("\(try #require(error))".hasPrefix("list.a[1]: expected a text, number, boolean, date, data, JSON"))
+        #expect("\(try #require(error))".hasPrefix("list.a[1]: expected a string, number, boolean, date, data, JSON"))
         #expect(config["n"].source == .default, "what was set stays")
         config.setDefaults(["same": ["a": ["b": 1]]])
         #expect(config.text("same") == #"{"a":{"b":1}}"#)
@@ -255,10 +255,11 @@ struct ValueTests {
         let multiplied = (2..<12).map { array(Array(repeating: $0 + 1, count: 8)) }
         refused(binary(head + multiplied + [[0x09]]), "more than 250000 values")
         refused(binary(head + (2..<300).map { array([$0 + 1]) } + [[0x09]]), "deeper than 128 levels")
-        refused(binary(head + [array([9])]), "a reference leads to no object")
+        refused(binary(head + [array([9])]), "a reference does not lead to an object")
         refused(binary(head + [[0xAF, 0x13, 0x7F, 255, 255, 255, 255, 255, 255, 255]]), "larger than the list")
-        refused(binary(head + [[0xDF, 0x51]]), "an object has no length")
-        refused(Data(Array("bplist00".utf8) + [UInt8](repeating: 255, count: 40)), "a damaged binary property list")
+        refused(binary(head + [[0xDF, 0x51]]), "an object does not state its length")
+        refused(
+            Data(Array("bplist00".utf8) + [UInt8](repeating: 255, count: 40)), "the binary property list is damaged")
 
         func nested(_ levels: Int, _ between: String = "") -> Data {
             let (open, close) = ("<array>" + between, "</array>")

@@ -161,7 +161,7 @@ extension ServerTests {
             #expect(try collection.timestamp() == held)
             let monitor = #"{"timestamp":\#(held),"changes":[]}"#
             place.server.inject([Fault("/monitor/collections/changes/changeset", effect: .body(monitor))])
-            #expect(await refusal(of: client).contains("other records under the timestamp that is held, \(held)"))
+            #expect(await refusal(of: client).contains("other records for the timestamp of the local state, \(held)"))
             place.server.inject([])
             try collection.put("c")
             try await client.sync()

@@ -25,7 +25,7 @@ import Testing
 
     @Test(arguments: [
         ("echo PIN incorrect >&2; exit 7", "PIN incorrect"), ("exit 7", "exit code 7"),
-        ("kill -9 $$", "ended by a signal"), ("cat", "too large"), ("no-such-program", "no-such-program"),
+        ("kill -9 $$", "killed by a signal"), ("cat", "too large"), ("no-such-program", "no-such-program"),
     ])
     func aFailureSaysWhy(command: String, words: String) async throws {
         let error = await #expect(throws: PublishError.self) {

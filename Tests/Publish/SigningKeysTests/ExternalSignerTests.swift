@@ -99,8 +99,8 @@ import Testing
         let pem = key.publicKey.pemRepresentation
         for (text, found) in [
             ("", "no public key in it"), (pem + "\n" + pem, "2 public keys"), (key.pemRepresentation, "a private key"),
-            (P256.Signing.PrivateKey().publicKey.pemRepresentation, "a key of another curve or kind, or a damaged one"),
-            (pem.replacing("A", with: "B"), "a key of another curve or kind, or a damaged one"),
+            (P256.Signing.PrivateKey().publicKey.pemRepresentation, "a damaged key, or a key of another curve or kind"),
+            (pem.replacing("A", with: "B"), "a damaged key, or a key of another curve or kind"),
         ] {
             let error = #expect(throws: SigningKeyError.self) { try PublicKey(pem: Bytes(utf8: text), place: "p.pem") }
             #expect(error?.found == found && error?.place == "p.pem")

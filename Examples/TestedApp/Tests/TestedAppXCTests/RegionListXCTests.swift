@@ -19,7 +19,7 @@ final class RegionListXCTests: XCTestCase {
         let client = test.service.makeClient(collectionName: "regions")
         try test.collection("regions").put("de")
         XCTAssertThrowsError(try client.expectRecords(["de"])) {
-            XCTAssertTrue("\($0)".contains("expected the records de, found that nothing is held"), "\($0)")
+            XCTAssertTrue("\($0)".contains("expected the records de, found no state of the collection"), "\($0)")
         }
         try await client.sync()
         try client.expectRecords(["de"])

@@ -1,5 +1,5 @@
-/// What is wrong with a file that people write (`dumps.yaml`, sources of collections), in which line, and how to
-/// correct it.
+/// What is wrong with a file that people write (`dumps.yaml`, or the sources of a collection), on which line, and how
+/// to correct it.
 package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
     package let file: String
     /// Counted from 1; `nil` for the file as a whole.
@@ -19,7 +19,7 @@ package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConver
     }
 }
 
-/// Everything that is wrong with sources, in the order of files and lines.
+/// All problems of some source files, in the order of files and lines.
 package struct SourceProblems: Error, Sendable, CustomStringConvertible {
     package let problems: [ConfigurationError]
 
@@ -30,9 +30,9 @@ package struct SourceProblems: Error, Sendable, CustomStringConvertible {
     package var description: String { problems.map(\.description).joined(separator: "\n") }
 }
 
-/// Collects what is wrong with one collection's files, so that an author sees all of it at once.
+/// Collects the problems of one collection's files, so that an author sees all of them at once.
 package struct ProblemList: Sendable {
-    /// Further ones are not collected: they are mostly consequences.
+    /// The most problems that are collected. Further ones mostly follow from these.
     private static let most = 50
     package private(set) var problems: [ConfigurationError] = []
     package var notes: [String] = []

@@ -49,7 +49,8 @@ package struct SourceNode: Sendable {
 
     package subscript(key: String) -> SourceNode? { members?.first { $0.key == key }?.value }
 
-    /// The line of the value that keys and indexes lead to; of the last one on the way that is there.
+    /// The line of the value that the keys and indexes lead to. If it is missing, the line of the last value on the
+    /// way.
     package func line(at path: some Sequence<String>) -> Int {
         var node = self
         var line = line
@@ -75,14 +76,14 @@ package struct SourceNode: Sendable {
         case .null: "nothing"
         case .bool(let value): "\(value)"
         case .number(let number): "the number \(String(number.text.prefix(40)))"
-        case .string(let text): "the text \(String(reflecting: String(text.prefix(60))))"
+        case .string(let text): "the string \(String(reflecting: String(text.prefix(60))))"
         case .list: "a list"
         case .mapping: "a mapping"
         }
     }
 }
 
-/// Reads a source file. JSON goes through this package's own reader, YAML through libyaml; both strictly.
+/// Reads a source file strictly. Its JSON goes through this package's own reader, its YAML through libyaml.
 package struct SourceReader {
     let file: String
     let limits: Limits
@@ -92,7 +93,9 @@ package struct SourceReader {
         self.limits = limits
     }
 
-    /// - Throws: `ConfigurationError` with the line of what is wrong.
+    /// Reads a text.
+    ///
+    /// - Throws: `ConfigurationError` with the line of the problem.
     package func node(_ text: Bytes) throws(ConfigurationError) -> SourceNode {
         file.hasSuffix(".json") ? try json(text) : try yaml(text)
     }
@@ -135,14 +138,14 @@ extension SourceReader {
         case UInt8(ascii: "\""): return SourceNode(content: .string(try reader.string()), line: line)
         case UInt8(ascii: "t"), UInt8(ascii: "f"): return SourceNode(content: .bool(try reader.bool()), line: line)
         case UInt8(ascii: "n"):
-            // `null()` would return false if there was a comma too many before it.
+            // `null()` would return false if an extra comma came before it.
             try reader.skipValue()
             return SourceNode(content: .null, line: line)
         default: return SourceNode(content: .number(try reader.number()), line: line)
         }
     }
 
-    /// Finds lines of ever higher offsets, so that a document is gone through once.
+    /// Finds the lines of ascending offsets in one pass over the document.
     private struct LineCounter {
         private let document: Bytes
         private var offset = 0
@@ -152,7 +155,7 @@ extension SourceReader {
             self.document = document
         }
 
-        /// The line of the first token at or behind an offset, and that token's first byte; 0 at the end.
+        /// The line of the first token at or after an offset, and that token's first byte; 0 at the end of the text.
         mutating func next(from start: Int) -> (line: Int, byte: UInt8) {
             document.withSpan { span in
                 while offset < span.count {
@@ -173,7 +176,7 @@ extension SourceReader {
             throw error(nil, "the text is not UTF-8", "save it as UTF-8")
         }
         guard let root = try YAMLNode.composed(bytes, file: file, canBeJSON: true, limits: limits) else {
-            throw error(nil, "the file is empty", "write records: or parameters: into it")
+            throw error(nil, "the file is empty", "write a line with records: or parameters: into it")
         }
         return try node(root)
     }
@@ -191,8 +194,8 @@ extension SourceReader {
             }
             guard let content = PlainScalar.content(scalar.string, limits: limits) else {
                 throw error(
-                    line, "\(scalar.string) is a text to some readers of YAML, and something else to others",
-                    "write a text in quotes, a number as JSON has it, and true, false or null in lower case")
+                    line, "\(scalar.string) is a string to some YAML readers and another type to others",
+                    "put a string in quotes; write a number as in JSON, and true, false and null in lower case")
             }
             return SourceNode(content: content, line: line)
         case .sequence(let elements):
@@ -210,9 +213,11 @@ extension SourceReader {
     }
 }
 
-/// What an unquoted text of YAML means here: what both YAML 1.1 and JSON mean by it, else a text.
+/// What an unquoted YAML scalar means here: what YAML 1.1 and JSON both mean by it, otherwise a string.
 package enum PlainScalar {
-    /// - Returns: `nil` if readers of YAML differ about it, such as `no`, `0x1F`, `.5`, `1_000` or `12:30`.
+    /// Reads an unquoted scalar.
+    ///
+    /// - Returns: `nil` if YAML readers disagree about the text, such as `no`, `0x1F`, `.5`, `1_000` or `12:30`.
     package static func content(_ text: String, limits: Limits) -> SourceNode.Content? {
         switch text {
         case "", "~", "null": return .null
@@ -240,7 +245,7 @@ package enum PlainScalar {
             return digits.dropFirst(2).allSatisfy { allowed.contains($0) }
         }
         guard digits.contains(where: { ("0"..."9").contains($0) }) else { return false }
-        // Floats, integers with a sign, underscores or zeros before them, and numbers to the base of 60.
+        // Floats, integers with a sign, an underscore or a leading zero, and numbers to base 60.
         let parts = digits.split(separator: "e", maxSplits: 1, omittingEmptySubsequences: false)
         let mantissa = parts[0].split(separator: ".", omittingEmptySubsequences: false)
         func isDigits(_ text: Substring) -> Bool { text.allSatisfy { ("0"..."9").contains($0) || $0 == "_" } }

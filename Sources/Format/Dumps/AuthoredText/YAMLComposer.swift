@@ -1,7 +1,7 @@
 import CYAML
 import RemoteSettingsModel
 
-/// Makes a tree of the events of libyaml's parser.
+/// Builds a tree from the events of libyaml's parser.
 @safe struct YAMLComposer: ~Copyable {
     private let parser: UnsafeMutablePointer<yaml_parser_t>
     private let text: UnsafeBufferPointer<UInt8>
@@ -9,7 +9,9 @@ import RemoteSettingsModel
     private let canBeJSON: Bool
     private let limits: Limits
 
-    /// - Parameter text: has to stay where it is for as long as the composer is used.
+    /// Starts a parser over a text.
+    ///
+    /// - Parameter text: must stay at its address for as long as the composer is used.
     init(
         _ text: UnsafeBufferPointer<UInt8>, file: String, canBeJSON: Bool, limits: Limits
     ) throws(ConfigurationError) {
@@ -19,7 +21,7 @@ import RemoteSettingsModel
         self.canBeJSON = canBeJSON
         self.limits = limits
         guard unsafe yaml_parser_initialize(parser) == 1 else {
-            throw ConfigurationError(file: file, problem: "there is too little memory to read it", remedy: "try again")
+            throw ConfigurationError(file: file, problem: "there is not enough memory to read it", remedy: "try again")
         }
         unsafe yaml_parser_set_input_string(parser, text.baseAddress, text.count)
     }
@@ -29,6 +31,8 @@ import RemoteSettingsModel
         unsafe parser.deallocate()
     }
 
+    /// Builds the document.
+    ///
     /// - Returns: the only document; `nil` if there is none.
     func document() throws(ConfigurationError) -> YAMLNode? {
         _ = try next()  // The beginning of the stream.
@@ -37,7 +41,7 @@ import RemoteSettingsModel
         _ = try next()  // The end of the document.
         let last = try next()
         guard case .end = last.kind else {
-            throw error(last, "not YAML: a second document begins here", "write one document only")
+            throw error(last, "not YAML: a second document begins here", "keep only one document in the file")
         }
         return root
     }
@@ -45,7 +49,7 @@ import RemoteSettingsModel
     private func node(_ event: Event, depth: Int) throws(ConfigurationError) -> YAMLNode {
         guard depth < limits.jsonDepth else {
             throw error(
-                event, "values nest deeper than \(limits.jsonDepth) levels",
+                event, "values are nested deeper than \(limits.jsonDepth) levels",
                 "flatten them" + (canBeJSON ? ", or write JSON" : ""))
         }
         switch event.kind {
@@ -65,21 +69,21 @@ import RemoteSettingsModel
                 if case .end = next.kind { return event.node(.mapping(members), isFlow: isFlow) }
                 let key = try key(next)
                 if let name = key.string, !keys.insert(name).inserted {
-                    throw error(next, "\(name) appears here a second time", "keep one of them")
+                    throw error(next, "\(name) is here for the second time", "remove one of the two")
                 }
                 members.append((key, try node(try self.next(), depth: depth + 1)))
             }
         case .alias:
             throw error(
                 event, "anchors and aliases (&name, *name) are not supported",
-                "write the value out; put a text that begins with * in quotes")
+                "write the value itself; put a string that begins with * or & in quotes")
         case .begin, .end: throw error(event, "not YAML: a value is missing", "correct this line")
         }
     }
 
     private func key(_ event: Event) throws(ConfigurationError) -> YAMLNode {
         switch event.kind {
-        case .sequence, .mapping: throw error(event, "a key is a list or a mapping", "write a text as the key")
+        case .sequence, .mapping: throw error(event, "a key is a list or a mapping", "write a string as the key")
         default: return try node(event, depth: 0)
         }
     }
@@ -92,13 +96,13 @@ import RemoteSettingsModel
 extension YAMLComposer {
     private struct Event {
         enum Kind {
-            /// The stream or the document begins.
+            /// The beginning of the stream or of a document.
             case begin
             case scalar(YAMLNode.Scalar)
             case sequence(isFlow: Bool)
             case mapping(isFlow: Bool)
             case alias
-            /// What began last ends.
+            /// The end of the list, mapping, document or stream that began last.
             case end
         }
 
@@ -125,7 +129,7 @@ extension YAMLComposer {
         case YAML_SCALAR_EVENT:
             let scalar = unsafe event.data.scalar
             let bytes = unsafe UnsafeBufferPointer(start: scalar.value, count: scalar.length)
-            // The tag `!` in front of a plain scalar makes it a text, as quotes do (YAML 1.1, section 3.3.2).
+            // The tag `!` before a plain scalar makes it a string, as quotes do (YAML 1.1, section 3.3.2).
             let isText = unsafe scalar.quoted_implicit == 1 && scalar.style == YAML_PLAIN_SCALAR_STYLE
             return unsafe .scalar(
                 YAMLNode.Scalar(
@@ -143,13 +147,13 @@ extension YAMLComposer {
     }
 
     private func failure() -> ConfigurationError {
-        let problem = unsafe parser.pointee.problem.map { unsafe String(cString: $0) } ?? "there is too little memory"
+        let problem = unsafe parser.pointee.problem.map { unsafe String(cString: $0) } ?? "there is not enough memory"
         guard unsafe parser.pointee.error == YAML_READER_ERROR else {
             return ConfigurationError(
                 file: file, line: unsafe line(parser.pointee.problem_mark), problem: "not YAML: \(problem)",
                 remedy: "correct this line")
         }
-        // The reader is ahead of the marks, and knows only the byte.
+        // The reader runs ahead of the marks. It knows only the byte offset.
         let before = unsafe text.prefix(parser.pointee.problem_offset)
         return ConfigurationError(
             file: file, line: unsafe before.count { $0 == 0x0A } + 1, problem: "not YAML: \(problem)",

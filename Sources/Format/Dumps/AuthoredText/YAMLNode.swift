@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// A value of a YAML document as it is written. No text becomes a number, a date or anything else.
+/// A value of a YAML document as it is written. It is never converted to a number, a date or another type.
 package struct YAMLNode: Sendable {
     package enum Content: Sendable {
         case scalar(Scalar)
@@ -38,46 +38,47 @@ package struct YAMLNode: Sendable {
 
     /// Reads a document. No I/O.
     ///
-    /// The tree is never larger than the text: an alias is refused, and so is a key that is a list or a mapping.
+    /// The tree is never larger than the text: aliases are refused, and so are keys that are lists or mappings.
     ///
     /// - Parameters:
     ///   - text: UTF-8, with or without a byte order mark.
     ///   - file: the file's name, for errors.
-    ///   - canBeJSON: whether the same content could be written as JSON, for the remedies.
+    ///   - canBeJSON: whether the same content could be written as JSON. Some remedies then say so.
     /// - Returns: `nil` if the text has no document.
-    /// - Throws: ``ConfigurationError`` with the line of what is wrong.
+    /// - Throws: ``ConfigurationError`` with the line of the problem.
     package static func composed(
         _ text: Bytes, file: String, canBeJSON: Bool, limits: Limits = Limits()
     ) throws(ConfigurationError) -> YAMLNode? {
         try refuseDirectives(text, file: file)
         return try unsafe text.array.withUnsafeBufferPointer { (buffer) throws(ConfigurationError) in
-            // The events point into the buffer, which stays until the tree is made.
+            // The events point into the buffer, so it must stay until the tree is complete.
             let composer = try unsafe YAMLComposer(buffer, file: file, canBeJSON: canBeJSON, limits: limits)
             return try composer.document()
         }
     }
 
-    /// The most lines that begin with a percent sign.
+    /// The largest number of lines that may begin with a percent sign.
     private static let mostDirectives = 16
 
-    /// libyaml compares each `%TAG` with all that came before, so a few megabytes of them would take minutes.
+    /// Refuses a text with many directives. libyaml compares each `%TAG` with all earlier ones, so a few megabytes of
+    /// them would take minutes.
     private static func refuseDirectives(_ text: Bytes, file: String) throws(ConfigurationError) {
         var (line, count) = (1, 0)
-        // The three bytes before, the last one lowest.
+        // The last three bytes. The lowest byte is the latest one.
         var before: UInt32 = 0x0A
         for byte in text.array {
             if byte == UInt8(ascii: "%"), isLineEnd(before) { count += 1 }
             guard count <= mostDirectives else {
                 throw ConfigurationError(
                     file: file, line: line, problem: "more than \(mostDirectives) lines begin with %",
-                    remedy: "remove the directives; indent a text that has such lines")
+                    remedy: "remove the directives; indent such lines if they belong to a string")
             }
             before = (before << 8 | UInt32(byte)) & 0xFF_FFFF
             if byte == 0x0A { line += 1 }
         }
     }
 
-    /// Whether bytes end with LF, CR, U+0085, U+2028 or U+2029, which end lines in YAML 1.1, or with a byte order mark.
+    /// Whether the bytes end with a line end of YAML 1.1 (LF, CR, U+0085, U+2028, U+2029) or with a byte order mark.
     private static func isLineEnd(_ bytes: UInt32) -> Bool {
         [0x0A, 0x0D].contains(bytes & 0xFF) || bytes & 0xFFFF == 0xC285
             || [0xE2_80A8, 0xE2_80A9, 0xEF_BBBF].contains(bytes)

@@ -3,16 +3,16 @@ package struct AttachmentRule: Hashable, Sendable {
     package enum Selection: Hashable, Sendable {
         case all
         case none
-        /// The attachments of records for which the filter expression is true. The expression names the record's
-        /// fields.
+        /// The attachments of the records for which the filter expression is true. The expression uses the fields of
+        /// the record.
         case include(String)
     }
 
     package var selection: Selection
-    /// The most bytes of a single attachment. Larger ones are left out.
+    /// The largest size of a single attachment in bytes. Larger ones are left out.
     package var maxSize: UInt64?
-    /// The most bytes of all attachments together. They are taken in the order of record ids, and what no longer fits
-    /// is left out.
+    /// The largest size of all attachments together in bytes. They are taken in the order of record ids, and those that
+    /// no longer fit are left out.
     package var maxTotal: UInt64?
 
     package init(_ selection: Selection = .all, maxSize: UInt64? = nil, maxTotal: UInt64? = nil) {
@@ -21,7 +21,7 @@ package struct AttachmentRule: Hashable, Sendable {
         self.maxTotal = maxTotal
     }
 
-    /// The rule as one line of text. It is in the lock, so that a refresh notices a changed rule.
+    /// The rule as one line of text. The lock keeps it, so that a refresh notices that the rule has changed.
     package var text: String {
         var parts: [String]
         switch selection {

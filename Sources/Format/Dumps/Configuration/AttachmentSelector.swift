@@ -9,7 +9,9 @@ package struct AttachmentSelector {
     private let rule: AttachmentRule
     private let expression: FilterExpression?
 
-    /// - Throws: an error if the rule's expression is not in the filter language.
+    /// Reads the rule's expression.
+    ///
+    /// - Throws: `FilterError` if the expression is not in the filter language.
     package init(_ rule: AttachmentRule) throws(FilterError) {
         self.rule = rule
         guard case .include(let text) = rule.selection else {
@@ -19,10 +21,10 @@ package struct AttachmentSelector {
         expression = try FilterExpression(parsing: text)
     }
 
-    /// The attachments that the records name: those to include, in the order of record ids, and those left out, with
-    /// the reason.
+    /// Divides the attachments that the records name into those to include, in the order of record ids, and those to
+    /// leave out, with the reason.
     ///
-    /// - Throws: `ChangesetError` if a record describes its attachment wrongly.
+    /// - Throws: `ChangesetError` if a record describes its attachment incorrectly.
     package func select(
         _ records: RecordTable
     ) throws(ChangesetError) -> (wanted: [WantedAttachment], omitted: [SHA256Digest: OmissionReason]) {
@@ -37,7 +39,7 @@ package struct AttachmentSelector {
                 continue
             }
             guard let size = Int(exactly: attachment.size) else {
-                throw .invalidAttachment(record: record.id, problem: "its size is beyond any file's")
+                throw .invalidAttachment(record: record.id, problem: "its size is larger than any file can be")
             }
             taken.insert(attachment.hash)
             omitted[attachment.hash] = nil
@@ -51,7 +53,7 @@ package struct AttachmentSelector {
     private func reason(against attachment: RecordAttachment, of record: Record, total: UInt64) -> OmissionReason? {
         if case .none = rule.selection { return OmissionReason.none }
         if let expression {
-            // A record that cannot be put into a context, or on which the expression fails, does not match.
+            // A record does not match if it cannot become a context, or if the expression fails on it.
             guard let context = try? FilterContext(record: record), expression.matches(context) else { return .filter }
         }
         if let limit = rule.maxSize, attachment.size > limit { return .maxSize }

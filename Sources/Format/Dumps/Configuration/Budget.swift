@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The largest bundles and attachments that a refresh writes, in bytes; `nil` for no limit.
+/// The largest sizes that a refresh allows for bundles and attachments, in bytes; `nil` for no limit.
 package struct Budget: Hashable, Sendable {
     /// The size of a bundle's file.
     package var bundle: UInt64?
@@ -9,7 +9,7 @@ package struct Budget: Hashable, Sendable {
     package var attachment: UInt64?
 }
 
-/// Something that is larger than `dumps.yaml` allows, with its largest parts.
+/// Something that exceeds a budget in `dumps.yaml`, with its largest parts.
 package struct BudgetExcess: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Subject: String, Hashable, Sendable {
         case attachment
@@ -17,7 +17,7 @@ package struct BudgetExcess: Error, Hashable, Sendable, CustomStringConvertible 
         case total
     }
 
-    /// A part of something that is too large.
+    /// A part of what is too large.
     package struct Contributor: Hashable, Sendable {
         package let name: String
         /// The size in bytes.
@@ -25,10 +25,11 @@ package struct BudgetExcess: Error, Hashable, Sendable, CustomStringConvertible 
     }
 
     package let subject: Subject
-    /// The size in bytes: of the largest attachment, of the bundle, or of all bundles.
+    /// The size in bytes of the largest attachment, of the bundle, or of all bundles.
     package let size: UInt64
     package let limit: UInt64
-    /// The largest parts, the largest first, at most five. The parts of a bundle are counted uncompressed.
+    /// The largest parts, the largest first, at most five. The parts of a bundle are counted by their uncompressed
+    /// size.
     package let largest: [Contributor]
 
     package init(_ subject: Subject, size: UInt64, limit: UInt64, contributors: [Contributor]) {
@@ -43,20 +44,20 @@ package struct BudgetExcess: Error, Hashable, Sendable, CustomStringConvertible 
         let parts = largest.map { "\($0.name) \(ByteSize.text($0.size))" }.joined(separator: ", ")
         return switch subject {
         case .attachment:
-            "attachments are over the budget of \(exact(limit)) each: \(parts); the present bundle is kept; raise "
+            "attachments are over the budget of \(exact(limit)) each: \(parts); the current bundle is kept; raise "
                 + "attachment: "
-                + "under budget: in dumps.yaml, or leave them out with max-size or include"
+                + "under budget: in dumps.yaml, or leave them out with max-size or include under attachments:"
         case .bundle:
-            "the bundle would have \(exact(size)), over the budget of \(exact(limit)); largest, uncompressed: "
+            "the bundle would be \(exact(size)), over the budget of \(exact(limit)); largest, uncompressed: "
                 + "\(parts); "
-                + "the present bundle is kept; raise bundle: under budget: in dumps.yaml, or leave attachments out"
+                + "the current bundle is kept; raise bundle: under budget: in dumps.yaml, or leave attachments out"
         case .total:
-            "all bundles together would have \(exact(size)), over the budget of \(exact(limit)); largest: \(parts); "
-                + "nothing was changed; raise total: under budget: in dumps.yaml, or leave something out"
+            "all bundles together would be \(exact(size)), over the budget of \(exact(limit)); largest: \(parts); "
+                + "nothing was changed; raise total: under budget: in dumps.yaml, or leave collections out"
         }
     }
 
-    /// A short sentence for a state that is already there: the budget was lowered, or was never kept.
+    /// A short sentence for an existing state that exceeds its budget, because the budget was lowered or added later.
     package var sentence: String {
         switch subject {
         case .attachment:
@@ -66,14 +67,14 @@ package struct BudgetExcess: Error, Hashable, Sendable, CustomStringConvertible 
         }
     }
 
-    /// The size as people read it, and also in bytes if that differs.
+    /// The size in a readable unit, with the exact bytes if the unit rounds them.
     private func exact(_ bytes: UInt64) -> String {
         bytes < 1024 ? ByteSize.text(bytes) : "\(ByteSize.text(bytes)) (\(bytes) bytes)"
     }
 }
 
 extension Budget {
-    /// Checks attachments against the budget, before they are downloaded.
+    /// Checks attachments against the budget before they are downloaded.
     package func check(_ wanted: [WantedAttachment]) throws(BudgetExcess) {
         guard let limit = attachment else { return }
         let over = wanted.filter { UInt64(clamping: $0.size) > limit }
@@ -85,7 +86,7 @@ extension Budget {
             })
     }
 
-    /// Checks a finished bundle against the budget, before it is renamed into place.
+    /// Checks a finished bundle against the budget before it is renamed into place.
     package func check(size: Int, of manifest: Manifest) throws(BudgetExcess) {
         guard let limit = bundle, UInt64(size) > limit else { return }
         throw BudgetExcess(.bundle, size: UInt64(size), limit: limit, contributors: Self.contributors(of: manifest))
@@ -102,7 +103,7 @@ extension Budget {
 }
 
 extension Budget {
-    /// By how much a bundle that is there exceeds the budget; `nil` if it does not. It is opened only if needed.
+    /// By how much an existing bundle exceeds the budget; `nil` if it does not. The bundle is opened only if necessary.
     ///
     /// - Throws: `BundleError` if the bundle cannot be read.
     package func excess(

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
 extension ConfigurationEditor {
-    /// Pins a collection, and replaces its present pin. Its other settings are unchanged.
+    /// Pins a collection. A new pin replaces the current one; all other settings stay.
     ///
     /// - Throws: ``ConfigurationError`` if the collection is not in the file.
     package mutating func setPin(_ pin: Pin, of id: CollectionID) throws(ConfigurationError) {
@@ -47,7 +47,7 @@ extension ConfigurationEditor {
         var keyIndent: Int
         /// The indentation of its settings.
         var indent: Int
-        /// Its settings, not in brackets; `nil` if there are none.
+        /// Its settings, if they are not in brackets; `nil` if there are none.
         var settings: YAMLNode?
     }
 

@@ -1,12 +1,14 @@
 import RemoteSettingsModel
 
-/// Edits `dumps.yaml` as text. Comments, order and spelling of everything else are preserved.
+/// Edits `dumps.yaml` as text. Comments, order and spelling elsewhere in the file stay as they are.
 ///
-/// Every result is parsed again. An edit that would not have the intended effect is refused.
+/// Every result is parsed again. An edit that would have another effect than intended is refused.
 package struct ConfigurationEditor {
     package private(set) var text: String
     let file: String
 
+    /// Reads the text to edit.
+    ///
     /// - Parameter text: the file's content; `nil` to start a new file.
     /// - Throws: ``ConfigurationError`` if the file is already invalid.
     package init(_ text: String?, file: String) throws(ConfigurationError) {
@@ -34,7 +36,7 @@ package struct ConfigurationEditor {
         try !add([id], attachments: attachments).isEmpty
     }
 
-    /// Adds collections in one edit. The text is parsed only as often as for one collection.
+    /// Adds collections in one edit. The text is parsed as often as for a single collection.
     ///
     /// - Parameter attachments: `all` or `none`; `nil` to use the file's default.
     /// - Returns: the collections that were not there before. If there are none, nothing is changed.
@@ -128,10 +130,10 @@ extension ConfigurationEditor {
 
         /// The places for new collections.
         ///
-        /// If the present collections are sorted, each new one goes before the first that follows it in the alphabet.
-        /// Otherwise they go to the end, in the given order.
+        /// If the existing collections are sorted, each new one goes before the first that follows it in the alphabet.
+        /// Otherwise the new ones go to the end, in the given order.
         ///
-        /// - Returns: each collection once, with the line before which it goes, sorted by line.
+        /// - Returns: each collection once, with the line to insert it before, sorted by line.
         func places(for ids: [CollectionID]) -> [(line: Int, id: CollectionID)] {
             var seen: Set<CollectionID> = []
             let ids = ids.filter { seen.insert($0).inserted }
@@ -145,8 +147,8 @@ extension ConfigurationEditor {
         }
     }
 
-    /// The lines, each with the carriage return that may end it. Scalars are split, because CR and LF are one
-    /// character.
+    /// The lines, each with the carriage return that may end it. Scalars are split, because Swift counts CR and LF as
+    /// one character.
     var lines: [String] {
         text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { String($0) }
     }
@@ -163,7 +165,7 @@ extension ConfigurationEditor {
         var keys: [(name: String, line: Int)] = []
         for (key, _) in members {
             guard let name = key.string else { throw byHand(keyLine) }
-            // In the flow form {a: b}, something other than spaces precedes the key.
+            // In the flow form `{a: b}`, the key has more than spaces before it.
             guard lines[key.line - 1].prefix(key.column - 1).allSatisfy({ $0 == " " }) else { throw byHand(keyLine) }
             keys.append((name, key.line - 1))
         }
@@ -187,7 +189,7 @@ extension ConfigurationEditor {
     mutating func adopt(
         _ lines: [String], _ isMeant: (DumpsConfiguration) -> Bool
     ) throws(ConfigurationError) {
-        // New lines end like the first one.
+        // New lines end as the first line does.
         let hasReturns = self.lines.count > 1 && self.lines[0].unicodeScalars.last == "\r"
         let ended = lines.enumerated().map { number, line in
             hasReturns && number < lines.count - 1 && line.unicodeScalars.last != "\r" ? line + "\r" : line
@@ -200,12 +202,12 @@ extension ConfigurationEditor {
     func byHand(_ line: Int?) -> ConfigurationError {
         ConfigurationError(
             file: file, line: line,
-            problem: "this place is written in a way that cannot be edited without touching the rest",
-            remedy: "make the change by hand")
+            problem: "rsdump cannot edit this line without changing others",
+            remedy: "edit the file by hand")
     }
 
-    /// The line after a key and everything that is indented deeper. Blank lines and comments at the end do not belong
-    /// to the key.
+    /// The line after a key and everything that is indented more deeply. Blank lines and comments at the end do not
+    /// belong to the key.
     static func end(of key: Int, indent: Int, in lines: [String]) -> Int {
         let rest = lines.indices.dropFirst(key + 1)
         let own = rest.prefix { isBlankOrComment(lines[$0]) || indentation(lines[$0]) > indent }

@@ -14,7 +14,7 @@ extension ConfigurationReader {
             case "reason":
                 let reason = try string(value, "reason")
                 guard Pin.isReason(reason) else {
-                    throw error(value, "reason is not one line of at most 500 characters", remedy: "shorten it")
+                    throw error(value, "reason is not a single line of at most 500 characters", remedy: "shorten it")
                 }
                 pin.reason = reason
             case "until":
@@ -26,7 +26,7 @@ extension ConfigurationReader {
             }
         }
         guard let at else {
-            throw error(node, "the pin has no timestamp", remedy: "write at: and the collection's timestamp")
+            throw error(node, "the pin has no timestamp", remedy: "write at: with the collection's timestamp")
         }
         pin.at = at
         return pin
@@ -63,14 +63,14 @@ extension ConfigurationReader {
                     throw error(value, "publisher is \(shown(value))", remedy: "write a name: \(PublisherName.rule)")
                 }
             case "expires-after":
-                expiresAfter = try age(value, "expires-after", "how long a confirmation lasts")
+                expiresAfter = try age(value, "expires-after", "how long a confirmation is valid")
             case "max-age": maxAge = try age(value, "max-age", "how old the last confirmation may be")
             default: throw unknown(key, ["publisher", "expires-after", "max-age"])
             }
         }
         guard let publisher else {
             throw error(
-                node, "the catalogue has no publisher", remedy: "write publisher: and the name of the publisher")
+                node, "the catalogue has no publisher", remedy: "write publisher: with the publisher's name")
         }
         var catalogue = DumpsConfiguration.CatalogueSettings(publisher: publisher)
         if let expiresAfter { catalogue.expiresAfter = expiresAfter }
@@ -89,8 +89,7 @@ extension ConfigurationReader {
 }
 
 extension Duration {
-    /// Reads a duration as people write it: a whole number of at most 6 digits, and `d`, `h` or `m` for days, hours or
-    /// minutes.
+    /// Reads a duration: a whole number of at most 6 digits, then `d`, `h` or `m` for days, hours or minutes.
     package init?(age text: String) {
         let factors: [Character: Int] = ["d": 86_400, "h": 3600, "m": 60]
         guard let unit = text.last, let factor = factors[unit], text.utf8.count <= 7, let count = Int(text.dropLast()),
@@ -111,7 +110,7 @@ extension ConfigurationReader {
 }
 
 extension ConfigurationReader {
-    /// Reads a mapping of `bundle` and `attachment`, and also of `total` if `isOfAll` is set.
+    /// Reads a mapping of `bundle` and `attachment`. If `isOfAll` is set, `total` is allowed too.
     func budget(_ node: YAMLNode, isOfAll: Bool) throws(ConfigurationError) -> (budget: Budget, total: UInt64?) {
         let known = isOfAll ? ["bundle", "attachment", "total"] : ["bundle", "attachment"]
         var budget = Budget()
@@ -129,7 +128,7 @@ extension ConfigurationReader {
 }
 
 extension ConfigurationReader {
-    /// Reads a mapping of guards. A guard that it does not name stays as it is.
+    /// Reads a mapping of guards. A guard that the mapping does not name keeps its value.
     func guards(_ node: YAMLNode, into guards: inout Guards) throws(ConfigurationError) {
         for (key, value) in try mapping(node, "guards") {
             guard let name = key.string.flatMap(Guards.Name.init(rawValue:)) else {
@@ -147,7 +146,7 @@ extension ConfigurationReader {
             case .maxAdded: guards.maxAdded = try limit(value, name)
             case .maxGrowth:
                 guard let percent = percent(value) else {
-                    throw error(value, "\(name.rawValue) is \(shown(value))", remedy: "write a part, such as 50%")
+                    throw error(value, "\(name.rawValue) is \(shown(value))", remedy: "write a percentage, such as 50%")
                 }
                 guards.maxGrowth = percent
             case .requiredIDs:
@@ -170,7 +169,7 @@ extension ConfigurationReader {
         if let percent = percent(node) { return .percent(percent) }
         if let count = count(node) { return .records(count) }
         throw error(
-            node, "\(name.rawValue) is \(shown(node))", remedy: "write a number of records, or a part such as 10%")
+            node, "\(name.rawValue) is \(shown(node))", remedy: "write a number of records, or 10% for a percentage")
     }
 
     private func count(_ node: YAMLNode) -> Int? {
@@ -180,7 +179,7 @@ extension ConfigurationReader {
         return Int(text)
     }
 
-    /// Reads a part, such as `10%` or `0.25%`, up to 999,999 %.
+    /// Reads a percentage from 0 to 999,999, such as `10%` or `0.25%`.
     private func percent(_ node: YAMLNode) -> Guards.Percent? {
         guard let text = node.string, text.hasSuffix("%"), text.utf8.count <= 10 else { return nil }
         let parts = text.dropLast().split(separator: ".", omittingEmptySubsequences: false)

@@ -2,17 +2,19 @@ import RemoteSettingsModel
 import SnapshotTrust
 import TargetFilter
 
-/// Reads `dumps.yaml` strictly: an unknown key, a wrong type or an impossible value is an error that names its line.
+/// Reads `dumps.yaml` strictly. An unknown key, a wrong type or an impossible value is an error that names its line.
 package struct ConfigurationReader {
     let file: String
 
+    /// Reads a configuration.
+    ///
     /// - Parameter text: the file's content.
     /// - Throws: ``ConfigurationError``.
     package static func read(_ text: String, file: String) throws(ConfigurationError) -> DumpsConfiguration {
         try ConfigurationReader(file: file).configuration(from: text)
     }
 
-    /// The document's root with its marks, for an editor that keeps comments.
+    /// Returns the root of the document with its line marks, for an editor that keeps comments.
     static func compose(_ text: String, file: String) throws(ConfigurationError) -> YAMLNode {
         let reader = ConfigurationReader(file: file)
         let root = try reader.compose(text)
@@ -27,7 +29,8 @@ package struct ConfigurationReader {
             "version", "requires", "server", "allow-plain-http", "trust", "catalogue", "attachments", "compression",
             "budget", "guards", "collections",
         ]
-        // It comes first: a file for a later rsdump may have settings that this one does not know.
+        // The version is checked first, because a file for a later rsdump may have settings that this one does not
+        // know.
         if let requirement = root["requires"] { try checkRequirement(requirement) }
         for (key, value) in try mapping(root, "the file") {
             switch key.string {
@@ -36,7 +39,7 @@ package struct ConfigurationReader {
                     throw error(
                         value, "unknown version \(shown(value))",
                         remedy:
-                            "this rsdump knows version \(DumpsConfiguration.version); a newer file needs a newer rsdump"
+                            "this rsdump reads version \(DumpsConfiguration.version); update rsdump for a newer file"
                     )
                 }
             case "server": configuration.server = try string(value, "server")
@@ -50,7 +53,7 @@ package struct ConfigurationReader {
             case "notify":
                 throw error(
                     key, "notify: was removed before 0.1.0",
-                    remedy: "delete it; refresh, publish, export and watch run a command (--on-change) instead")
+                    remedy: "delete it; use --on-change of refresh, publish, export or watch")
             case "requires", "collections": break
             default: throw unknown(key, known)
             }
@@ -65,8 +68,8 @@ package struct ConfigurationReader {
         if configuration.catalogue != nil, configuration.settings(of: Catalogue.collection).pin != nil {
             throw ConfigurationError(
                 file: file,
-                problem: "\(Catalogue.collection) is pinned, although catalogue: asks for its present state",
-                remedy: "take the pin away; to go back to an older catalogue, take the directory back with git")
+                problem: "\(Catalogue.collection) is pinned, although catalogue: requires its current state",
+                remedy: "remove the pin; to go back to an older catalogue, restore the directory with git")
         }
         return configuration
     }
@@ -190,7 +193,7 @@ extension ConfigurationReader {
     private func compose(_ text: String) throws(ConfigurationError) -> YAMLNode {
         guard let root = try YAMLNode.composed(Bytes(utf8: text), file: file, canBeJSON: false) else {
             throw ConfigurationError(
-                file: file, problem: "the file is empty", remedy: "rsdump add BUCKET/COLLECTION fills it")
+                file: file, problem: "the file is empty", remedy: "add a collection with: rsdump add BUCKET/COLLECTION")
         }
         return root
     }
@@ -204,7 +207,7 @@ extension ConfigurationReader {
 
     func string(_ node: YAMLNode, _ what: String) throws(ConfigurationError) -> String {
         guard case .scalar(let scalar) = node.content, !scalar.string.isEmpty else {
-            throw error(node, "\(what) is \(kind(node))", remedy: "write a text")
+            throw error(node, "\(what) is \(kind(node))", remedy: "write a string")
         }
         return scalar.string
     }
@@ -223,12 +226,12 @@ extension ConfigurationReader {
     }
 
     func unknown(_ key: YAMLNode, _ known: [String]) -> ConfigurationError {
-        // The names of 0.1's first drafts. They are refused here, so that nobody looks for what they meant.
+        // Names from the first drafts of 0.1. The error says what each one is called now.
         let renamed = ["release": "catalogue", "origin": "publisher"]
         if let name = key.string.flatMap({ renamed[$0] }), known.contains(name) {
             return error(key, "\(shown(key)) is now called \(name)", remedy: "write \(name):")
         }
-        return error(key, "unknown key \(shown(key))", remedy: "known here: \(known.joined(separator: ", "))")
+        return error(key, "unknown key \(shown(key))", remedy: "the keys here are \(known.joined(separator: ", "))")
     }
 
     func error(_ node: YAMLNode, _ problem: String, remedy: String) -> ConfigurationError {

@@ -17,9 +17,9 @@ package struct DumpsConfiguration: Hashable, Sendable {
         return (1...3).contains(parts.count) && numbers.count == parts.count ? numbers : nil
     }
 
-    /// The section `trust:`. It does not contain the roots of a named server: `SnapshotTrust.TrustPolicy` has them.
+    /// The section `trust:`. The roots of a named server are not in it, but in `SnapshotTrust.TrustPolicy`.
     package struct Trust: Hashable, Sendable {
-        /// The SHA-256 of each trusted root certificate; empty for the roots of the named server (`prod`, `stage`,
+        /// The SHA-256 of each trusted root certificate; empty to trust the roots of the named server (`prod`, `stage`,
         /// `dev`).
         package var roots: [SHA256Digest] = []
         /// The name in the leaf certificate; `nil` for the name that Mozilla uses for the bucket.
@@ -30,19 +30,19 @@ package struct DumpsConfiguration: Hashable, Sendable {
         package init() {}
     }
 
-    /// The section `catalogue:`. The directory then holds the states of one catalogue of this publisher.
+    /// The section `catalogue:`. The directory then holds the states of one of this publisher's catalogues.
     package struct CatalogueSettings: Hashable, Sendable {
         package var publisher: PublisherName
-        /// How long a confirmation lasts. Only a publisher uses this.
+        /// How long a confirmation is valid. Only a publisher uses this.
         package var expiresAfter = Duration.seconds(7 * 86_400)
-        /// The largest age of the last confirmation; `nil` if the confirmation itself says how long it lasts.
+        /// The largest age of the last confirmation; `nil` to use the limit that the confirmation itself gives.
         package var maxAge: Duration?
 
         package init(publisher: PublisherName) {
             self.publisher = publisher
         }
 
-        /// Since when a catalogue counts as unconfirmed; `nil` if it is confirmed.
+        /// The time since when a catalogue has not been confirmed; `nil` if it is confirmed.
         ///
         /// - Parameter limit: a stricter age limit than ``maxAge``, such as that of a command; `nil` for none.
         package func unconfirmedSince(
@@ -73,20 +73,20 @@ package struct DumpsConfiguration: Hashable, Sendable {
 
     /// `prod`, `stage`, `dev`, or a base URL.
     package var server = "prod"
-    /// Whether the server may use plain HTTP although it is not on this machine.
+    /// Whether the server may use plain HTTP even if it is on another machine.
     package var allowsPlainHTTP = false
     package var trust = Trust()
-    /// The catalogue; `nil` if the directory's collections are independent of each other.
+    /// The settings of the catalogue; `nil` if the directory's collections are independent of each other.
     package var catalogue: CatalogueSettings?
-    /// The rule for collections that have none of their own.
+    /// The rule for collections without a rule of their own.
     package var attachments = AttachmentRule()
-    /// The budget for collections that have none of their own.
+    /// The budget for collections without a budget of their own.
     package var budget = Budget()
-    /// The guards for collections, which may change them.
+    /// The guards for all collections. A collection may change them.
     package var guards = Guards()
-    /// Whether the bundles of collections that do not say otherwise are compressed.
+    /// How the bundles of collections without a setting of their own are compressed.
     package var compression = BundleWriter.Compression.deflate
-    /// The most bytes that all bundles together may have; `nil` for no limit.
+    /// The largest size of all bundles together in bytes; `nil` for no limit.
     package var totalBudget: UInt64?
     /// The collections that the file names, sorted by id.
     package var collections: [Collection] = []
@@ -95,8 +95,8 @@ package struct DumpsConfiguration: Hashable, Sendable {
 
     /// The collections that the directory holds, sorted by id.
     ///
-    /// They are those that the file names. With ``catalogue``, the catalogue belongs to them even if the file does not
-    /// name it.
+    /// They are those that the file names. If ``catalogue`` is set, they include the catalogue even if the file does
+    /// not name it.
     package var allCollections: [Collection] {
         guard catalogue != nil, !collections.contains(where: { $0.id == Catalogue.collection }) else {
             return collections

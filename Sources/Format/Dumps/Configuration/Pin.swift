@@ -5,7 +5,7 @@ package struct Pin: Hashable, Sendable {
     /// The timestamp at which the collection stays.
     package var at: Timestamp
     package var reason: String?
-    /// The last day of the pin, as the midnight UTC with which that day begins.
+    /// The last day of the pin, as the midnight UTC at which that day begins.
     package var until: Timestamp?
 
     package init(at: Timestamp, reason: String? = nil, until: Timestamp? = nil) {
@@ -20,7 +20,7 @@ package struct Pin: Hashable, Sendable {
         return now >= until.advanced(by: .seconds(86_400))
     }
 
-    /// The date of a time, such as `2026-11-21`.
+    /// The date of a time in UTC, such as `2026-11-21`.
     package static func dateText(_ time: Timestamp) -> String { String(time.rfc3339.prefix(10)) }
 
     /// Midnight UTC of a date such as `2026-11-21`; `nil` for any other text.
@@ -28,7 +28,7 @@ package struct Pin: Hashable, Sendable {
         text.utf8.count == 10 ? Timestamp(rfc3339: text) : nil
     }
 
-    /// Whether a text can be a reason: one line of 1 to 500 characters, none of which controls a terminal.
+    /// Whether a text can be a reason: one line of 1 to 500 characters without control characters.
     package static func isReason(_ text: String) -> Bool {
         (1...500).contains(text.count)
             && text.unicodeScalars.allSatisfy { scalar in

@@ -2,9 +2,9 @@ import RemoteSettingsModel
 
 /// Why a collection is not at its pinned state, or cannot be brought there.
 package enum PinError: Error, Hashable, Sendable {
-    /// Neither the present bundle nor the server has the pinned state.
+    /// Neither the current bundle nor the server has the pinned state.
     case unmet(CollectionID, Pin, reason: String)
-    /// The pin's last day is over, and the bundle is older than is then allowed.
+    /// The pin's last day is over, and the bundle is too old to stay without a pin.
     case overdue(CollectionID, Pin)
     /// There is no bundle to pin.
     case nothingHeld(CollectionID)
@@ -12,9 +12,9 @@ package enum PinError: Error, Hashable, Sendable {
     case elsewhere(CollectionID, Pin, held: Timestamp)
     /// The bundle at the pinned state does not verify.
     case damaged(CollectionID, Pin, problem: String)
-    /// A folder has several states, and the user named none.
+    /// A folder has several states, and the user did not name one.
     case several(CollectionID, place: String, found: [Timestamp])
-    /// No bundle with that timestamp was found. `places` names the searched places, `found` the other states there.
+    /// No bundle with that timestamp was found. `places` names the places searched, `found` the other states there.
     case notFound(CollectionID, wanted: String, places: String, found: [Timestamp], remedy: String)
     /// The bundle that was found could not be verified.
     case notVouchedFor(CollectionID, place: String, problem: String)
@@ -24,10 +24,9 @@ extension PinError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .unmet(let id, let pin, let reason):
-            "\(reason), but dumps.yaml pins it at \(pin.at) (\(pin.at.rfc3339)), which is not the server's state; the "
-                + "present bundle is kept; bring the pinned state back with: rsdump pin \(id) --at \(pin.at), or "
-                + "follow the server "
-                + "again with: rsdump unpin \(id)"
+            "\(reason), but dumps.yaml pins it at \(pin.at) (\(pin.at.rfc3339)), which the server no longer has; the "
+                + "current bundle is kept; bring the pinned state back with: rsdump pin \(id) --at \(pin.at), or "
+                + "follow the server again with: rsdump unpin \(id)"
         case .overdue(let id, let pin):
             "its pin ended on \(pin.until.map(Pin.dateText) ?? "-"), and its bundle is older than --max-age; follow "
                 + "the server again with: rsdump unpin \(id), or pin it again with a later --until"
@@ -35,15 +34,15 @@ extension PinError: CustomStringConvertible {
             "\(id): there is no bundle to pin; run rsdump refresh \(id) first, or use --at and --from"
         case .elsewhere(let id, let pin, let held):
             "the bundle is at \(held), but dumps.yaml pins it at \(pin.at) (\(pin.at.rfc3339)); bring that back with: "
-                + "rsdump pin \(id) --at \(pin.at), or take the pin away with: rsdump unpin \(id)"
+                + "rsdump pin \(id) --at \(pin.at), or remove the pin with: rsdump unpin \(id)"
         case .damaged(let id, let pin, let problem):
-            "\(problem); dumps.yaml pins it at \(pin.at) (\(pin.at.rfc3339)); bring that back from the git history with: "
+            "\(problem); dumps.yaml pins it at \(pin.at) (\(pin.at.rfc3339)); bring it back from git history with: "
                 + "rsdump pin \(id) --at \(pin.at), or follow the server again with: rsdump unpin \(id)"
         case .several(let id, let place, let found):
             "\(id): \(place) has \(found.count) states of it: \(Self.list(found)); name one with --at"
         case .notFound(let id, let wanted, let places, let found, let remedy):
             "\(id): no bundle \(wanted) in \(places)"
-                + (found.isEmpty ? ", nor any other of it" : "; there: \(Self.list(found))") + "; \(remedy)"
+                + (found.isEmpty ? ", nor any other of its bundles" : "; there: \(Self.list(found))") + "; \(remedy)"
         case .notVouchedFor(let id, let place, let problem):
             "\(id): the bundle at \(place) cannot be used: \(problem)"
         }

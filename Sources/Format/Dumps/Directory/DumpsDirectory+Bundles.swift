@@ -3,9 +3,9 @@ import SnapshotBundle
 import SnapshotTrust
 
 extension DumpsDirectory {
-    /// The lock, with the bundles of an interrupted refresh added. Reads files; writes none.
+    /// Reads the lock, and adds the bundles of an interrupted refresh. Writes no file.
     ///
-    /// If a bundle's file is the one that its note describes, the note becomes its lock entry.
+    /// A note becomes a lock entry if it describes the bundle's file.
     ///
     /// - Throws: ``FileError`` or `BundleError` if the lock or a note cannot be read.
     package func recoveredLock(limits: Limits) throws -> (lock: LockFile, recovered: [CollectionID]) {
@@ -32,7 +32,7 @@ extension DumpsDirectory {
     ///
     /// - Parameters:
     ///   - records: the snapshot's payload, if it was already compressed.
-    ///   - old: the present bundle, from which parts that did not change are copied in their compressed form.
+    ///   - old: the current bundle. Parts that did not change are copied from it in their compressed form.
     ///   - server: the URL of the server that the snapshot came from, or the source of an import.
     ///   - flushing: see `OutputFile.create`.
     /// - Returns: the bundle's future lock entry.
@@ -60,34 +60,34 @@ extension DumpsDirectory {
         }
     }
 
-    /// Renames a finished bundle into place. Its future lock entry is written down first.
+    /// Renames a finished bundle into place. Its future lock entry is written as a note first.
     ///
-    /// Writing the lock flushes the name to the disk.
+    /// The later write of the lock flushes the name to the disk.
     package func replaceBundle(of id: CollectionID, with entry: LockFile.Collection) throws(FileError) {
         try writePending(id, entry)
         try FileStore.rename(packPath(id), to: bundlePath(id), below: path, flushing: false)
     }
 }
 
-/// A bundle at hand, opened once. Whatever is asked of it is asked of this opening, because its path may lead to
-/// another file by now.
+/// A bundle, opened once. All later reads use this open file, because its path may lead to another file by then.
 package struct BundleAtHand: Sendable {
     package let file: MappedFile
     package let reader: BundleReader
 
-    /// Does I/O. Opening checks the structure, not the contents.
+    /// Opens a bundle and checks its structure, not its contents. Does I/O.
     package init(path: String, limits: Limits) throws(BundleError) {
         file = try MappedFile(path: path)
         reader = try BundleReader(file, limits: limits)
     }
 
-    /// Whether it has the content of `entry`, in whatever compressed form, as `held`, its lock entry, says, and its
-    /// bytes are those that are locked. Reads the file if so.
+    /// Whether it has the content of `entry`, however compressed, and is the file that its lock entry `held` describes.
+    /// Reads the whole file if the entries agree.
     package func isFile(of entry: LockFile.Collection, lockedAs held: LockFile.Collection) -> Bool {
         guard held.content == entry.content, file.bytes.count == held.bundle.size,
             file.digest() == held.bundle.sha256
         else { return false }
-        // The bytes of `entry` have just been verified. Others may be those of somebody who adapted the lock to them.
+        // The bytes of `entry` have just been verified. Other bytes may come from somebody who adapted the lock to
+        // them.
         return held.bundle == entry.bundle || (try? reader.verifyContents()) != nil
     }
 }
@@ -95,10 +95,10 @@ package struct BundleAtHand: Sendable {
 extension DumpsDirectory {
     /// Opens the named bundles, or all bundles of the lock, sorted by collection. Reads every byte of them.
     ///
-    /// Each bundle must hold exactly the content that the lock names. Signatures are not verified: `rsdump verify` does
+    /// Each bundle must hold exactly the content that the lock names. Signatures are not verified; `rsdump verify` does
     /// that.
     ///
-    /// - Parameter keepingCatalogue: whether to include the catalogue that the bundles are states of.
+    /// - Parameter keepingCatalogue: whether to include the catalogue that names the states of the bundles.
     /// - Throws: ``DumpsError`` if a name is not in the lock, or if the lock lists no bundles; `BundleError` or
     ///   `FileError`.
     package func lockedBundles(

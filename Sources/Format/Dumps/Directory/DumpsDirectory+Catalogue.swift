@@ -3,8 +3,7 @@ import SnapshotBundle
 import SnapshotTrust
 
 extension DumpsDirectory {
-    /// A bundle's state as a catalogue lists it. It comes from the bundle's manifest, and nothing is inflated. Does
-    /// I/O.
+    /// A bundle's state as a catalogue lists it. It comes from the bundle's manifest; nothing is inflated. Does I/O.
     ///
     /// - Parameter isPacked: whether the bundle is still at ``packPath(_:)``.
     /// - Throws: `BundleError` if the bundle cannot be read, or is not the one that `entry` describes.
@@ -36,8 +35,8 @@ extension DumpsDirectory {
 
     /// The packaged catalogue, verified at the time in the lock; `nil` if there is none. Does I/O.
     ///
-    /// - Throws: `BundleError`, `CatalogueError`, or `ContentSignatureError` if no root that the verifier trusts
-    ///   vouches for it.
+    /// - Throws: `BundleError`, `CatalogueError`, or `ContentSignatureError` if its chain does not end at a root that
+    ///   the verifier trusts.
     package func packagedCatalogue(
         _ lock: LockFile, by verifier: BundleVerifier, limits: Limits
     ) throws -> VerifiedCatalogue? {
@@ -51,19 +50,19 @@ extension DumpsDirectory {
 extension DumpsDirectory {
     private var togetherPath: String { "\(path)/\(LockFile.togetherPath)" }
 
-    /// Replaces the bundles of one catalogue by the finished ones.
+    /// Replaces the bundles of one catalogue with the finished ones.
     ///
-    /// They belong to the directory as soon as one note about all of them is on the disk. If the process is killed
-    /// during the renames, ``finishReplacing(limits:)`` completes them. The caller holds the directory's lock. The
-    /// caller also writes the lock file, which flushes the names to the disk.
+    /// They belong to the directory as soon as a note that lists all of them is on the disk. If the process is killed
+    /// during the renames, ``finishReplacing(limits:)`` completes them. The caller holds the directory's lock. It also
+    /// writes the lock file afterwards, which flushes the names to the disk.
     ///
-    /// - Parameter catalogue: the catalogue that the directory then has.
+    /// - Parameter catalogue: the catalogue that the directory has afterwards.
     package func replaceBundles(
         with entries: [CollectionID: LockFile.Collection], catalogue: LockFile.CatalogueReference?
     ) throws(FileError) {
         guard !entries.isEmpty else { return }
         let sorted = entries.sorted { $0.key < $1.key }
-        // A reader that finds a bundle before its entry is in the lock looks only for the bundle's own note.
+        // A bundle that has its name before its lock entry is explained only by its own note.
         for (id, entry) in sorted { try writePending(id, entry) }
         try FileStore.replace(
             togetherPath, below: path, with: Bytes(LockFile(collections: entries, catalogue: catalogue).text))
@@ -72,19 +71,19 @@ extension DumpsDirectory {
         }
     }
 
-    /// The bundles that a killed run had begun to rename together; `nil` if there are none.
+    /// The bundles that a killed run had begun to rename as one set; `nil` if there are none.
     func bundlesReplacedTogether(limits: Limits) throws -> LockFile? {
         guard let bytes = try FileStore.read(togetherPath, limit: Limits.lockBytes) else { return nil }
-        // If the machine failed, the note may be incomplete. No bundle has been renamed then.
+        // After a failure of the machine, the note may be incomplete. No bundle has been renamed in that case.
         return try? LockFile(parsing: bytes, path: togetherPath, limits: limits)
     }
 
-    /// The lock for a reader that does not hold the directory's lock. It names whole catalogues only: as soon as the
-    /// bundles of a new catalogue are packed and noted, it names all of them, whatever their names are at this moment.
-    /// Reads files; writes none.
+    /// The lock for a reader that does not hold the directory's lock. It only ever names whole catalogues: as soon as
+    /// the bundles of a new catalogue are packed and noted, it names all of them, whether or not they have been
+    /// renamed. Reads files; writes none.
     ///
     /// - Returns: the lock, and the collections whose bundle may still be at ``packPath(_:)``. A bundle that is no
-    ///   longer there has got its name meanwhile.
+    ///   longer there has been renamed since.
     /// - Throws: `FileError` or `BundleError` if the lock or a note cannot be read.
     package func readableLock(limits: Limits) throws -> (lock: LockFile, packed: Set<CollectionID>) {
         guard let noted = try bundlesReplacedTogether(limits: limits) else {
@@ -93,7 +92,7 @@ extension DumpsDirectory {
         var lock = try lockFile(limits: limits)
         var packed: Set<CollectionID> = []
         for (id, entry) in noted.collections where lock.collections[id] != entry {
-            // The name comes last: a bundle that gets it now is found there.
+            // The final name is tried last, so that a bundle renamed at this moment is found there.
             if try isBundle(at: packPath(id), entry) {
                 packed.insert(id)
             } else {
@@ -120,7 +119,7 @@ extension DumpsDirectory {
 
     /// Completes the renames that a killed run had begun. The caller holds the directory's lock. Does I/O.
     ///
-    /// - Throws: `FileError`; nothing is lost then.
+    /// - Throws: `FileError`. Nothing is lost in that case.
     package func finishReplacing(limits: Limits) throws {
         guard let noted = try bundlesReplacedTogether(limits: limits) else { return }
         for (id, entry) in noted.collections.sorted(by: { $0.key < $1.key }) {

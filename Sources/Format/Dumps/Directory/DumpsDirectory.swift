@@ -4,9 +4,9 @@ import SnapshotBundle
 /// A `dumps/` directory: the paths of its files, and how they are read and replaced.
 ///
 /// It contains `dumps.yaml`, `dumps.lock.json` and `<bucket>/<collection>.zip`. A refresh works in `.rsdump/`. That
-/// holds downloads that are not packed yet, lock entries that are not in the lock yet, pauses that the server asked
-/// for, and what commands must still be told. It ignores itself by a `.gitignore`, and a refresh that leaves nothing
-/// to do removes it.
+/// directory holds downloads that are not packed yet, lock entries that are not in the lock yet, pauses that the server
+/// asked for, and the news that commands have not been told yet. Its own `.gitignore` hides it from git. A refresh that
+/// leaves nothing to do removes it.
 package struct DumpsDirectory: Sendable {
     package let path: String
 
@@ -22,7 +22,7 @@ package struct DumpsDirectory: Sendable {
         return try own == FileStore.resolved(other)
     }
 
-    /// Whether a path is this directory or in it, with links resolved, even if nothing is there yet. Does I/O.
+    /// Whether a path is this directory or inside it, with links resolved, even if nothing exists there yet. Does I/O.
     package func holds(_ other: String) throws(FileError) -> Bool {
         guard let own = try FileStore.resolved(path) else { return false }
         var place = try FileStore.absolute(other)
@@ -36,7 +36,7 @@ package struct DumpsDirectory: Sendable {
 
     /// Whether `dumps.yaml`, the lock or a locked bundle is at `other` or in it, with links resolved. Does I/O.
     ///
-    /// If so, replacing `other` would lose it.
+    /// Replacing `other` would then lose that file.
     ///
     /// - Throws: `FileError` or `BundleError` if the lock cannot be read, or if a path cannot be resolved.
     package func hasFiles(at other: String, limits: Limits) throws -> Bool {
@@ -46,7 +46,7 @@ package struct DumpsDirectory: Sendable {
         return try files.compactMap(FileStore.resolved).contains { $0 == other || $0.hasPrefix(folder) }
     }
 
-    /// The most bytes of `dumps.yaml`.
+    /// The largest size of `dumps.yaml` in bytes.
     static let configurationBytes = 4 << 20
 
     package var configurationPath: String { "\(path)/dumps.yaml" }
@@ -85,12 +85,12 @@ package struct DumpsDirectory: Sendable {
 
     /// Reads `dumps.yaml`.
     ///
-    /// - Throws: ``FileError`` or ``ConfigurationError``. If the file is missing, the error says how to make one.
+    /// - Throws: ``FileError`` or ``ConfigurationError``. If the file is missing, the error says how to create it.
     package func configuration() throws -> DumpsConfiguration {
         guard let text = try configurationText() else {
             throw ConfigurationError(
-                file: configurationPath, problem: "there is no such file",
-                remedy: "make one with: rsdump add BUCKET/COLLECTION --dumps \(path)")
+                file: configurationPath, problem: "the file does not exist",
+                remedy: "create it with: rsdump add BUCKET/COLLECTION --dumps \(path)")
         }
         return try ConfigurationReader.read(text, file: configurationPath)
     }
@@ -113,7 +113,7 @@ package struct DumpsDirectory: Sendable {
         return text
     }
 
-    /// Replaces `dumps.yaml`, and makes the directory if it is missing.
+    /// Replaces `dumps.yaml`. Creates the directory if it is missing.
     package func writeConfiguration(_ text: String) throws(FileError) {
         try FileStore.makeDirectories(path)
         try FileStore.replace(configurationPath, with: Bytes(utf8: text))
@@ -127,7 +127,7 @@ package struct DumpsDirectory: Sendable {
         return try LockFile(parsing: bytes, path: lockPath, limits: limits)
     }
 
-    /// Replaces the lock, after flushing the directories of the bundles that it lists.
+    /// Replaces the lock after it has flushed the directories of the bundles that the lock lists.
     package func writeLock(_ lock: LockFile) throws(FileError) {
         for bucket in Set(lock.collections.keys.map(\.bucket)).sorted() {
             let directory = "\(path)/\(bucket)"
@@ -136,19 +136,19 @@ package struct DumpsDirectory: Sendable {
         try FileStore.replace(lockPath, with: Bytes(lock.text))
     }
 
-    /// Refuses links in place of work directories, because a pull request can carry one.
+    /// Refuses links in place of work directories, because a pull request can contain one.
     ///
-    /// Everything behind the link would be mistaken for the work of an earlier run, and removed.
+    /// Everything behind such a link would be taken for the work of an earlier run and removed.
     private func refuseLinks() throws(FileError) {
         for path in [workPath, stagingPath, pendingDirectory] { try FileStore.refuseLink(path) }
     }
 
-    /// Makes the work directory.
+    /// Creates the work directory.
     package func prepareWork() throws(FileError) {
         try refuseLinks()
         try FileStore.makeDirectories(stagingPath, below: path)
         try FileStore.makeDirectories(pendingDirectory, below: path)
-        // A note survives only if the directories that contain it do.
+        // A note survives a failure of the machine only if the directories that contain it do.
         try FileStore.flush(directory: workPath)
         try FileStore.flush(directory: path)
         try ignoreWork()
@@ -157,12 +157,12 @@ package struct DumpsDirectory: Sendable {
     private func ignoreWork() throws(FileError) {
         let ignore = "\(workPath)/.gitignore"
         if try FileStore.size(ignore) == nil {
-            // Collections that are refreshed at the same time may write this file together.
+            // Collections that are refreshed at the same time may both write this file.
             try FileStore.replace(ignore, below: path, with: Bytes(utf8: "*\n"), isContended: true)
         }
     }
 
-    /// Removes what is no longer needed after a refresh.
+    /// Removes what is not needed after a refresh.
     ///
     /// - Parameter keepingDownloads: whether to keep downloads for the next refresh, because a collection failed.
     package func finishWork(keepingDownloads: Bool) throws(FileError) {
@@ -187,10 +187,10 @@ package struct DumpsDirectory: Sendable {
 }
 
 extension DumpsDirectory {
-    /// The file that records which commands of `--on-change` must still be told, and what they know.
+    /// The file that says what each command of `--on-change` knows, and which of them still have to be told something.
     package var hooksPath: String { "\(workPath)/on-change.json" }
 
-    /// Makes the directory of ``hooksPath``.
+    /// Creates the directory of ``hooksPath``.
     package func prepareHooks() throws(FileError) {
         try refuseLinks()
         try FileStore.makeDirectories(path)
@@ -198,7 +198,7 @@ extension DumpsDirectory {
         try ignoreWork()
     }
 
-    /// Removes what ``prepareHooks()`` made if it was not used.
+    /// Removes the directory that ``prepareHooks()`` created, unless it was used.
     package func finishHooks() throws(FileError) {
         try refuseLinks()
         try removeIdleWork()
@@ -213,17 +213,18 @@ extension DumpsDirectory {
         for name in try FileStore.list(pendingDirectory) ?? [] where name.hasSuffix(".json") {
             let path = "\(pendingDirectory)/\(name)"
             guard let bytes = try FileStore.read(path, limit: Limits.lockBytes) else { continue }
-            // If the machine failed, the note may be incomplete. Nothing is known about the bundle then.
+            // After a failure of the machine, the note may be incomplete. Nothing is known about the bundle in that
+            // case.
             guard let lock = try? LockFile(parsing: bytes, path: path, limits: limits) else { continue }
             entries.merge(lock.collections) { _, new in new }
         }
         return entries
     }
 
-    /// Writes down a bundle's future lock entry, before the bundle is renamed into place.
+    /// Writes a bundle's future lock entry as a note, before the bundle is renamed into place.
     ///
-    /// The note is flushed to the disk. If the machine fails and the bundle's new name survives, only the note explains
-    /// to a reader why the bundle differs from the lock.
+    /// The note is flushed to the disk. If the machine fails and the bundle's new name survives, only this note tells a
+    /// reader why the bundle differs from the lock.
     package func writePending(_ id: CollectionID, _ entry: LockFile.Collection) throws(FileError) {
         let lock = LockFile(collections: [id: entry])
         try FileStore.replace("\(path)/\(LockFile.notePath(of: id))", below: path, with: Bytes(lock.text))

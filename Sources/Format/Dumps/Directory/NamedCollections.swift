@@ -5,8 +5,9 @@ import SnapshotTrust
 extension DumpsDirectory {
     /// Locks the directory for this process, until the returned lock is released.
     ///
-    /// - Parameter duration: how long to wait for another process, which works in real time.
-    /// - Throws: ``DumpsError/busy(_:)`` if another process still works in it; ``FileError``, or `CancellationError`.
+    /// - Parameter duration: how long to wait for another process, in real time.
+    /// - Throws: ``DumpsError/busy(_:)`` if another process still holds the lock; ``FileError``, or
+    ///   `CancellationError`.
     package func lock(waiting duration: Duration) async throws -> DirectoryLock {
         let end = ContinuousClock.now + duration
         while true {
@@ -16,10 +17,10 @@ extension DumpsDirectory {
         }
     }
 
-    /// Adds collections to `dumps.yaml`, and makes the file if there is none. Does I/O.
+    /// Adds collections to `dumps.yaml`. Creates the file if there is none. Does I/O.
     ///
-    /// If two processes did this at once, one would undo the other's work. So call it within ``exclusively(_:)``, or
-    /// hold the directory's lock.
+    /// If two processes did this at once, one would undo the other's work. Call it within ``exclusively(_:)``, or hold
+    /// the directory's lock.
     ///
     /// - Parameters:
     ///   - ids: the collections. Those that are already named keep their settings.
@@ -47,12 +48,13 @@ extension DumpsDirectory {
     /// Removes collections from `dumps.yaml`. Unless bundles are kept, it also removes them from the lock and the
     /// directory. Does I/O.
     ///
-    /// `dumps.yaml` is written last, so that the same call can be repeated if something fails before. The lock is
+    /// `dumps.yaml` is written last, so that the same call can be repeated if an earlier step fails. The lock is
     /// written before the bundles are removed: a bundle that the lock does not name is harmless, but a missing one that
     /// it names is a fault.
     ///
     /// - Throws: ``DumpsError/notNamed(_:_:)`` if the file does not name one of them, or ``ConfigurationError``;
-    ///   nothing was removed then. ``DumpsError/busy(_:)``, ``FileError``, or `BundleError` if the lock cannot be read.
+    ///   nothing is removed in these cases. Also ``DumpsError/busy(_:)``, ``FileError``, or `BundleError` if the lock
+    ///   cannot be read.
     package func removeCollections(
         _ ids: [CollectionID], keepingBundles: Bool = false, limits: Limits = Limits()
     ) throws {
@@ -60,7 +62,7 @@ extension DumpsDirectory {
         try exclusively {
             guard let before = try configurationText() else { throw DumpsError.notNamed(ids, configurationPath) }
             var editor = try ConfigurationEditor(before, file: configurationPath)
-            // With `catalogue:`, the catalogue is there even if the file does not name it.
+            // With `catalogue:`, the catalogue belongs to the directory even if the file does not name it.
             let isCatalogue = try ConfigurationReader.read(before, file: configurationPath).catalogue != nil
             let missing = try ids.filter { id in
                 try !editor.remove(id) && !(isCatalogue && id == Catalogue.collection)
@@ -71,12 +73,13 @@ extension DumpsDirectory {
         }
     }
 
-    /// Runs `body` while no other process works in the directory. Makes the directory if it is missing.
+    /// Runs `body` while no other process works in the directory. Creates the directory if it is missing.
     ///
-    /// It waits for a process that holds the lock only for a moment, as an edit of `dumps.yaml` does.
+    /// It waits only for a moment, which is enough for a process that edits `dumps.yaml`.
     ///
-    /// - Throws: ``DumpsError/busy(_:)`` if another process works in it for more than a second; ``FileError``, or what
-    ///   `body` throws. If the directory was made for this call and is empty, an error of `body` removes it again.
+    /// - Throws: ``DumpsError/busy(_:)`` if another process holds the lock for more than a second; ``FileError``, or
+    ///   what `body` throws. If `body` throws and the directory was created for this call and is empty, it is removed
+    ///   again.
     package func exclusively<Value>(_ body: () throws -> Value) throws -> Value {
         let isNew = try !FileStore.exists(path)
         try FileStore.makeDirectories(path)
@@ -104,7 +107,7 @@ extension DumpsDirectory {
         if after != before { try writeLock(after) }
         for id in ids {
             try FileStore.remove(bundlePath(id), below: path)
-            // The bundle must not reappear after dumps.yaml no longer names it.
+            // The bundle must not come back after `dumps.yaml` has stopped naming it.
             let bucket = FileStore.parent(of: bundlePath(id))
             if try FileStore.isDirectory(bucket) { try FileStore.flush(directory: bucket) }
             try FileStore.removeIfEmpty(FileStore.parent(of: bundlePath(id)))

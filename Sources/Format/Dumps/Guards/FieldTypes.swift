@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 
-/// The JSON types that each field of a collection's records has.
+/// The JSON types of each field in a collection's records.
 ///
-/// An app's decoder is written for the types that it has seen. It fails for a text where a number was, for 1.5 where
-/// whole numbers were, and where a field is missing that every record had.
+/// An app's decoder is written for the types that its author has seen. It fails for a string in place of a number, for
+/// 1.5 in place of a whole number, and for a missing field that every record used to have.
 struct FieldTypes {
     private enum FieldType: String {
         case absent = "nothing"
@@ -16,7 +16,7 @@ struct FieldTypes {
         case object
     }
 
-    /// By the names that lead to the field, joined by dots. `[]` stands for the elements of a list.
+    /// The types of each field, by the names that lead to it, joined by dots. `[]` stands for the elements of a list.
     private var types: [String: Set<FieldType>] = [:]
     private let isEmpty: Bool
 
@@ -29,22 +29,23 @@ struct FieldTypes {
                 if !path.contains("[]") { counts[path, default: 0] += 1 }
             }
         }
-        // A field of an object that is missing itself is missing, too: its own absence is what counts.
+        // If an object is missing, only the object counts as missing, and not the fields in it.
         for (path, count) in counts {
             let parent = path.lastIndex(of: ".").flatMap { counts[String(path[..<$0])] } ?? records.count
             if count < parent { types[path]?.insert(.absent) }
         }
     }
 
-    /// The fields that an app may not be able to read any more, the first ten of them.
+    /// The first ten fields that an app may no longer be able to read.
     ///
-    /// A new field is none of them. Neither is a field that was missing or null in some records and is not any more.
+    /// A new field is not one of them, and neither is a field that some records lacked or had as null and that all have
+    /// now.
     func violations(after old: FieldTypes, in records: RecordTable) -> [GuardViolation] {
         guard !isEmpty, !old.isEmpty else { return [] }
         var found: [GuardViolation] = []
         for (path, before) in old.types.sorted(by: { $0.key < $1.key }) {
             let now = types[path] ?? [.absent]
-            // What was inside of a list or an object is gone with it; that one itself is named.
+            // If a list or an object is gone, only it is named, and not what was in it.
             if types[path] == nil, let parent = Self.parent(of: path), types[parent] != old.types[parent] { continue }
             let harmless: Set<FieldType> = [.absent, .null]
             guard !now.subtracting(before).isEmpty || !before.subtracting(now).subtracting(harmless).isEmpty else {
@@ -72,7 +73,7 @@ struct FieldTypes {
         types.map(\.rawValue).sorted().joined(separator: " or ")
     }
 
-    /// Every field of a record, without those that only servers set.
+    /// Every field of a record, except those that only servers set.
     private static func fields(of record: Record) -> [(path: String, type: FieldType)] {
         guard case .object(let members)? = try? JSONValue(parsing: record.json, limits: Limits()) else { return [] }
         var fields: [(path: String, type: FieldType)] = []
@@ -82,7 +83,7 @@ struct FieldTypes {
         return fields
     }
 
-    /// - Precondition: values nest at most as deep as `Limits` lets a document.
+    /// - Precondition: values nest no deeper than `Limits` allows in a document.
     private static func collect(
         _ value: JSONValue, at path: String, into fields: inout [(path: String, type: FieldType)]
     ) {

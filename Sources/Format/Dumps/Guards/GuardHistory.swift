@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A collection's states in the commits of its dumps directory, for guards that compare. Nothing is verified.
+/// A collection's states in the commits of its dumps directory, for guards that compare states. Nothing is verified.
 package struct GuardHistory: Sendable {
-    /// The most states that suggestions are made from.
+    /// The largest number of states that suggestions are based on.
     private static let mostStates = 100
 
     private let directory: DumpsDirectory
@@ -25,7 +25,7 @@ package struct GuardHistory: Sendable {
         return try await earlier?.open().payload().records
     }
 
-    /// What the states of a collection so far suggest; `nil` if fewer than two are committed.
+    /// The guards that a collection's states suggest; `nil` if fewer than two are committed.
     package func suggestion(for id: CollectionID) async throws -> GuardSuggestion? {
         var suggestion = GuardSuggestion()
         var timestamps: Set<Timestamp> = []
@@ -40,17 +40,17 @@ package struct GuardHistory: Sendable {
     }
 }
 
-/// What one state after the other shows of a collection's usual changes.
+/// A collection's usual changes, learned from its states one after the other.
 package struct GuardSuggestion: Sendable {
     package private(set) var states = 0
     package private(set) var first: Timestamp?
     package private(set) var last: Timestamp?
-    /// In percent of the records before, the highest of all changes, rounded up.
+    /// The largest of all changes, in percent of the earlier records, rounded up.
     package private(set) var (removed, changed, added, growth) = (0, 0, 0, 0)
     private var fewest = Int.max
     private var wasEmptied = false
     private var keepsFieldTypes = true
-    /// The ids, as long as they are the same in all states.
+    /// The ids of the records; `nil` as soon as two states differ in them.
     private var ids: [String]?
 
     mutating func add(_ new: RecordTable, at timestamp: Timestamp, after old: RecordTable?) {
@@ -83,7 +83,7 @@ package struct GuardSuggestion: Sendable {
             keepsFieldTypes && FieldTypes(of: new).violations(after: FieldTypes(of: old), in: new).isEmpty
     }
 
-    /// Guards that every state so far would have passed, with room for twice the largest change.
+    /// Guards that every state so far would have passed. They allow twice the largest change.
     package var guards: Guards {
         func limit(_ highest: Int) -> Guards.Limit? {
             let twice = max(10, 2 * highest)

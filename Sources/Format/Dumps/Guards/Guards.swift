@@ -1,11 +1,11 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The section `guards:` of `dumps.yaml`: what a collection's new state must fulfil before it is taken.
+/// The section `guards:` of `dumps.yaml`: the conditions that a collection's new state must meet to be accepted.
 ///
-/// A signature says who published a state. These say whether it makes sense.
+/// A signature says who published a state. A guard says whether the state makes sense.
 package struct Guards: Hashable, Sendable {
-    /// The guards, by their keys in `dumps.yaml`.
+    /// The guards, named by their keys in `dumps.yaml`.
     package enum Name: String, Hashable, Sendable, CaseIterable {
         case notEmptied = "not-emptied"
         case minRecords = "min-records"
@@ -18,12 +18,12 @@ package struct Guards: Hashable, Sendable {
         case schema
     }
 
-    /// A number of records, or a part of the records before.
+    /// A number of records, or a percentage of the earlier records.
     package enum Limit: Hashable, Sendable, CustomStringConvertible {
         case records(Int)
         case percent(Percent)
 
-        /// How many records may differ; `nil` if there were none, of which no number is a part.
+        /// How many records may differ; `nil` for a percentage if there were no records.
         func allowed(of count: Int) -> Int? {
             switch self {
             case .records(let limit): limit
@@ -39,16 +39,16 @@ package struct Guards: Hashable, Sendable {
         }
     }
 
-    /// Hundredths, with at most two decimals.
+    /// A percentage with at most two decimals.
     package struct Percent: Hashable, Sendable, CustomStringConvertible {
-        /// In hundredths of a percent, from 0 to 100,000,000.
+        /// The percentage in hundredths of a percent, from 0 to 100,000,000.
         package let hundredths: Int
 
         package init(hundredths: Int) {
             self.hundredths = min(max(0, hundredths), 100_000_000)
         }
 
-        /// The part of a number, rounded down.
+        /// The share of a number, rounded down.
         func share(of count: Int) -> Int {
             let (product, isTooLarge) = count.multipliedReportingOverflow(by: hundredths)
             return isTooLarge ? Int.max : product / 10_000
@@ -68,13 +68,13 @@ package struct Guards: Hashable, Sendable {
         case written(JSONValue)
     }
 
-    /// Whether a collection that had records may not lose all of them. The only guard that is on by default.
+    /// Whether a collection that had records must keep at least one. This guard is the only one that is on by default.
     package var keepsRecords = true
     package var minRecords: Int?
     package var maxRemoved: Limit?
     package var maxChanged: Limit?
     package var maxAdded: Limit?
-    /// The growth of the number of records, and of their bytes.
+    /// The limit for the growth of the number of records, and of their total size.
     package var maxGrowth: Percent?
     package var requiredIDs: [String] = []
     /// Whether each field must keep its JSON types.
@@ -83,7 +83,7 @@ package struct Guards: Hashable, Sendable {
 
     package init() {}
 
-    /// The guards that differ from the defaults, in the words of `dumps.yaml`.
+    /// The guards that differ from the defaults, as `dumps.yaml` would say it.
     package var settings: [(name: Name, value: String)] {
         let values: [(Name, String?)] = [
             (.notEmptied, keepsRecords ? nil : "false"), (.minRecords, minRecords.map { "\($0)" }),
@@ -105,19 +105,19 @@ package struct Guards: Hashable, Sendable {
     }
 }
 
-/// What a guard found.
+/// One violation of a guard.
 package struct GuardViolation: Hashable, Sendable, CustomStringConvertible {
     /// The most ids that are named.
     private static let mostIDs = 10
 
     package let guarding: Guards.Name
-    /// What was found, with its number.
+    /// What was found, as text with its number.
     package let found: String
-    /// What is allowed.
+    /// What is allowed, as text.
     package let limit: String
-    /// The ids of records that show it, at most ten, in the order of ids.
+    /// The ids of records that violate the guard, at most ten, in the order of ids.
     package let ids: [String]
-    /// How many records show it.
+    /// How many records violate the guard.
     package let count: Int
 
     init(_ guarding: Guards.Name, found: String, limit: String, ids: [String], count: Int? = nil) {
@@ -128,7 +128,7 @@ package struct GuardViolation: Hashable, Sendable, CustomStringConvertible {
         self.count = count ?? ids.count
     }
 
-    /// Without the ids, for the lock: it says what was accepted.
+    /// The violation without the ids. The lock keeps it when somebody accepts the state.
     package var sentence: String { "\(guarding.rawValue): \(found), \(limit)" }
 
     package var description: String {
@@ -138,11 +138,11 @@ package struct GuardViolation: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A collection's new state is not taken, because it violates guards.
+/// A collection's new state is refused because it violates guards.
 package struct GuardFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package let collection: CollectionID
     package let violations: [GuardViolation]
-    /// The command that takes the state once, such as `rsdump refresh`.
+    /// The command that can accept the state once, such as `rsdump refresh`.
     private let command: String
 
     package init(_ collection: CollectionID, _ violations: [GuardViolation], command: String) {
@@ -152,19 +152,19 @@ package struct GuardFailure: Error, Hashable, Sendable, CustomStringConvertible 
     }
 
     package var description: String {
-        "the guards in dumps.yaml stop its new state: \(violations.map { "\($0)" }.joined(separator: "; ")); "
-            + "if the state is right, take it with: \(command) --accept \(collection)"
+        "the guards in dumps.yaml refuse its new state: \(violations.map { "\($0)" }.joined(separator: "; ")); "
+            + "if the state is correct, accept it with: \(command) --accept \(collection)"
     }
 }
 
 extension Guards {
-    /// Checks a new state. No I/O.
+    /// Checks a new state. Does no I/O.
     ///
     /// - Parameters:
-    ///   - old: the records before; `nil` if there are none, or if they cannot be read. Only the guards that need no
-    ///     comparison are then checked.
-    ///   - oldCount: how many records there were, also if they cannot be read.
-    /// - Returns: what is violated, in the order of ``Name``.
+    ///   - old: the earlier records; `nil` if there are none, or if they cannot be read. Then only the guards that
+    ///     compare nothing are checked.
+    ///   - oldCount: how many earlier records there were, even if they cannot be read.
+    /// - Returns: the violations, in the order of ``Name``.
     package func violations(
         of new: RecordTable, _ metadata: CollectionMetadata, after old: RecordTable?, oldCount: Int? = nil
     ) -> [GuardViolation] {
@@ -184,7 +184,7 @@ extension Guards {
         if !missing.isEmpty {
             found.append(
                 .init(
-                    .requiredIDs, found: "\(missing.count) of \(requiredIDs.count) are missing",
+                    .requiredIDs, found: "\(missing.count) of \(requiredIDs.count) required ids are missing",
                     limit: "expected all of them", ids: missing))
         }
         if keepsFieldTypes, let old { found += FieldTypes(of: new).violations(after: FieldTypes(of: old), in: new) }

@@ -1,29 +1,29 @@
 import RemoteSettingsModel
 
-/// The JSON Schema of a collection's records (draft 7, the one that Kinto validates by), in a form that validates
-/// quickly.
+/// The JSON Schema of a collection's records, in a form that validates quickly. It is of draft 7, which Kinto uses.
 ///
-/// A keyword that this package does not know is an error: a schema never passes what it was meant to refuse.
-/// Annotations such as `title` are taken and have no effect. `$ref` stays inside the schema.
+/// An unknown keyword is an error, so that a schema never passes what it was meant to refuse. Annotations such as
+/// `title` are allowed and have no effect. `$ref` must stay inside the schema.
 package struct RecordSchema: Sendable {
-    /// Members that Kinto leaves out when it validates a record (`kinto.views.records`). They belong to the server.
+    /// The members that Kinto leaves out when it validates a record (`kinto.views.records`), because the server sets
+    /// them.
     package static let unvalidated: Set = ["id", "last_modified", "schema"]
 
-    /// The schema itself, and then the schemas inside it.
+    /// The schema itself, followed by the schemas inside it.
     let parts: [SchemaPart]
 
-    /// Reads a schema. No I/O.
+    /// Reads a schema. Does no I/O.
     ///
-    /// - Throws: ``SchemaFault`` for the first keyword that is unknown or has no meaning.
+    /// - Throws: ``SchemaFault`` for the first keyword that is unknown or has an invalid value.
     package init(_ schema: JSONValue) throws(SchemaFault) {
         var reader = SchemaReader(schema)
         try reader.read()
         parts = reader.parts
     }
 
-    /// Everything in a record that the schema does not allow, in the order of the schema's keywords; at most 20.
+    /// Finds what the schema does not allow in a record, in the order of the schema's keywords; at most 20 violations.
     ///
-    /// The members of ``unvalidated`` are left out, and are not asked for.
+    /// The members in ``unvalidated`` are neither checked nor required.
     package func violations(of record: JSONValue) -> [SchemaViolation] {
         var validation = SchemaValidation(parts: parts)
         if case .object(let members) = record {
@@ -37,13 +37,13 @@ package struct RecordSchema: Sendable {
 
 /// What is wrong with a schema.
 package struct SchemaFault: Error, Hashable, Sendable {
-    /// The keys and indexes that lead to the place in the schema.
+    /// The keys and indexes that lead to the faulty place in the schema.
     package let path: [String]
     package let problem: String
     package let remedy: String
 }
 
-/// What is wrong with a record, by its schema.
+/// What is wrong with a record according to its schema.
 package struct SchemaViolation: Hashable, Sendable {
     /// The keys and indexes that lead to the value in the record.
     package let path: [String]
@@ -51,10 +51,10 @@ package struct SchemaViolation: Hashable, Sendable {
     package let problem: String
 }
 
-/// One schema, with every keyword in the form in which it is validated. Schemas in it are given by their position.
+/// One schema, with its keywords in the form that is validated. It refers to the schemas inside it by position.
 struct SchemaPart: Sendable {
     var isNever = false
-    /// The schema that `$ref` refers to. In draft 7 the keywords beside `$ref` have no effect.
+    /// The schema that `$ref` refers to. In draft 7, other keywords beside `$ref` have no effect.
     var reference: Int?
     var types: [SchemaType] = []
     var allowed: [JSONValue]?
@@ -101,7 +101,7 @@ enum SchemaType: String, CaseIterable {
         case (.null, .null), (.boolean, .bool), (.object, .object), (.array, .array), (.number, .number),
             (.string, .string):
             true
-        // 1.0 is an integer since draft 6 (JSON Schema Validation, section 6.1.1).
+        // Since draft 6, 1.0 is an integer (JSON Schema Validation, section 6.1.1).
         case (.integer, .number(let number)): number.double == number.double.rounded()
         default: false
         }

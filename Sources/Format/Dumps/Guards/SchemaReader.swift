@@ -1,14 +1,14 @@
 import RemoteSettingsModel
 
-/// Reads a schema and the schemas in it, each once, so that a `$ref` may lead back to where it is.
+/// Reads a schema and the schemas inside it. Each is read once, so that a `$ref` may lead back to itself.
 struct SchemaReader {
-    /// The most schemas inside a schema, itself included.
+    /// The largest number of schemas in a schema, including itself.
     private static let most = 10_000
 
     private let document: JSONValue
     private(set) var parts: [SchemaPart] = []
     private var numbers: [[String]: Int] = [:]
-    /// Schemas that have a number but have not been read yet.
+    /// Schemas that have a number but are not read yet.
     private var waiting: [(number: Int, path: [String], schema: JSONValue)] = []
 
     init(_ document: JSONValue) {
@@ -17,14 +17,14 @@ struct SchemaReader {
 
     mutating func read() throws(SchemaFault) {
         _ = try number(of: document, at: [])
-        // Not by recursion: schemas nest as deep as documents may.
+        // This is a loop and not a recursion, because schemas nest as deeply as documents may.
         while let next = waiting.popLast() { parts[next.number] = try part(next.schema, at: next.path) }
     }
 
     private mutating func number(of schema: JSONValue, at path: [String]) throws(SchemaFault) -> Int {
         if let known = numbers[path] { return known }
         guard parts.count < Self.most else {
-            throw SchemaFault(path: path, problem: "it has more than \(Self.most) schemas", remedy: "simplify it")
+            throw SchemaFault(path: path, problem: "it contains more than \(Self.most) schemas", remedy: "simplify it")
         }
         let number = parts.count
         parts.append(SchemaPart())
@@ -120,18 +120,18 @@ struct SchemaReader {
         case "then": part.consequence = try number(of: value, at: path)
         case "else": part.alternative = try number(of: value, at: path)
         case "definitions":
-            // What nothing refers to is read as well, so that a mistake in it shows.
+            // Definitions that nothing refers to are read as well, so that mistakes in them are found.
             for definition in try mapping(value, path) {
                 _ = try number(of: definition.value, at: path + [definition.key])
             }
-        // Annotations (draft 7, section 10), and enumNames, by which Kinto's editor labels the values of an enum.
+        // Annotations (draft 7, section 10), and `enumNames`, with which Kinto's editor labels the values of an enum.
         case "$schema", "$id", "$comment", "title", "description", "default", "examples", "readOnly", "writeOnly",
             "contentMediaType", "contentEncoding", "enumNames":
             break
         default:
             throw SchemaFault(
                 path: path, problem: "unknown keyword \(String(reflecting: String(member.key.prefix(60))))",
-                remedy: "write a keyword of JSON Schema draft 7, or leave it out")
+                remedy: "write a keyword of JSON Schema draft 7, or remove it")
         }
     }
 
@@ -139,12 +139,12 @@ struct SchemaReader {
         SchemaFault(path: path, problem: "\(path.last ?? "the schema") is \(value.kind)", remedy: "write \(expected)")
     }
 
-    /// `#`, or a JSON pointer into the schema (RFC 6901, section 6).
+    /// Reads `#` or a JSON pointer into the schema (RFC 6901, section 6).
     private mutating func reference(_ value: JSONValue, _ path: [String]) throws(SchemaFault) -> Int {
         let text = try text(value, path)
         guard text == "#" || text.hasPrefix("#/"), !text.contains("%") else {
             throw SchemaFault(
-                path: path, problem: "the reference \(String(reflecting: String(text.prefix(100)))) leads elsewhere",
+                path: path, problem: "the reference \(String(reflecting: String(text.prefix(100)))) leaves this schema",
                 remedy: "refer to a place in this schema, such as #/definitions/NAME")
         }
         var target = document
@@ -174,7 +174,7 @@ struct SchemaReader {
             }
             types.append(type)
         }
-        guard !types.isEmpty else { throw invalid(value, path, "one type or more") }
+        guard !types.isEmpty else { throw invalid(value, path, "at least one type") }
         return types
     }
 
@@ -184,13 +184,13 @@ struct SchemaReader {
     }
 
     private func text(_ value: JSONValue, _ path: [String]) throws(SchemaFault) -> String {
-        guard let text = value.string else { throw invalid(value, path, "a text") }
+        guard let text = value.string else { throw invalid(value, path, "a string") }
         return text
     }
 
     private func texts(_ value: JSONValue, _ path: [String]) throws(SchemaFault) -> [String] {
         let texts = value.array?.compactMap(\.string)
-        guard let texts, texts.count == value.array?.count else { throw invalid(value, path, "a list of texts") }
+        guard let texts, texts.count == value.array?.count else { throw invalid(value, path, "a list of strings") }
         return texts
     }
 
@@ -215,13 +215,13 @@ struct SchemaReader {
 }
 
 extension JSONValue {
-    /// How a message names the value.
+    /// How a message describes the value.
     var kind: String {
         switch self {
         case .null: "null"
         case .bool(let value): "\(value)"
         case .number(let number): "the number \(String(number.text.prefix(40)))"
-        case .string(let text): "the text \(String(reflecting: String(text.prefix(60))))"
+        case .string(let text): "the string \(String(reflecting: String(text.prefix(60))))"
         case .array(let elements): elements.isEmpty ? "an empty list" : "a list"
         case .object: "a mapping"
         }

@@ -1,11 +1,13 @@
 import RemoteSettingsModel
 import TargetFilter
 
-/// A regular expression of a schema, matched by the filter language's own engine, whose time is bounded.
+/// A regular expression of a schema. The engine of the filter language matches it, so that its time is bounded.
 struct SchemaPattern: Sendable {
     let text: String
     private static let search = try? FilterExpression(parsing: "text|regExpMatch(pattern) != null")
 
+    /// Reads a pattern.
+    ///
     /// - Throws: ``SchemaFault`` if ECMA-262 does not allow the pattern, or if the engine does not support it.
     init(_ text: String, at path: [String]) throws(SchemaFault) {
         self.text = text
@@ -21,6 +23,8 @@ struct SchemaPattern: Sendable {
         FilterContext(root: ["text": .string(text), "pattern": .string(pattern)])
     }
 
+    /// Whether the pattern occurs in a text.
+    ///
     /// - Returns: `nil` if the search takes more than its budget.
     func matches(_ text: String) -> Bool? {
         guard let value = try? Self.search?.evaluate(in: Self.context(self.text, text)) else { return nil }
@@ -28,7 +32,7 @@ struct SchemaPattern: Sendable {
     }
 }
 
-/// The formats that are checked. Others are annotations, as draft 7 allows (section 7.2), and have none of these names.
+/// The formats that are checked. All others are annotations, which draft 7 allows (section 7.2).
 enum SchemaFormat: String, CaseIterable {
     case date
     case dateTime = "date-time"
@@ -39,12 +43,14 @@ enum SchemaFormat: String, CaseIterable {
 
     private static let time = try? FilterExpression(parsing: "(text|date) <= (text|date)")
 
-    /// Formats that are accepted but not checked: the others of draft 7, and those of Kinto's editor.
+    /// The formats that are accepted but not checked: the rest of draft 7, and those of Kinto's editor.
     private static let unchecked: Set = [
         "time", "idn-email", "hostname", "idn-hostname", "ipv4", "ipv6", "iri", "iri-reference", "uri-template",
         "json-pointer", "relative-json-pointer", "data-url", "color", "textarea", "url",
     ]
 
+    /// Finds a format by its name.
+    ///
     /// - Returns: `nil` for a format that is not checked.
     init?(_ name: String, at path: [String]) throws(SchemaFault) {
         if let format = SchemaFormat(rawValue: name) {
@@ -63,14 +69,13 @@ enum SchemaFormat: String, CaseIterable {
         switch self {
         case .date: return text.utf8.count == 10 && Self.isTime(text)
         case .dateTime:
-            // With a zone, in letters of any case, and with leap seconds (RFC 3339, section 5.6), other than in
-            // filters.
+            // With a zone, letters in either case, and leap seconds (RFC 3339, section 5.6), unlike in filters.
             let upper = text.uppercased().replacing(":60Z", with: ":59Z")
             let zone = upper.utf8.suffix(6)
             let hasZone = zone.last == UInt8(ascii: "Z") || zone.first.map { "+-".utf8.contains($0) } ?? false
             return hasZone && upper.utf8.count >= 20 && Self.isTime(upper)
         case .uri:
-            // A scheme and a colon (RFC 3986, section 3.1), and no character that a URI cannot have.
+            // A scheme, a colon (RFC 3986, section 3.1), and only characters that a URI may have.
             guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), Self.isReference(text) else { return false }
             let scheme = text.utf8[..<colon]
             let isLetter = scheme.first.map { ($0 | 0x20) &- 0x61 < 26 } ?? false

@@ -1,11 +1,12 @@
 import RemoteSettingsModel
 
-/// Validates a value by a schema.
+/// Validates a value against a schema.
 struct SchemaValidation {
     private static let mostViolations = 20
-    /// The most schemas that one record is validated by. Without a limit, `$ref` and `anyOf` could multiply endlessly.
+    /// The largest number of schemas that one record is validated against. Without a limit, `$ref` and `anyOf` could
+    /// multiply endlessly.
     private static let mostSteps = 100_000
-    /// How deep values and references may nest. References that lead to each other end there.
+    /// The largest depth of values and references. It also stops references that lead to each other.
     private static let deepest = 200
 
     let parts: [SchemaPart]
@@ -19,7 +20,7 @@ struct SchemaValidation {
         self.parts = parts
     }
 
-    /// Validates by the schema itself, but does not require members that are not validated.
+    /// Validates a record against the schema itself, but does not require members that are not validated.
     mutating func validateRecord(_ record: JSONValue) {
         guard var part = parts.first else { return }
         part.required.removeAll { RecordSchema.unvalidated.contains($0) }
@@ -37,11 +38,11 @@ struct SchemaValidation {
         guard !hasEnded else { return }
         guard steps <= Self.mostSteps, depth < Self.deepest else {
             hasEnded = true
-            return report("the schema is too deep or too large to hold this value against it")
+            return report("the schema is too deep or too large to validate this value")
         }
         depth += 1
         defer { depth -= 1 }
-        if part.isNever { return report("the schema allows nothing here, found \(value.kind)") }
+        if part.isNever { return report("found \(value.kind), but the schema allows no value here") }
         if let reference = part.reference { return validate(value, reference) }
         if !part.types.isEmpty, !part.types.contains(where: { $0.has(value) }) {
             let expected = part.types.map(\.rawValue).joined(separator: " or ")
@@ -62,7 +63,7 @@ struct SchemaValidation {
         combine(value, part)
     }
 
-    /// Whether a value has no violation of a schema.
+    /// Whether a value conforms to a schema.
     private mutating func fits(_ value: JSONValue, _ number: Int) -> Bool {
         let before = violations
         violations = []
@@ -70,7 +71,7 @@ struct SchemaValidation {
         let fits = violations.isEmpty
         violations = before
         if hasEnded, violations.isEmpty {
-            report("the schema is too deep or too large to hold this value against it")
+            report("the schema is too deep or too large to validate this value")
         }
         return fits
     }
@@ -78,13 +79,13 @@ struct SchemaValidation {
     private mutating func combine(_ value: JSONValue, _ part: SchemaPart) {
         for number in part.all { validate(value, number) }
         if let any = part.any, !any.contains(where: { fits(value, $0) }) {
-            report("found \(value.kind), which fits none of the \(any.count) schemas of anyOf")
+            report("found \(value.kind), which matches none of the \(any.count) schemas in anyOf")
         }
         if let one = part.one {
             let count = one.count { fits(value, $0) }
-            if count != 1 { report("found \(value.kind), which fits \(count) of the schemas of oneOf, expected 1") }
+            if count != 1 { report("found \(value.kind), which matches \(count) schemas in oneOf, expected 1") }
         }
-        if let not = part.not, fits(value, not) { report("found \(value.kind), which the schema of not excludes") }
+        if let not = part.not, fits(value, not) { report("found \(value.kind), which \"not\" excludes") }
         if let condition = part.condition {
             if let next = fits(value, condition) ? part.consequence : part.alternative { validate(value, next) }
         }
@@ -123,7 +124,7 @@ struct SchemaValidation {
             if !isKnown, let other = part.otherProperties {
                 if parts[other].isNever {
                     path.append(member.key)
-                    report("the schema has no member \(member.key.prefix(60)), and allows no others")
+                    report("the schema does not allow the member \(member.key.prefix(60))")
                     path.removeLast()
                 } else {
                     validate(at: member.key, member.value, other)
@@ -133,7 +134,7 @@ struct SchemaValidation {
         }
         for dependency in part.dependencies where keys.contains(dependency.key) {
             for key in dependency.keys where !keys.contains(key) {
-                report("the member \(key) is missing, which \(dependency.key) needs")
+                report("the member \(key) is missing, which \(dependency.key) requires")
             }
             if let number = dependency.part { validate(.object(members), number) }
         }
@@ -151,12 +152,12 @@ struct SchemaValidation {
             }
         }
         if let contained = part.contained, !elements.contains(where: { fits($0, contained) }) {
-            report("no element fits the schema of contains")
+            report("no element matches the schema in contains")
         }
         if part.hasUniqueItems {
             var seen: Set<String> = []
             for element in elements where !seen.insert(element.comparable).inserted {
-                return report("\(element.kind) is in the list twice, expected different elements")
+                return report("\(element.kind) is in the list twice, expected unique elements")
             }
         }
     }
@@ -167,11 +168,11 @@ struct SchemaValidation {
             switch pattern.matches(text) {
             case true?: break
             case false?: report("\(JSONValue.string(text).kind) does not match \(pattern.text)")
-            case nil: report("the text takes too long to match \(pattern.text)")
+            case nil: report("the string takes too long to match \(pattern.text)")
             }
         }
         if let format = part.format, !format.has(text) {
-            report("\(JSONValue.string(text).kind) is no \(format.rawValue)")
+            report("\(JSONValue.string(text).kind) is not in the format \(format.rawValue)")
         }
     }
 
@@ -193,8 +194,8 @@ struct SchemaValidation {
 }
 
 extension JSONValue {
-    /// A text that is the same for two values exactly if JSON Schema calls them equal: numbers are compared by value,
-    /// and members in any order.
+    /// A text that is the same for two values exactly if JSON Schema treats them as equal: numbers are compared by
+    /// value, and members in any order.
     var comparable: String {
         switch self {
         case .number(let number): (number.int64 ?? Int64(exactly: number.double)).map { "\($0)" } ?? "\(number.double)"

@@ -4,16 +4,16 @@ import SnapshotBundle
 /// Older bundles of collections, in git repositories, folders and single files.
 package struct BundleHistory: Sendable {
     package enum Source: Sendable {
-        /// The commits that lead to `HEAD`.
+        /// The commits up to `HEAD`.
         case git(GitRepository)
-        /// A bundle, or a folder of bundles at any depth, whatever their names are: each is recognised by its manifest.
-        /// Hidden folders and links are skipped.
+        /// A bundle, or a folder of bundles at any depth. Their names do not matter, because the manifest identifies
+        /// each one. Hidden folders and links are skipped.
         case path(String)
     }
 
     /// The bundles that were found for one collection.
     package struct Listing: Sendable {
-        /// The bundles, newest data first. Bundles with the same data are in the order of the sources, and then newest
+        /// The bundles, newest data first. Bundles with the same data are in the order of the sources, with the newest
         /// commit first.
         package var bundles: [HistoricBundle] = []
         /// The files that look like bundles but cannot be read.
@@ -30,7 +30,7 @@ package struct BundleHistory: Sendable {
         self.bounds = bounds
     }
 
-    /// The history of a dumps directory, from the places that a command line names.
+    /// The history of a dumps directory, from the places that a command line gives.
     ///
     /// - Parameters:
     ///   - places: each is `git`, for the commits of the directory, or a folder of bundles.
@@ -81,8 +81,7 @@ package struct BundleHistory: Sendable {
             guard let blob = blobs[index * 2], seen.insert(blob).inserted else { continue }
             do throws(HistoryError) {
                 var timestamp: Timestamp?
-                // The lock is small and has already been read. The bundle is read only if the lock describes another
-                // one.
+                // The lock is small and already read. The bundle is read only if the lock describes another one.
                 if let lock = blobs[index * 2 + 1], let entry = entries[lock], entry.bundle.size == blob.size {
                     timestamp = entry.timestamp
                 } else {
@@ -111,7 +110,7 @@ package struct BundleHistory: Sendable {
         return entries
     }
 
-    /// A bundle's timestamp, from its own head; `nil` if it is a bundle of another collection.
+    /// A bundle's timestamp according to its own head; `nil` if it is a bundle of another collection.
     private func timestamp(
         of id: CollectionID, _ blob: GitRepository.Blob, _ path: String, at revision: GitRepository.Revision,
         in repository: GitRepository
@@ -134,7 +133,7 @@ package struct BundleHistory: Sendable {
             let head = try BundleHead.read(path: path)
             guard head.collection == id else {
                 throw BundleError(
-                    .disagreement, file: path, expected: "a bundle of \(id)", found: "one of \(head.collection)")
+                    .disagreement, file: path, expected: "a bundle of \(id)", found: "a bundle of \(head.collection)")
             }
             listing.bundles.append(try bundle(at: path, head))
         } catch {
@@ -147,7 +146,7 @@ package struct BundleHistory: Sendable {
             let head = try BundleHead.read(path: path)
             if head.collection == id { listing.bundles.append(try bundle(at: path, head)) }
         } catch {
-            // A file that does not begin like a bundle is something else, and may be there.
+            // A file that does not begin like a bundle is something else, which is allowed.
             if error.kind != .malformed { listing.unusable.append(.bundle(error)) }
         }
     }
@@ -162,7 +161,7 @@ package struct BundleHistory: Sendable {
         _ folder: String, names: [String], depth: Int, visited: inout Int, _ visit: (String) -> Void
     ) throws(HistoryError) {
         guard depth < bounds.depth else {
-            throw .overLimit(place: folder, limit: "folders inside each other", allowed: bounds.depth)
+            throw .overLimit(place: folder, limit: "nested folders", allowed: bounds.depth)
         }
         for name in names where !name.hasPrefix(".") {
             visited += 1
@@ -191,15 +190,15 @@ package struct BundleHistory: Sendable {
 
 /// The limits on a search for older states.
 package struct HistoryLimits: Sendable {
-    /// A file in version control, in bytes. It is read into memory.
+    /// The largest file in version control, in bytes. It is read into memory.
     package var fileBytes = 1 << 30
-    /// Files and folders that are searched in a folder of older bundles.
+    /// The most files and folders that are searched in a folder of older bundles.
     package var files = 1_000_000
-    /// Depth of a folder of older bundles.
+    /// The largest depth of a folder of older bundles.
     package var depth = 32
-    /// Revisions that are searched.
+    /// The most revisions that are searched.
     package let revisions = 100_000
-    /// Seconds that one run of git may take.
+    /// The most seconds that one run of git may take.
     package var gitSeconds = 120
 
     package init() {}

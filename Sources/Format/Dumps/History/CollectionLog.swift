@@ -1,8 +1,8 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// What changed in a collection from one kept state to the next: in the commits of a dumps directory, or in copies of
-/// its bundles. Nothing is verified, because everything may be long expired.
+/// What changed in a collection from one stored state to the next, in the commits of a dumps directory or in copies of
+/// its bundles. Nothing is verified, because the certificates may have expired long ago.
 package struct CollectionLog: Sendable {
     /// One state, and how it differs from the one before it.
     package struct Entry: Sendable {
@@ -20,7 +20,7 @@ package struct CollectionLog: Sendable {
         }
     }
 
-    /// A state that is kept somewhere; it has no bundle if a commit removed the collection.
+    /// A stored state. It has no bundle if a commit removed the collection.
     private struct Version {
         let place: HistoricBundle.Location
         let blob: GitRepository.Blob?
@@ -38,7 +38,7 @@ package struct CollectionLog: Sendable {
     /// Whether older commits are missing because only the newest were cloned.
     package var isShallow: Bool { repository?.isShallow ?? false }
 
-    /// Finds the states in the commits that lead to `HEAD`. Runs git.
+    /// Finds the states in the commits up to `HEAD`. Runs git.
     ///
     /// - Parameter withTags: whether to find out which tags have each state.
     /// - Throws: ``HistoryError``
@@ -53,7 +53,7 @@ package struct CollectionLog: Sendable {
         let blobs = try await repository.blobs([path], at: revisions)
         var versions: [Version] = []
         for (revision, blob) in zip(revisions, blobs) {
-            // A merge may list a commit whose state is that of the next one. The older commit brought it.
+            // A merge may list a commit that has the same state as the next one. The older commit introduced it.
             if let last = versions.last, last.blob == blob { versions.removeLast() }
             versions.append(Version(place: .revision(revision, path: path), blob: blob, copy: nil))
         }
@@ -79,17 +79,18 @@ package struct CollectionLog: Sendable {
     /// Calls `visit` for each change, newest first, until it returns `false`. Two states are in memory at once.
     ///
     /// - Parameters:
-    ///   - record: the id of the record whose changes count; `nil` for all.
-    ///   - field: the name of the field whose changes count, with the names of enclosing fields before it, joined by
-    ///     dots; `nil` for all.
-    ///   - unusable: called with the reason why a bundle cannot be read. Its neighbours are compared with each other.
+    ///   - record: the id of the record whose changes to report; `nil` for all.
+    ///   - field: the field whose changes to report, with the names of enclosing fields before it, joined by dots;
+    ///     `nil` for all.
+    ///   - unusable: called with the reason if a bundle cannot be read. Its neighbours are then compared with each
+    ///     other.
     /// - Throws: ``HistoryError`` if git fails, and what `visit` throws.
     package func forEach(
         record: String? = nil, field: String? = nil, unusable: (any Error) -> Void, _ visit: (Entry) throws -> Bool
     ) async throws {
         var contents: [GitRepository.Blob: Bytes] = [:]
         var newer: (version: Version, state: ComparedSnapshot?)?
-        // A tag has every state that did not change since, too.
+        // A tag also has every state that has not changed since.
         var waiting: Set<String> = []
         for position in 0...versions.count {
             var older: ComparedSnapshot?
@@ -131,7 +132,7 @@ package struct CollectionLog: Sendable {
         return try ComparedSnapshot(BundleReader(bytes: bytes, name: "\(version.place)", limits: limits))
     }
 
-    /// Reads the bundles that come next, as many as one process of git gives at once.
+    /// Reads the next bundles, as many as one git process returns at once.
     private func read(
         from position: Int, _ repository: GitRepository
     ) async throws(HistoryError) -> [GitRepository.Blob: Bytes] {
@@ -150,7 +151,7 @@ package struct CollectionLog: Sendable {
 }
 
 extension SnapshotDiff {
-    /// The changed records that count; `nil` if something else than all of the collection was asked for, and none does.
+    /// The changed records to report; `nil` if a record or a field was asked for and no change concerns it.
     fileprivate func changes(of record: String?, field: String?) -> [RecordChange]? {
         guard record != nil || field != nil else { return Array(records) }
         let found = records.filter { change in

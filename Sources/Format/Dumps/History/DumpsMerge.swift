@@ -11,10 +11,11 @@ import SnapshotTrust
 /// | another state | as in the common ancestor | ours |
 /// | a state | another state | the newer one |
 /// | the newer state, which does not verify | an older one | theirs |
-/// | a state | none, because `dumps.yaml` has it no more | none |
+/// | a state | none, because `dumps.yaml` no longer names it | none |
 ///
-/// What `dumps.yaml` says is itself the merge of both sides' settings: the one that changed since the ancestor counts,
-/// and ours if both did. With a catalogue, both sides are whole, so all states are of the later catalogue.
+/// The merged `dumps.yaml` has the settings of both sides. If only one side changed a setting since the ancestor, that
+/// side counts; if both did, ours counts. With a catalogue, all states are taken from the later catalogue, because
+/// those of one catalogue belong together.
 package struct DumpsMerge: Sendable {
     /// What was done with a collection that differs between the two sides.
     package struct Choice: Sendable {
@@ -26,7 +27,7 @@ package struct DumpsMerge: Sendable {
         package let reason: String
     }
 
-    /// One commit's dumps.
+    /// The dumps of one commit.
     private struct Side {
         let revision: GitRepository.Revision
         let lock: LockFile
@@ -39,15 +40,15 @@ package struct DumpsMerge: Sendable {
     private let repository: GitRepository
     private let ours: Side
     private let theirs: Side
-    /// The side that has each of the merged bundles.
+    /// The side from which each merged bundle comes.
     private var revisions: [CollectionID: GitRepository.Revision] = [:]
 
     /// Reads both commits and decides. Runs git; writes nothing.
     ///
     /// - Parameters:
-    ///   - name: the other commit, such as `MERGE_HEAD`; the first is `HEAD`.
+    ///   - name: the other commit, such as `MERGE_HEAD`. The first one is `HEAD`.
     ///   - ancestor: the common ancestor; `nil` for the one that git finds.
-    ///   - policy: makes the policy by which bundles are verified from our `dumps.yaml`.
+    ///   - policy: makes the policy that bundles are verified with, from our `dumps.yaml`.
     /// - Throws: ``HistoryError`` if git or a lock cannot be read, ``ConfigurationError``, or ``DumpsError`` if neither
     ///   state of a collection verifies.
     package init(
@@ -76,7 +77,7 @@ package struct DumpsMerge: Sendable {
             let known = base?.lock.collections[id]
             let pin = merged(after: base) { side in side.configuration.settings(of: id).pin?.at }
             let isPinnedHere = pin != nil && (mine?.timestamp == pin || other?.timestamp == pin)
-            // The states of a catalogue belong together, so that none of them is merged on its own.
+            // The states of a catalogue belong together, so none of them is merged alone.
             let isChosen = isPinnedHere || pin == nil && lock.catalogue != nil
             if mine == other || !isChosen && other == known {
                 keep(id, mine, of: ours)
@@ -88,7 +89,7 @@ package struct DumpsMerge: Sendable {
         }
     }
 
-    /// A merged bundle's bytes; `nil` if the merge has no such collection.
+    /// A merged bundle's bytes; `nil` if the merge does not have the collection.
     package func bundle(_ id: CollectionID) async throws(HistoryError) -> Bytes? {
         guard let revision = revisions[id] else { return nil }
         return try await repository.file(LockFile.Bundle.path(of: id), at: revision)
@@ -96,10 +97,10 @@ package struct DumpsMerge: Sendable {
 
     /// Writes the lock and the bundles into the dumps directory. Does I/O.
     ///
-    /// If it is killed, running it again completes it.
+    /// If it is killed, another run completes it.
     ///
     /// - Parameter onlyChosen: whether git itself merges the collections that only one side changed. Their bundles are
-    ///   then left alone, because they may have changes that are not committed.
+    ///   then not touched, because they may have uncommitted changes.
     package func write(into directory: DumpsDirectory, onlyChosen: Bool) async throws {
         let chosen = Set(choices.map(\.collection))
         for id in lock.collections.keys.sorted() where !onlyChosen || chosen.contains(id) {
@@ -121,18 +122,18 @@ package struct DumpsMerge: Sendable {
         if entry != nil { revisions[id] = side.revision }
     }
 
-    /// What both sides' `dumps.yaml` say together.
+    /// A setting as the `dumps.yaml` of both sides give it together.
     private func merged<Value: Equatable>(after base: Side?, _ value: (Side) -> Value) -> Value {
         base.map(value) == value(ours) ? value(theirs) : value(ours)
     }
 
-    /// Chooses between two states that differ from the ancestor's, or of which one is pinned.
+    /// Chooses between two states that both differ from the ancestor's, or one of which is pinned.
     private mutating func choose(
         _ id: CollectionID, _ pin: Timestamp?, after base: Side?, takesCatalogue: Bool, _ verifier: BundleVerifier
     ) async throws {
         guard merged(after: base, { side in side.configuration.allCollections.contains { $0.id == id } }) else {
             choices.append(
-                Choice(collection: id, isTheirs: nil, timestamp: nil, reason: "dumps.yaml does not name it any more"))
+                Choice(collection: id, isTheirs: nil, timestamp: nil, reason: "dumps.yaml no longer names it"))
             return
         }
         let sides = [ours, theirs].filter { $0.lock.collections[id] != nil }.sorted { left, right in
@@ -158,8 +159,8 @@ package struct DumpsMerge: Sendable {
                 if let problem { "the other one does not verify: \(problem)" } else if entry.timestamp == pin {
                     "it is pinned there"
                 } else if sides.count == 1 { "the other side has none" } else if lock.catalogue != nil {
-                    "it is of the later catalogue"
-                } else { "it is the newer one" }
+                    "it is from the later catalogue"
+                } else { "it is newer" }
             choices.append(
                 Choice(
                     collection: id, isTheirs: side.revision == theirs.revision, timestamp: entry.timestamp,

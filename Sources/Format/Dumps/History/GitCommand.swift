@@ -1,11 +1,12 @@
 import RemoteSettingsModel
 
-/// Runs git in one directory: without a shell, a terminal or the network, with bounded output and in bounded time.
+/// Runs git in one directory, without a shell, a terminal or the network, and with limits on its output and its time.
 ///
 /// It runs only plumbing commands, which ignore aliases, pagers and signature settings. Variables such as `GIT_DIR` are
 /// not passed on, so that the directory alone decides which repository is read. A directory that itself looks like a
-/// bare repository is refused. A commit can carry such a repository in place of a dumps directory, and its settings can
-/// name programs to run. A pipe in the place of one of the repository's files would keep git waiting for ever.
+/// bare repository is refused: a commit can contain such a repository in place of a dumps directory, and its settings
+/// can name programs to run. The time limit also covers a pipe in place of a repository's file, which would keep git
+/// waiting for ever.
 struct GitCommand: Sendable {
     struct Result {
         let status: Int32
@@ -18,10 +19,12 @@ struct GitCommand: Sendable {
     /// How long one run may take.
     let seconds: Int
 
+    /// Runs git.
+    ///
     /// - Parameters:
     ///   - input: the text for git's standard input.
-    ///   - limit: the most bytes of output that are read.
-    /// - Throws: ``HistoryError``: `noGit`, `overLimit`, or `git` if it could not be run or was ended.
+    ///   - limit: the largest number of bytes of output that is read.
+    /// - Throws: ``HistoryError``: `noGit`, `overLimit`, or `git` if git could not be started or was stopped.
     func run(_ arguments: [String], input: [UInt8] = [], limit: Limit) async throws(HistoryError) -> Result {
         let program = ExternalProgram(
             "git", ["-C", directory, "--no-pager", "-c", "safe.bareRepository=explicit"] + arguments,
@@ -41,21 +44,21 @@ struct GitCommand: Sendable {
         }
     }
 
-    /// The most bytes of output, and the limit from which that number comes.
+    /// The largest number of bytes of output, and the limit that this number comes from.
     struct Limit {
         let bytes: Int
         let name: String
         let allowed: Int
     }
 
-    /// The variables that git needs. None of them changes what it does.
+    /// The variables that git needs. None of them changes its results.
     private static var environment: [String: String] {
         var kept = [
             "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_REPLACE_OBJECTS": "1",
             "GIT_LITERAL_PATHSPECS": "1",
-            // Without these, git would start a transport helper in a partial clone to fetch missing objects. Versions
-            // before 2.39.4 do not know the first variable. The second allows only a protocol that does not exist, and
-            // no setting of the repository can override it.
+            // Without these, git in a partial clone would start a transport helper to fetch missing objects. Versions
+            // before 2.39.4 do not know the first variable. The second one allows only a protocol that does not exist,
+            // and no setting of the repository can override it.
             "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none",
         ]
         for name in ["PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR", "DEVELOPER_DIR"] {

@@ -1,8 +1,8 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The git repository that contains a dumps directory, for reading older states of it. Nothing in it is changed, except
-/// by ``set(_:to:)`` and ``stage(_:)``.
+/// The git repository that contains a dumps directory, for reading older states. Only ``set(_:to:)`` and ``stage(_:)``
+/// change it.
 ///
 /// Each call runs `git`, without a shell and without the network. Variables such as `GIT_DIR` have no effect.
 package struct GitRepository: Sendable {
@@ -10,7 +10,7 @@ package struct GitRepository: Sendable {
     package struct Revision: Hashable, Sendable {
         /// The commit's full name, in hexadecimal digits.
         package let commit: String
-        /// The time of the commit, to the second, as the committer's machine claims.
+        /// The time of the commit in seconds, as the committer's machine states it.
         package let time: Timestamp
     }
 
@@ -42,7 +42,7 @@ package struct GitRepository: Sendable {
         let words = answer.output.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
         guard answer.status == 0, words.count == 2, words[0] == "true" else {
             let problem =
-                answer.message.isEmpty ? "the directory is in a repository, but in no work tree" : answer.message
+                answer.message.isEmpty ? "the directory is in a repository, but not in a work tree" : answer.message
             throw .noRepository(directory: directory, problem: problem)
         }
         self.directory = directory
@@ -56,14 +56,14 @@ package struct GitRepository: Sendable {
 
     /// The commit that a name refers to: `HEAD`, a branch, a tag, an abbreviated hash, `main~3`.
     ///
-    /// - Throws: ``HistoryError``: `noRevision` if the name refers to no commit.
+    /// - Throws: ``HistoryError``: `noRevision` if the name does not refer to a commit.
     package func revision(_ name: String) async throws(HistoryError) -> Revision {
         guard let commit = try await commit(name) else {
             throw .noRevision(directory: directory, name: name, isShallow: isShallow)
         }
         let answer = try await checked(["rev-list", "--no-walk", "--timestamp", commit], limit: Self.short)
         guard let revision = Self.revisions(answer).first else {
-            throw .git(directory: directory, command: "rev-list", problem: "it printed no commit")
+            throw .git(directory: directory, command: "rev-list", problem: "it did not print a commit")
         }
         return revision
     }
@@ -75,26 +75,26 @@ package struct GitRepository: Sendable {
         return answer.status == 0 && !commit.isEmpty ? commit : nil
     }
 
-    /// Which of these names refer to a commit, in their order.
+    /// The names, in their order, that refer to a commit.
     package func existing(_ names: [String]) async throws(HistoryError) -> [String] {
         var existing: [String] = []
         for name in names where try await commit(name) != nil { existing.append(name) }
         return existing
     }
 
-    /// The path of a hook of the repository, and that of the directory from the top of the work tree.
+    /// The path of a hook of the repository, and the path of the directory relative to the top of the work tree.
     package func hook(_ name: String) async throws(HistoryError) -> (path: String, directory: String) {
         let output = try await checked(
             ["rev-parse", "--path-format=absolute", "--git-path", "hooks/\(name)", "--show-prefix"], limit: Self.short)
         let lines = String(decoding: output, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
         guard lines.count >= 2 else {
-            throw .git(directory: directory, command: "rev-parse", problem: "it printed no path of a hook")
+            throw .git(directory: directory, command: "rev-parse", problem: "it did not print the path of the hook")
         }
         let prefix = lines[1].hasSuffix("/") ? lines[1].dropLast() : lines[1]
         return ("\(lines[0])", prefix.isEmpty ? "." : "\(prefix)")
     }
 
-    /// Stages files of the directory, changed or removed, for the next commit.
+    /// Stages changed or removed files of the directory for the next commit.
     package func stage(_ files: [String]) async throws(HistoryError) {
         var paths: [String] = []
         for file in files { paths.append(try relative(file)) }
@@ -109,10 +109,10 @@ package struct GitRepository: Sendable {
     /// The commits that changed a path, newest first, up to and including `name`. Empty if nothing has been committed
     /// yet.
     ///
-    /// Side branches are left out if their merge changed nothing.
+    /// A side branch is left out if its merge changed nothing.
     ///
     /// - Parameter path: a file or a folder, relative to the dumps directory; empty for the directory itself.
-    /// - Throws: ``HistoryError``: `noRevision` if the name refers to no commit.
+    /// - Throws: ``HistoryError``: `noRevision` if the name does not refer to a commit.
     package func revisions(
         touching path: String, upTo name: String = "HEAD"
     ) async throws(HistoryError) -> [Revision] {
@@ -121,7 +121,7 @@ package struct GitRepository: Sendable {
             if name == "HEAD" { return [] }
             throw .noRevision(directory: directory, name: name, isShallow: isShallow)
         }
-        // A line has at most 20 digits, a space, 64 digits and its end.
+        // A line has at most 20 digits, a space, 64 digits and a line feed.
         let limit = GitCommand.Limit(bytes: bounds.revisions * 86, name: "commits", allowed: bounds.revisions)
         return Self.revisions(try await checked(["rev-list", "--timestamp", commit, "--", path], limit: limit))
     }
@@ -159,14 +159,14 @@ package struct GitRepository: Sendable {
 
     static let lockPath = "dumps.lock.json"
 
-    /// The name of a commit's file in messages.
+    /// How messages name a file of a commit.
     func name(_ path: String, at revision: Revision) -> String {
         "git:\(revision.commit.prefix(12)):\(directory)/\(path)"
     }
 }
 
 extension GitRepository {
-    /// The files that each commit has at each of the paths: all paths of the first commit, then of the next.
+    /// The files at all paths in each commit: all paths of the first commit, then those of the next.
     func blobs(_ paths: [String], at revisions: [Revision]) async throws(HistoryError) -> [Blob?] {
         var input: [UInt8] = []
         for revision in revisions {
@@ -184,7 +184,7 @@ extension GitRepository {
                 directory: directory, command: "cat-file", problem: "expected \(count) lines, found \(lines.count)")
         }
         return lines.map { line in
-            // git prints "<name> missing" if there is nothing. A folder or a submodule is not a file either.
+            // git prints "<name> missing" if there is nothing. A folder or a submodule does not count as a file either.
             let words = line.split(separator: UInt8(ascii: " "))
             guard words.count == 3, words[0].elementsEqual("blob".utf8),
                 let size = Int(String(decoding: words[1], as: UTF8.self))
@@ -193,6 +193,8 @@ extension GitRepository {
         }
     }
 
+    /// Checks the size of a file.
+    ///
     /// - Throws: ``HistoryError/overLimit(place:limit:allowed:)`` if the file is too large to be read.
     func check(_ blob: Blob, at place: String) throws(HistoryError) {
         guard blob.size <= bounds.fileBytes else {
@@ -216,7 +218,7 @@ extension GitRepository {
         return Bytes(bytes)
     }
 
-    /// Reads many small blobs with few processes. Calls `visit` once for each, in no particular order.
+    /// Reads many small blobs with few processes. Calls `visit` once for each, in any order.
     func read(_ blobs: Set<Blob>, _ visit: (Blob, Bytes) -> Void) async throws(HistoryError) {
         var rest = Array(blobs)[...]
         while !rest.isEmpty {
@@ -245,7 +247,7 @@ extension GitRepository {
         }
     }
 
-    /// The most bytes that one process reads.
+    /// The largest number of bytes that one process reads.
     static let chunkBytes = 16 << 20
 
     /// The tags of the repository, by the file that their commits have at a path.
@@ -264,7 +266,7 @@ extension GitRepository {
     }
 
     private func commit(_ name: String) async throws(HistoryError) -> String? {
-        // The name is a line of input, so that git takes it neither for an option nor for a range.
+        // The name is passed as a line of input, so that git does not take it for an option or a range.
         guard !name.utf8.contains(where: { $0 < 0x20 }) else { return nil }
         let answer = try await checked(
             ["cat-file", "--batch-check=%(objecttype) %(objectname)"], input: Array("\(name)^{commit}\n".utf8),
@@ -295,11 +297,11 @@ extension GitRepository {
         return answer.output
     }
 
-    /// Parses lines, each of which has a time in seconds and a commit.
+    /// Parses lines that each have a time in seconds and a commit.
     private static func revisions(_ output: [UInt8]) -> [Revision] {
         output.split(separator: UInt8(ascii: "\n")).compactMap { line in
             let words = line.split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
-            // A commit can claim a time before 1970. It counts as 1970.
+            // A commit can state a time before 1970, which counts as 1970.
             guard words.count == 2 else { return nil }
             let seconds = UInt64(words[0]) ?? 0
             return Revision(

@@ -2,10 +2,11 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension HistoricBundle {
-    /// The bundle of a collection in a commit; `nil` if the commit has none. Runs git.
+    /// The bundle of a collection in a commit; `nil` if the commit does not have it. Runs git.
     ///
-    /// - Parameter name: a tag, a branch or any other name of a commit.
-    /// - Throws: ``HistoryError``: `noRevision` if the name refers to no commit, `bundle` if the file is not a bundle.
+    /// - Parameter name: a tag, a branch or another name of a commit.
+    /// - Throws: ``HistoryError``: `noRevision` if the name does not refer to a commit, `bundle` if the file is not a
+    ///   bundle.
     package init?(
         of collection: CollectionID, at name: String, in repository: GitRepository, limits: Limits = Limits()
     ) async throws(HistoryError) {
@@ -27,9 +28,9 @@ extension DumpsDirectory {
     /// git, and does I/O.
     ///
     /// - Parameters:
-    ///   - name: a tag, a branch or any other name of a commit.
+    ///   - name: a tag, a branch or another name of a commit.
     ///   - directory: the dumps directory in the work tree.
-    /// - Returns: the copy, which is removed with its last holder.
+    /// - Returns: the copy. It is removed when nothing refers to it any more.
     /// - Throws: ``HistoryError``, ``DumpsError`` if the commit has no dumps there, or `FileError`.
     package static func checkOut(
         _ name: String, of directory: String, limits: Limits = Limits()
@@ -38,7 +39,7 @@ extension DumpsDirectory {
         let revision = try await repository.revision(name)
         guard let lock = try await repository.lock(at: revision) else {
             throw DumpsError.notComparable(
-                "git:\(name): this commit has no \(directory)/dumps.lock.json; git log -- \(directory) shows which have it"
+                "git:\(name): this commit has no \(directory)/dumps.lock.json; find one with: git log -- \(directory)"
             )
         }
         let copy = TemporaryDirectory("rsdump-\(revision.commit.prefix(12))")

@@ -57,8 +57,8 @@ package struct HistoricBundle: Sendable {
     /// For a bundle from git, that is the lock of the same commit. For a file `DIR/<bucket>/<collection>.zip`, it is
     /// the lock `DIR/dumps.lock.json`.
     ///
-    /// - Returns: `nil` if there is no lock, or if its entry describes another bundle. Size and hash are compared with
-    ///   the bundle's bytes.
+    /// - Returns: `nil` if there is no lock, or if its entry describes another bundle. The entry's size and hash are
+    ///   compared with the bundle's bytes.
     /// - Throws: ``HistoryError``, also if the lock exists but cannot be read.
     package func lockEntry() async throws(HistoryError) -> LockFile.Collection? {
         let lock: LockFile?
@@ -82,7 +82,7 @@ package struct HistoricBundle: Sendable {
             .mapError(HistoryError.bundle).get()
     }
 
-    /// The bundle's name in messages.
+    /// How messages name the bundle.
     private var name: String {
         if case .revision(let revision, let path) = origin, let blob { return blob.repository.name(path, at: revision) }
         return "\(origin)"

@@ -6,7 +6,7 @@ package enum HistoryError: Error, Hashable, Sendable {
     case noGit
     /// The directory is not in a work tree that git can read. `problem` is git's own message.
     case noRepository(directory: String, problem: String)
-    /// The name refers to no commit of the repository.
+    /// The name does not refer to a commit of the repository.
     case noRevision(directory: String, name: String, isShallow: Bool)
     /// The place for older bundles is neither `git` nor an existing folder.
     case noPlace(String)
@@ -14,7 +14,7 @@ package enum HistoryError: Error, Hashable, Sendable {
     case invalidPath(String)
     /// git failed. `problem` is git's own message.
     case git(directory: String, command: String, problem: String)
-    /// There is more than is searched. `limit` says of what.
+    /// There is more than the search allows. `limit` says what there is too much of.
     case overLimit(place: String, limit: String, allowed: Int)
     /// A bundle or a lock cannot be read, or has been replaced since it was found.
     case bundle(BundleError)
@@ -24,21 +24,21 @@ package enum HistoryError: Error, Hashable, Sendable {
 extension HistoryError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .noGit: "there is no program git on the PATH; install it, or name a folder of older bundles"
+        case .noGit: "git is not on the PATH; install it, or give a folder of older bundles"
         case .noRepository(let directory, let problem):
             "\(directory): expected a directory in a git work tree, found none that git reads (\(problem)); "
-                + "name a bundle or a folder of older bundles"
+                + "give a bundle or a folder of older bundles instead"
         case .noRevision(let directory, let name, let isShallow):
             "\(directory): expected a commit, found none named \(String(reflecting: name)); "
                 + (isShallow
-                    ? "the clone is shallow, git fetch --unshallow fetches the rest" : "git log lists the commits")
+                    ? "this clone is shallow; run git fetch --unshallow" : "list the commits with: git log")
         case .noPlace(let path): "\(path): expected git, or a folder of older bundles; found no such folder"
         case .invalidPath(let path):
             "\(String(reflecting: path)): expected a path below the dumps directory, such as main/regions.zip"
         case .git(let directory, let command, let problem):
-            "\(directory): git \(command) failed: \(problem); git fsck checks whether the repository is intact"
+            "\(directory): git \(command) failed: \(problem); check the repository with: git fsck"
         case .overLimit(let place, let limit, let allowed):
-            "\(place): expected at most \(allowed) \(limit), found more; name a bundle's path instead"
+            "\(place): expected at most \(allowed) \(limit), found more; give the path of one bundle instead"
         case .bundle(let error): "\(error)"
         case .file(let error): "\(error)"
         }

@@ -4,17 +4,17 @@ import SnapshotTrust
 
 /// Adds snapshots that did not come from a server to a dumps directory.
 ///
-/// It holds the directory's lock as long as it exists. Each collection is accepted or refused separately. Its bundle is
-/// written to a temporary file, read back and renamed. The lock file is written last.
+/// It holds the directory's lock for as long as it exists. It accepts or refuses each collection separately. Each
+/// bundle is written to a temporary file, read back and renamed. The lock file is written last.
 package final class SnapshotIntake {
     /// A snapshot to add.
     package struct Offer: Sendable {
         package let snapshot: Snapshot
-        /// The attachments that came with it. Their bytes are checked while they are packed.
+        /// The attachments that came with it. Their bytes are checked when they are packed.
         package let attachments: [SHA256Digest: AttachmentInput]
-        /// The source of the snapshot, for the lock. It must not contain paths of this machine.
+        /// The source of the snapshot, for the lock. It must not contain a path of this machine.
         package let origin: String
-        /// The guards that the snapshot violates, and that were told to let it pass.
+        /// The guards that the snapshot violates, and that were overridden to accept it.
         package let accepted: [GuardViolation]
 
         package init(
@@ -31,7 +31,7 @@ package final class SnapshotIntake {
     package enum Outcome: Hashable, Sendable {
         case created
         case updated
-        /// The present bundle has the same content, or the same records with a signature.
+        /// The current bundle has the same content, or the same records with a signature.
         case unchanged
     }
 
@@ -39,21 +39,23 @@ package final class SnapshotIntake {
     private let configuration: DumpsConfiguration
     private let limits: Limits
     private let lock: DirectoryLock
-    /// Whether bundles are renamed together by ``commit()``.
+    /// Whether ``commit()`` renames all bundles together.
     private let holdsBack: Bool
-    /// The bundles that wait to be renamed, with their entries.
+    /// The bundles that are not renamed yet, with their entries.
     private var heldBack: [CollectionID: LockFile.Collection] = [:]
     private let isNewDirectory: Bool
     private var lockFile: LockFile
-    /// Whether bundles were renamed that the written lock does not list. Their notes must stay.
+    /// Whether bundles have been renamed that the written lock does not list. Their notes must then stay.
     private var isAheadOfLock: Bool
     /// A temporary directory for unpacked archives; ``end()`` removes it.
     package let scratch: String
 
+    /// Takes the directory's lock.
+    ///
     /// - Parameters:
-    ///   - new: the configuration for a directory that has no `dumps.yaml` yet.
-    ///   - takesTogether: whether no bundle gets its name before ``commit()``. If the snapshots are one catalogue, that
-    ///     is always so.
+    ///   - new: the configuration for a directory that does not have a `dumps.yaml` yet.
+    ///   - takesTogether: whether to rename all bundles together in ``commit()``. If the snapshots form a catalogue,
+    ///     this is always done.
     /// - Throws: ``DumpsError/busy(_:)``, `FileError`, `BundleError` if the lock cannot be read, or
     ///   ``ConfigurationError``.
     package init(
@@ -81,27 +83,27 @@ package final class SnapshotIntake {
         try FileStore.makeDirectories(scratch, below: directory.path)
     }
 
-    /// The present bundle and its entry; `nil` if there is none. Nothing is verified.
+    /// The current bundle and its entry; `nil` if there is none. Nothing is verified.
     package func bundle(of id: CollectionID) throws -> (BundleReader, LockFile.Collection)? {
         guard let entry = lockFile.collections[id] else { return nil }
         return (try BundleReader(path: directory.bundlePath(id), limits: limits), entry)
     }
 
-    /// The lock entries of the collections, as the lock will have them.
+    /// The lock entries of the collections as they will be written.
     package var entries: [CollectionID: LockFile.Collection] { lockFile.collections }
 
     /// The state of a collection as a catalogue lists it; `nil` if there is none. Nothing is verified.
     ///
-    /// - Throws: `BundleError` if its bundle cannot be read, or is not the lock's.
+    /// - Throws: `BundleError` if its bundle cannot be read, or is not the one in the lock.
     package func listedState(of id: CollectionID) throws(BundleError) -> Catalogue.Entry? {
         guard let entry = lockFile.collections[id] else { return nil }
         return try directory.listedState(of: id, entry, isPacked: heldBack[id] != nil, limits: limits)
     }
 
-    /// Packs an offered snapshot, unless the present bundle is better.
+    /// Packs an offered snapshot, unless the current bundle is better.
     ///
-    /// - Throws: ``DumpsError`` if it must not replace the present bundle; `BundleError` if an attachment does not
-    ///   match its record; `FileError`. The present bundle is then unchanged.
+    /// - Throws: ``DumpsError`` if it must not replace the current bundle; `BundleError` if an attachment does not
+    ///   match its record; `FileError`. The current bundle then stays as it is.
     package func accept(_ offer: Offer) throws -> Outcome {
         let snapshot = offer.snapshot
         let id = snapshot.collection
@@ -111,12 +113,12 @@ package final class SnapshotIntake {
         let settings = configuration.settings(of: id)
         if let pin = settings.pin, pin.at != snapshot.timestamp {
             throw DumpsError.refused(
-                id, expected: "\(pin.at), which it is pinned to in dumps.yaml", found: "\(snapshot.timestamp)",
+                id, expected: "\(pin.at), at which dumps.yaml pins it", found: "\(snapshot.timestamp)",
                 remedy: "unpin it first: rsdump unpin \(id)")
         }
         if let held {
             try check(snapshot, against: held, samePayload: samePayload)
-            // Unsigned records do not replace the same records with a signature.
+            // Unsigned records must not replace the same records with a signature.
             if samePayload, held.trust.isSigned, !snapshot.provenance.isSigned { return .unchanged }
         }
         let sources = try sources(offer, settings: settings, present: present?.reader)
@@ -134,22 +136,22 @@ package final class SnapshotIntake {
         let removal = "if this is intended, remove the collection first: rsdump remove \(id)"
         guard offered >= held.timestamp else {
             throw .refused(
-                id, expected: "at least \(held.timestamp) (\(held.timestamp.rfc3339)), the present timestamp",
+                id, expected: "at least \(held.timestamp) (\(held.timestamp.rfc3339)), the current timestamp",
                 found: "\(offered) (\(offered.rfc3339))", remedy: removal)
         }
         guard held.trust.isSigned, !samePayload else { return }
         guard snapshot.provenance.isSigned else {
             throw .refused(
-                id, expected: "a signature, because the present bundle has one", found: "none", remedy: removal)
+                id, expected: "a signature, because the current bundle has one", found: "none", remedy: removal)
         }
         guard offered > held.timestamp else {
             throw .refused(
-                id, expected: "the present records at \(held.timestamp)", found: "others, which are signed too",
-                remedy: "the present bundle is kept; ask the server's owner which are right")
+                id, expected: "the current records of \(held.timestamp)", found: "other signed records",
+                remedy: "the current bundle is kept; ask the server's owner which records are correct")
         }
     }
 
-    /// The present bundle; `nil` if there is none, or if it is damaged and may be replaced.
+    /// The current bundle; `nil` if there is none, or if it is damaged and may be replaced.
     ///
     /// A bundle that cannot be read at the moment says nothing about an offer, so it is an error.
     private func presentBundle(_ id: CollectionID) throws -> BundleAtHand? {
@@ -181,7 +183,9 @@ package final class SnapshotIntake {
         return sources
     }
 
-    /// - Returns: `nil` if the present bundle has the same content.
+    /// Packs a snapshot.
+    ///
+    /// - Returns: `nil` if the current bundle has the same content.
     private func pack(
         _ offer: Offer, sources: [SHA256Digest: AttachmentInput], present: BundleAtHand?,
         settings: DumpsConfiguration.Collection, held: LockFile.Collection?
@@ -204,7 +208,7 @@ package final class SnapshotIntake {
         return entry
     }
 
-    /// Checks the total size against the budget, with this bundle at its new size.
+    /// Checks the total size against the budget, with this bundle's new size.
     private func checkTotal(_ id: CollectionID, _ size: Int) throws(BudgetExcess) {
         var sizes = lockFile.collections.mapValues { UInt64(clamping: $0.bundle.size) }
         sizes[id] = UInt64(size)
@@ -216,9 +220,10 @@ package final class SnapshotIntake {
 
     /// Renames the bundles that were held back, and writes the lock file if a bundle changed. Call it once, before
     /// ``end()``.
+    /// ``end()``.
     ///
-    /// - Parameter catalogue: the catalogue that the caller has made of the collections. If it is `nil`, the lock names the
-    ///   catalogue of the present catalogue.
+    /// - Parameter catalogue: the catalogue that the caller has made of the collections; `nil` if the lock keeps naming
+    ///   the current catalogue.
     package func commit(catalogue: LockFile.CatalogueReference? = nil) throws {
         if !heldBack.isEmpty {
             isAheadOfLock = true
@@ -231,7 +236,7 @@ package final class SnapshotIntake {
         isAheadOfLock = false
     }
 
-    /// Removes temporary files, and the directory itself if it was made for nothing.
+    /// Removes temporary files, and also the directory itself if it was created and stayed empty.
     ///
     /// If the lock could not be written, the notes stay, and the next run adds the bundles to the lock.
     package func end() {

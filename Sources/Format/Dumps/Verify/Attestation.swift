@@ -1,12 +1,12 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// What was in a dumps directory at one time, as an in-toto statement (version 1): the hashes of its files, and what
-/// vouches for each bundle. The statement is not signed; a tool such as cosign signs it.
+/// The contents of a dumps directory at one time, as an in-toto statement (version 1): the hashes of its files, and
+/// what vouches for each bundle. The statement is not signed. A tool such as cosign can sign it.
 package struct Attestation: Sendable {
     package static let statementType = "https://in-toto.io/Statement/v1"
     package static let predicateType = "urn:swift-remote-settings:dumps:v1"
-    /// The most bytes of a statement that is read.
+    /// The largest size of a statement that is read, in bytes.
     private static let mostBytes = 64 << 20
 
     /// The SHA-256 of each file, by its path below the directory.
@@ -16,7 +16,7 @@ package struct Attestation: Sendable {
     /// Hashes the files that the lock names, the lock and `dumps.yaml`. Does I/O; verifies nothing.
     ///
     /// - Parameters:
-    ///   - commit: the commit of the directory; `nil` outside of git.
+    ///   - commit: the commit of the directory; `nil` outside git.
     ///   - tool: the version of rsdump.
     package init(of directory: DumpsDirectory, commit: String?, tool: String, at now: Timestamp, limits: Limits) throws
     {
@@ -62,7 +62,7 @@ package struct Attestation: Sendable {
             guard let name = subject["name"]?.string,
                 let digest = (subject["digest"]?["sha256"]?.string).flatMap({ SHA256Digest(hex: $0) }),
                 files.updateValue(digest, forKey: name) == nil
-            else { throw failure("a subject without a name of its own and a SHA-256") }
+            else { throw failure("a subject without a unique name or without a SHA-256") }
         }
         self.files = files
         self.predicate = predicate
@@ -80,22 +80,22 @@ package struct Attestation: Sendable {
         return JSONText.text(statement, .indented) + [UInt8(ascii: "\n")]
     }
 
-    /// The hashes as `sha256sum --check` reads them.
+    /// The hashes in the form that `sha256sum --check` reads.
     package var sums: String {
         files.sorted { $0.key < $1.key }.map { "\($0.value.hex)  \($0.key)\n" }.joined()
     }
 
     /// Compares the directory's files with the statement. Does I/O.
     ///
-    /// - Returns: what differs, one sentence each; empty if all is as attested.
+    /// - Returns: the differences, one sentence each; empty if all files are as attested.
     package func differences(from directory: DumpsDirectory, limits: Limits) throws -> [String] {
         let found = try Self.hashes(of: directory, directory.lockFile(limits: limits))
         return Set(files.keys).union(found.keys).sorted().compactMap { name in
             switch (files[name], found[name]) {
             case (let attested?, let present?) where attested == present: nil
             case (let attested?, let present?): "\(name): expected SHA-256 \(attested) as attested, found \(present)"
-            case (.some, nil): "\(name): it is attested, and not there"
-            case (nil, _): "\(name): it is there, and not attested"
+            case (.some, nil): "\(name): it is attested, but the file does not exist"
+            case (nil, _): "\(name): the file exists, but it is not attested"
             }
         }
     }

@@ -14,14 +14,15 @@ package struct BundleVerifier: Sendable {
         self.limits = limits
     }
 
-    /// The bundle's snapshot, verified by its own signature at the lock's `verifiedAt`.
+    /// The bundle's snapshot, verified with its own signature at the lock's `verifiedAt`.
     ///
     /// - Throws: `BundleError` or `ContentSignatureError`.
     package func snapshot(of bundle: BundleReader, as entry: LockFile.Collection) throws -> Snapshot {
         try snapshot(of: bundle, payload: bundle.payload(), as: entry)
     }
 
-    /// Like ``snapshot(of:as:)``, for a caller that has already read the bundle's payload.
+    /// The bundle's verified snapshot, as ``snapshot(of:as:)`` returns it, for a caller that has already read the
+    /// payload.
     package func snapshot(
         of bundle: BundleReader, payload: Payload, as entry: LockFile.Collection
     ) throws -> Snapshot {
@@ -34,7 +35,7 @@ package struct BundleVerifier: Sendable {
             throw BundleError(.disagreement, file: bundle.name, entry: "chain.pem", expected: "a chain", found: "none")
         }
         let verified = try signatures.verified(unverified, chain: pem, at: verdict.verifiedAt)
-        // If a bundle has several chains, the lock names one of them, and the configuration may trust another.
+        // If a bundle has several chains, the lock names one of them, but the configuration may trust another.
         let claimed = KeptSnapshotVerifier(
             TrustPolicy(roots: TrustAnchors([verdict.root]), signer: SignerName(verdict.signer)), limits: limits)
         guard
@@ -57,20 +58,20 @@ package struct BundleVerifier: Sendable {
         return try signatures.verified(bundle.unverifiedSnapshot(), chain: pem, at: time).provenance
     }
 
-    /// Opens the file once, and checks everything through that one opening. Does I/O.
+    /// Verifies a bundle file. The file is opened once, and everything is read through that opening. Does I/O.
     ///
-    /// - Returns: the verified bundle. Further reads must use it, because the path may lead to another file by now.
+    /// - Returns: the verified bundle. Use it for all later reads, because the path may lead to another file by then.
     /// - Throws: `BundleError`, `FileError` or `ContentSignatureError` for the first fault.
     @discardableResult
     package func verify(_ path: String, of id: CollectionID, against entry: LockFile.Collection) throws -> BundleReader
     {
         guard try FileStore.size(path) != nil else {
-            throw BundleError(.unreadable, file: path, expected: "a bundle, as the lock says", found: "no regular file")
+            throw BundleError(.unreadable, file: path, expected: "a bundle, as the lock says", found: "not a file")
         }
         return try verify(MappedFile(path: path), of: id, against: entry)
     }
 
-    /// Like ``verify(_:of:against:)``, for a file that is open already.
+    /// Verifies a bundle as ``verify(_:of:against:)`` does, for a file that is already open.
     @discardableResult
     package func verify(
         _ file: MappedFile, of id: CollectionID, against entry: LockFile.Collection
@@ -80,7 +81,7 @@ package struct BundleVerifier: Sendable {
             digest: { file.digest() })
     }
 
-    /// Like ``verify(_:of:against:)``, for a bundle in memory.
+    /// Verifies a bundle as ``verify(_:of:against:)`` does, for a bundle in memory.
     package func verify(
         _ bytes: Bytes, name: String, of id: CollectionID, against entry: LockFile.Collection
     ) throws {
@@ -102,7 +103,8 @@ package struct BundleVerifier: Sendable {
         }
         let bundle = try open()
         let (manifest, payload) = try bundle.verifiedContents()
-        // The contents come first: they tell what is damaged, but the hash of the file tells only that something is.
+        // The contents are checked first, because they show what is damaged. The file's hash shows only that something
+        // is.
         let digest = digest()
         guard digest == entry.bundle.sha256 else {
             throw differs("SHA-256", expected: "\(entry.bundle.sha256)", found: "\(digest)")

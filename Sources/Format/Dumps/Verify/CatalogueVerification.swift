@@ -2,11 +2,11 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotTrust
 
-/// Whether a directory holds one catalogue, as its configuration asks.
+/// Whether a directory holds one whole catalogue, as its configuration requires.
 package struct CatalogueVerification: Sendable {
-    /// The packaged catalogue; `nil` if there is none that a trusted root vouches for.
+    /// The packaged catalogue; `nil` if there is none, or if its chain does not end at a trusted root.
     package let catalogue: VerifiedCatalogue?
-    /// The pinned collections whose state is not that of the catalogue.
+    /// The pinned collections whose state is not the one in the catalogue.
     package let left: [CollectionID]
     /// The faults, one sentence each.
     package let problems: [String]
@@ -16,7 +16,7 @@ package struct CatalogueVerification: Sendable {
     /// It uses the manifests of the bundles, and inflates only the catalogue. ``Verification`` checks that the bundles
     /// hold what their manifests say.
     ///
-    /// - Returns: `nil` if the configuration asks for no catalogue.
+    /// - Returns: `nil` if the configuration does not require a catalogue.
     /// - Throws: `BundleError` or `FileError` if the lock cannot be read.
     package init?(
         _ directory: DumpsDirectory, _ configuration: DumpsConfiguration, policy: TrustPolicy, limits: Limits
@@ -33,8 +33,8 @@ package struct CatalogueVerification: Sendable {
         }
         guard let catalogue else {
             let problem =
-                "expected the catalogue of \(wanted.publisher), because \(directory.configurationPath) asks for its "
-                + "catalogue, found none; run rsdump refresh, or rsdump publish on the machine that publishes"
+                "expected a catalogue of \(wanted.publisher), because \(directory.configurationPath) requires "
+                + "one, found none; run rsdump refresh, or rsdump publish on the machine that publishes"
             (self.catalogue, left, problems) = (nil, [], [problem])
             return
         }
@@ -49,9 +49,8 @@ package struct CatalogueVerification: Sendable {
         if lock.catalogue != claimed {
             let found = lock.catalogue.map { "catalogue \($0.number) of \($0.publisher)" } ?? "none"
             problems.append(
-                "\(directory.lockPath): expected catalogue \(held.number) of \(held.publisher), as the packaged catalogue "
-                    + "says, "
-                    + "found \(found); take the file back with git, or run rsdump refresh")
+                "\(directory.lockPath): expected catalogue \(held.number) of \(held.publisher), as packaged, "
+                    + "found \(found); restore the file with git, or run rsdump refresh")
         }
         for (id, entry) in lock.collections.sorted(by: { $0.key < $1.key }) where id != Catalogue.collection {
             do throws(BundleError) {
@@ -67,8 +66,7 @@ package struct CatalogueVerification: Sendable {
                 problems.append(
                     "\(id): expected the state that catalogue \(held.number) lists, \(listed.timestamp) "
                         + "(\(listed.timestamp.rfc3339)), found \(entry.timestamp) (\(entry.timestamp.rfc3339)), or "
-                        + "other "
-                        + "records; run rsdump refresh, or rsdump publish on the machine that publishes")
+                        + "other records; run rsdump refresh, or rsdump publish on the machine that publishes")
             } else if let since = held.removed[id] {
                 problems.append(
                     "\(id): removed from the catalogue since number \(since); remove it with: rsdump remove \(id)")

@@ -2,14 +2,14 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotTrust
 
-/// Writes bundles again from their own uncompressed contents, outside the directory, and compares them with the lock.
+/// Writes bundles again from their own uncompressed contents to another directory, and compares them with the lock.
 package struct Rebuild: Sendable {
     package enum Verdict: Sendable {
-        /// The bytes are as locked.
+        /// The bytes are the same as those in the lock.
         case identical
-        /// The contents are the same but the bytes differ: another compressor wrote the locked bundle.
+        /// The contents are the same, but the bytes differ, because another compressor wrote the locked bundle.
         case sameContent(size: Int, sha256: SHA256Digest)
-        /// The contents differ from the locked ones. That would be a bug in the writer.
+        /// The contents differ from the locked ones, which would be a bug in the writer.
         case different(content: SHA256Digest)
         /// The bundle does not match the lock, or cannot be written again.
         case failed(any Error)
@@ -26,6 +26,8 @@ package struct Rebuild: Sendable {
     private let verifier: BundleVerifier
     private let limits: Limits
 
+    /// Prepares a rebuild.
+    ///
     /// - Parameter output: an existing directory outside `directory`, which gets `<bucket>/<collection>.zip`.
     package init(
         _ directory: DumpsDirectory, to output: String, policy: TrustPolicy, limits: Limits

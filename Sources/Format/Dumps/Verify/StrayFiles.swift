@@ -5,9 +5,9 @@ extension DumpsDirectory {
     /// The paths in the directory that are neither locked bundles nor allowed files, relative to the directory and
     /// sorted.
     ///
-    /// At the top level these are allowed: `dumps.yaml`, `dumps.lock.json`, `.gitattributes`, `.gitignore`, files whose
-    /// names begin with README, NOTICE, LICENSE or COPYING, and `.rsdump/`, the work directory of a refresh. A bucket's
-    /// folder may contain only its bundles. Links are stray, whatever they point to.
+    /// Allowed at the top level are `dumps.yaml`, `dumps.lock.json`, `.gitattributes`, `.gitignore`, files whose names
+    /// begin with README, NOTICE, LICENSE or COPYING, and `.rsdump/`, the work directory of a refresh. A bucket's
+    /// folder may contain only its bundles. Links are never allowed, whatever they point to.
     ///
     /// - Throws: ``FileError`` or `BundleError`.
     package func strayFiles(limits: Limits = Limits()) throws -> [String] {
@@ -28,7 +28,7 @@ extension DumpsDirectory {
     }
 
     private func isAllowed(_ name: String) throws(FileError) -> Bool {
-        // Only a regular file is allowed: not a link, a pipe or a device.
+        // Only a regular file is allowed, and not a link, a pipe or a device.
         guard try FileStore.size("\(path)/\(name)") != nil else { return false }
         return ["dumps.yaml", "dumps.lock.json", ".gitattributes", ".gitignore"].contains(name)
             || ["README", "NOTICE", "LICENSE", "COPYING"].contains { name.hasPrefix($0) }

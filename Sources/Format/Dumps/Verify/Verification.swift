@@ -17,9 +17,9 @@ package struct Verification: Sendable {
         package let id: CollectionID
         package let entry: LockFile.Collection?
         package let verdict: Verdict
-        /// The pin at which the bundle is, if the configuration has one.
+        /// The pin that keeps the bundle at its state; `nil` if the configuration has none.
         package var pin: Pin?
-        /// How much the bundle exceeds its budget. The budget may have been lowered since the bundle was written.
+        /// How much the bundle exceeds its budget. The budget may have been lowered after the bundle was written.
         package var excess: BudgetExcess?
     }
 
@@ -33,6 +33,8 @@ package struct Verification: Sendable {
         self.limits = limits
     }
 
+    /// Verifies the bundles, and checks that none is missing.
+    ///
     /// - Parameters:
     ///   - names: the collections; an empty list means all in the lock and all that the configuration names.
     ///   - configured: the configuration's collections. Each must have a bundle, and a pinned one must be at its pin.
@@ -71,7 +73,7 @@ package struct Verification: Sendable {
             return Outcome(id: id, entry: entry, verdict: .good, pin: pin)
         } catch {
             guard let pin, !(error is PinError) else { return Outcome(id: id, entry: entry, verdict: .bad(error)) }
-            // A refresh leaves what is pinned: another remedy than the error's own helps.
+            // A refresh does not touch a pinned collection, so the error's own remedy would not help.
             let problem = (error as? BundleError).map { "\($0.file): \($0.problem)" } ?? "\(error)"
             return Outcome(id: id, entry: entry, verdict: .bad(PinError.damaged(id, pin, problem: problem)))
         }

@@ -1,6 +1,6 @@
 /// A server's answer for a collection: its metadata, its timestamp, and the records that changed, or all of them.
 ///
-/// The records are already canonical: one pass over their bytes checks, canonicalises and sorts them.
+/// The records are already canonical, because one pass over their bytes checks, canonicalises and sorts them.
 package struct Changeset: Sendable {
     package let metadata: CollectionMetadata
     package let timestamp: Timestamp
@@ -14,10 +14,9 @@ package struct Changeset: Sendable {
     /// Reads an answer's body. Does no I/O.
     ///
     /// A record keeps every member as served, including `"attachment": null` and `"deleted": false`, because the server
-    /// signs them.
-    /// Only `"deleted": true` makes a tombstone, which is not part of the signed payload.
+    /// signs them. Only `"deleted": true` makes a tombstone, which is not part of the signed payload.
     ///
-    /// - Throws: ``ChangesetError`` that names the fault and its place.
+    /// - Throws: ``ChangesetError`` with the problem and its place.
     package init(parsing body: Bytes, limits: Limits) throws(ChangesetError) {
         var reader = JSONReader(body, limits: limits)
         var metadata: CollectionMetadata?
@@ -29,7 +28,7 @@ package struct Changeset: Sendable {
             switch key {
             case "metadata":
                 metadata = try reading { () throws(JSONError) in
-                    // This is a copy, so that keeping it does not keep the whole body.
+                    // This is a copy, so that the whole body is not kept alive.
                     let text = try reader.skipValue(limit: limits.metadataBytes)
                     return try CollectionMetadata(parsing: Bytes(text.array), limits: limits)
                 }
@@ -64,13 +63,13 @@ package struct Changeset: Sendable {
         tombstones = changes.tombstones
     }
 
-    /// The collection's full state after this answer. Nothing vouches for it yet.
+    /// The collection's full state after this answer. It is not verified yet.
     ///
     /// - Parameters:
-    ///   - collection: the collection that was asked for.
-    ///   - base: the records to which the answer applies, if it answers `_since`. `nil` if it is a full list, which
-    ///     replaces whatever was held. A server that no longer knows `_since` answers with the full list, without
-    ///     tombstones.
+    ///   - collection: the collection that the request named.
+    ///   - base: the records that the answer changes, if it answers `_since`; `nil` if the answer is a full list, which
+    ///     replaces the held records. A server that no longer knows the value of `_since` answers with the full list,
+    ///     without tombstones.
     /// - Throws: ``ChangesetError/otherCollection(expected:found:)`` if the metadata names another collection.
     package func snapshot(
         of collection: CollectionID, onto base: RecordTable?
@@ -95,6 +94,6 @@ private func reading<Value>(_ body: () throws(JSONError) -> Value) throws(Change
 /// A deleted record, as a changeset that answers `_since` lists it.
 package struct Tombstone: Hashable, Sendable {
     package let id: String
-    /// When it was deleted; `nil` if the server does not say.
+    /// When the record was deleted; `nil` if the server does not say.
     package let lastModified: Timestamp?
 }

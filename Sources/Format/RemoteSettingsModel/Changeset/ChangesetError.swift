@@ -6,12 +6,12 @@ package enum ChangesetError: Error, Hashable, Sendable {
     case invalidRecordID(String)
     case duplicateRecord(String)
     case tooManyRecords(limit: Int)
-    /// A record has more than `limit` of `what`. It begins at `offset`, in bytes.
+    /// A record has more than `limit` of `what`. It begins at the byte `offset`.
     case recordTooLarge(offset: Int, what: String, limit: Int)
     case invalidAttachment(record: String, problem: String)
-    /// The metadata names another collection than the one asked for.
+    /// The metadata names another collection than the request did.
     case otherCollection(expected: CollectionID, found: String)
-    /// The metadata that a mirror received and the metadata that it serves differ in more than the URLs of chains.
+    /// A mirror's own metadata and the metadata that it received differ in more than the URLs of chains.
     case otherMirroredMetadata
     /// The records are not in the order of their ids, or the text around them is not that of a signed payload.
     case notCanonical(problem: String)
@@ -26,17 +26,16 @@ extension ChangesetError: CustomStringConvertible {
         case .invalidRecordID(let id):
             "invalid record id \(String(reflecting: String(id.prefix(80)))): expected a letter or digit, "
                 + "then letters, digits, - and _ (at most 255)"
-        case .duplicateRecord(let id): "two records have the id \(String(reflecting: id))"
+        case .duplicateRecord(let id): "more than one record has the id \(String(reflecting: id))"
         case .tooManyRecords(let limit): "more than \(limit) records"
         case .recordTooLarge(let offset, let what, let limit):
             "the record at byte \(offset) has more than \(limit) \(what); ask the collection's owner to split it, or "
-                + "to put "
-                + "its content into an attachment"
+                + "to move its content into an attachment"
         case .invalidAttachment(let record, let problem):
             "record \(String(reflecting: record)) has an invalid attachment: \(problem)"
-        case .otherCollection(let expected, let found): "asked for \(expected), the answer's metadata names \(found)"
+        case .otherCollection(let expected, let found): "expected the metadata of \(expected), found that of \(found)"
         case .otherMirroredMetadata:
-            "expected a mirror's metadata and the one that it received to differ in x5u only, found other differences"
+            "expected only x5u to differ between a mirror's metadata and what it received, found other differences"
         case .notCanonical(let problem): "not a canonical payload: \(problem)"
         }
     }

@@ -1,4 +1,4 @@
-/// A collection's metadata: the bytes as served, and those of its members that this package uses.
+/// A collection's metadata: the bytes as served, and the members that this package uses.
 package struct CollectionMetadata: Hashable, Sendable {
     /// The metadata's JSON, byte for byte as served.
     package private(set) var json: Bytes
@@ -8,43 +8,45 @@ package struct CollectionMetadata: Hashable, Sendable {
     /// Whether the server offers the collection's attachments as one zip (`attachment.bundle`).
     package let hasAttachmentsZip: Bool
 
+    /// Reads a collection's metadata.
+    ///
     /// - Throws: ``JSONError`` if it is not a JSON object, or has more than ``Limits/metadataBytes`` bytes or
     ///   ``Limits/jsonValues`` values.
     package init(parsing json: Bytes, limits: Limits) throws(JSONError) {
         guard json.count <= limits.metadataBytes else { throw JSONError(.tooLong(limit: limits.metadataBytes), at: 0) }
         let value = try JSONValue(parsing: json, limits: limits)
         guard case .object = value else {
-            throw JSONError(.wrongType(expected: "an object", found: "something else"), at: 0)
+            throw JSONError(.wrongType(expected: "an object", found: "another value"), at: 0)
         }
         self.json = json
         id = value["id"]?.string
         bucket = value["bucket"]?.string
         hasAttachmentsZip = value["attachment"]?["bundle"]?.bool ?? false
-        // Servers before 2024 send one object `signature`. Later ones send a list, and some send both.
+        // Servers before 2024 send a single object `signature`. Later ones send a list, and some send both.
         let listed = (value["signatures"]?.array ?? []).prefix(limits.signatures).compactMap(ServedSignature.init)
         signatures = listed.isEmpty ? value["signature"].flatMap(ServedSignature.init).map { [$0] } ?? [] : listed
     }
 
-    /// Keeps the bytes without parsing them. Every other property is empty.
+    /// Keeps the bytes without parsing them. All other properties are empty.
     ///
-    /// This is for a bundle that is as trusted as the program, so its signatures are not verified.
+    /// This is for a bundle that is part of the trusted program. Its signatures are not verified.
     package init(unread json: Bytes) {
         self.json = json
         (id, bucket, signatures, hasAttachmentsZip) = (nil, nil, [], false)
     }
 
-    /// The members that people write. The others name the collection, and say when it changed and who signed it.
+    /// The members that people write. The other members name the collection and say when it changed and who signed it.
     ///
-    /// - Throws: ``JSONError`` if the metadata was kept unread and is not JSON.
+    /// - Throws: ``JSONError`` if the metadata was kept without parsing and is not JSON.
     package func writtenMembers(limits: Limits) throws(JSONError) -> [JSONValue.Member] {
         guard case .object(let members) = try JSONValue(parsing: json, limits: limits) else { return [] }
         return members.filter { !["id", "bucket", "last_modified", "signature", "signatures"].contains($0.key) }
     }
 
-    /// A mirror's metadata, with the bytes that the mirror received instead of those that it serves.
+    /// A mirror's metadata, with the bytes that the mirror received in place of those that it serves.
     ///
     /// A mirror serves certificate chains itself, so it rewrites each `x5u`. A mirror of a mirror keeps the first
-    /// server's bytes. The signatures are those that the mirror serves, because their chains can be fetched.
+    /// server's bytes. The signatures are those that the mirror serves, because clients can fetch their chains.
     ///
     /// - Throws: ``ChangesetError`` if `original` is not a collection's metadata, or if it differs in more than the
     ///   URLs of chains. Only verified metadata is kept.
@@ -65,21 +67,21 @@ package struct CollectionMetadata: Hashable, Sendable {
 extension ServedSignature {
     fileprivate init?(_ value: JSONValue) {
         guard let signature = value["signature"]?.string, let x5u = value["x5u"]?.string else { return nil }
-        // Early servers left out `mode`, because they knew only this one.
+        // Early servers left out `mode`, because there was only this one.
         self.init(signature: signature, mode: value["mode"]?.string ?? "p384ecdsa", x5u: x5u)
     }
 }
 
 /// A signature from a collection's metadata. It is not verified.
 package struct ServedSignature: Hashable, Sendable {
-    /// base64url of the raw signature.
+    /// The raw signature in base64url.
     package let signature: String
-    /// The algorithm. Only `p384ecdsa` is known.
+    /// The algorithm. The only known one is `p384ecdsa`.
     package let mode: String
-    /// The URL of the certificate chain, absolute or relative to the server's. A development server may sign with a
-    /// bare key and leave it empty.
+    /// The URL of the certificate chain, absolute or relative to the server's URL. It is empty on a development server
+    /// that signs with a bare key.
     package let x5u: String
-    /// Whether the signature names a certificate chain. Without one nobody can verify it, so it does not count.
+    /// Whether the signature names a certificate chain. Without a chain nobody can verify it, so it does not count.
     package var namesChain: Bool { !x5u.isEmpty }
 
     package init(signature: String, mode: String, x5u: String) {

@@ -32,7 +32,7 @@ package struct MonitorChangeset: Sendable {
                 try reader.beginArray()
                 while try reader.nextElement() {
                     guard let (id, changed) = try change(&reader) else { continue }
-                    // The entries are sorted newest first, so the first one counts.
+                    // The entries are sorted newest first, so the first one for a collection counts.
                     if found[id] == nil { found[id] = changed }
                 }
                 collections = found

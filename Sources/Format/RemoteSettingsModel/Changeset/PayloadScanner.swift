@@ -7,7 +7,9 @@ struct PayloadScanner {
     /// Whether a record has a member `filter_expression`.
     private(set) var mentionsFilters = false
 
-    /// - Parameter records: the expected number of records. Memory for them is reserved, within reason.
+    /// Makes a scanner.
+    ///
+    /// - Parameter records: the expected number of records, for which memory is reserved within a limit.
     init(limits: Limits, records: Int) {
         self.limits = limits
         entries.reserveCapacity(min(records, 1 << 14))
@@ -23,11 +25,13 @@ struct PayloadScanner {
             throw .notCanonical(problem: "last_modified is not a timestamp, at byte \(start)")
         }
         try pass("\"}", input)
-        guard position == input.count else { throw .notCanonical(problem: "it goes on after its end") }
+        guard position == input.count else { throw .notCanonical(problem: "there is text after its end") }
         return (entries, timestamp)
     }
 
-    /// - Returns: whether there is another record.
+    /// Finds the next record.
+    ///
+    /// - Returns: whether there is one.
     private mutating func findRecord(_ input: Span<UInt8>) throws(ChangesetError) -> Bool {
         if position == 0 { try pass("{\"data\":[", input) }
         if let last = entries.last {
@@ -55,7 +59,7 @@ struct PayloadScanner {
         var depth = 1
         var id: Range<Int>?
         var hasAttachment = false
-        // Only in the record itself, not in what it contains.
+        // It counts only in the record itself, and not in nested values.
         var expectsKey = true
         while depth > 0 {
             guard position < input.count else { throw broken(input, at: position) }

@@ -1,5 +1,5 @@
-/// Reads lists of records that need nothing but their canonical form: each has a text as its id, and none has a member
-/// that publishing treats in a way of its own. It takes one pass, and makes nothing else of a record.
+/// Reads lists of plain records, which need nothing but their canonical form. Each has a string as its id and no member
+/// that publishing treats specially. It reads the text in one pass, and makes no other form of a record.
 package struct PlainRecords: ~Copyable {
     private var collector: RecordCollector
 
@@ -9,8 +9,8 @@ package struct PlainRecords: ~Copyable {
 
     /// Reads a list of records, which must be the whole text.
     ///
-    /// - Returns: whether all of them are plain. If not, nothing may be read further.
-    /// - Throws: ``ChangesetError`` if the text is no list of records.
+    /// - Returns: whether all of them are plain. If not, this reader must not be used further.
+    /// - Throws: ``ChangesetError`` if the text is not a list of records.
     package mutating func collect(list text: Bytes) throws(ChangesetError) -> Bool {
         var position = 0
         try text.withSpan { (span) throws(ChangesetError) in
@@ -27,12 +27,12 @@ package struct PlainRecords: ~Copyable {
     package consuming func table() throws(ChangesetError) -> RecordTable { try collector.table() }
 }
 
-/// Members that are not plain. Their order in canonical JSON is that of their bytes.
+/// Members that make a record not plain, in the order of their bytes, which is their order in canonical JSON.
 enum PlainMember {
     static let stamp: StaticString = "last_modified"
 
-    /// The place of a member `last_modified` among those of a canonical record; `nil` if one of them is no plain one,
-    /// or the place is too far behind.
+    /// The place for a member `last_modified` among the members of a canonical record; `nil` if one of them is not
+    /// plain, or if the place is too far from the start.
     static func place(
         among members: ArraySlice<CanonicalMember>, of record: Range<Int>, in output: borrowing OutputBuffer
     ) -> UInt16? {
@@ -43,7 +43,7 @@ enum PlainMember {
             else { return nil }
             if place == nil, follows(member.key, in: output) { place = member.range.lowerBound - record.lowerBound }
         }
-        // In front of the closing brace.
+        // Before the closing brace.
         return UInt16(exactly: place ?? record.count - 1)
     }
 
@@ -58,8 +58,8 @@ enum PlainMember {
 }
 
 extension RecordTable {
-    /// These records, which ``PlainRecords`` has read, with the member `last_modified` in each: that of the known
-    /// record if it is the same otherwise, and else `time`. What is the same shares the known table's bytes.
+    /// These records with a member `last_modified` in each. A record that is otherwise the same as a known one keeps
+    /// that record's value and shares its bytes. All others get `time`.
     package func stamped(onto known: RecordTable, at time: Timestamp) -> RecordTable {
         let member = Array("\"last_modified\":\(time)".utf8)
         var written: [UInt8] = []
@@ -77,7 +77,7 @@ extension RecordTable {
         return known.applying(changed, tombstones: removed)
     }
 
-    /// Whether a record is this one with a member `last_modified`.
+    /// Whether a record is this one plus a member `last_modified`.
     private func isSame(_ position: Int, stampedAs json: Bytes) -> Bool {
         let (own, place) = (self.json(at: position), stampPlace(position))
         let count = json.count - own.count
@@ -92,13 +92,13 @@ extension RecordTable {
         }
     }
 
-    /// Whether a text is a member `last_modified` whose number is a timestamp, with the comma that it takes.
+    /// Whether a text is a member `last_modified` with a timestamp as its value, including its comma.
     private static func isStamp(_ text: Span<UInt8>, isLast: Bool) -> Bool {
         var text = text
         guard text.count > 2, text[isLast ? 0 : text.count - 1] == UInt8(ascii: ",") else { return false }
         text = isLast ? text.extracting(1..<text.count) : text.extracting(0..<text.count - 1)
         let head = PlainMember.stamp.utf8CodeUnitCount + 3
-        // 19 digits fit 64 bits.
+        // 19 digits fit into 64 bits.
         guard text.count > head, text.count <= head + 19, text[0] == UInt8(ascii: "\""),
             text[head - 2] == UInt8(ascii: "\""), text[head - 1] == UInt8(ascii: ":")
         else { return false }

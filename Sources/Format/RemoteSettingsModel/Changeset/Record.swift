@@ -1,15 +1,15 @@
-/// A record: its canonical JSON as a slice of the bytes that contained it. The id is a part of that slice.
+/// A record: its id, and its canonical JSON as a slice of the bytes that contained it.
 package struct Record: Sendable, Identifiable {
     /// The record, preceded by its id if the id was given separately.
     private let text: Bytes
     private let idStart: Int
     private let idCount: Int
     private let jsonStart: Int
-    /// Most records have no attachment, and are not searched for one.
+    /// Whether the record may have an attachment. Most records have none, and are not searched for one.
     private let mayHaveAttachment: Bool
 
-    /// The record's id. Each call makes the text anew, so that reading thousands of records makes no text that nobody
-    /// needs.
+    /// The record's id. Each call creates the string, so that reading thousands of records creates no strings that
+    /// nobody needs.
     package var id: String { text[idStart..<idStart + idCount].text }
 
     /// The whole record as canonical JSON.
@@ -22,6 +22,8 @@ package struct Record: Sendable, Identifiable {
         text = Bytes(whole)
     }
 
+    /// Makes a record.
+    ///
     /// - Parameter id: the position of the id in `json`, without its quotes.
     init(json: Bytes, id: Range<Int>, mayHaveAttachment: Bool) {
         text = json
@@ -29,7 +31,7 @@ package struct Record: Sendable, Identifiable {
         self.mayHaveAttachment = mayHaveAttachment
     }
 
-    /// The value of one field, read on demand; `nil` if the record has no such field. Reads no other field's value.
+    /// The value of one field, read on demand; `nil` if the record does not have it. Other fields are skipped.
     package func field(_ name: String) -> JSONValue? {
         var reader = JSONReader(json, limits: Limits())
         do throws(JSONError) {
@@ -40,7 +42,7 @@ package struct Record: Sendable, Identifiable {
         }
     }
 
-    /// When the record last changed; `nil` if it does not say.
+    /// When the record last changed; `nil` if the record does not say.
     package var lastModified: Timestamp? {
         (field("last_modified")?.number?.uint64).map(Timestamp.init(milliseconds:))
     }

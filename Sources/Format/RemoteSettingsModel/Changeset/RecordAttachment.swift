@@ -4,14 +4,14 @@ package struct RecordAttachment: Hashable, Sendable {
     package let location: String
     /// The SHA-256 of the file's bytes.
     package let hash: SHA256Digest
-    /// The size in bytes. If it was read from a record, it is at most ``mostBytes``.
+    /// The size in bytes. A size that was read from a record is at most ``mostBytes``.
     package let size: UInt64
     package let filename: String
     package let mimetype: String
 
     /// The largest size that a record may state, in bytes.
-    ///
-    /// Every JSON reader keeps whole numbers exactly up to this one (RFC 7493 §2.2). It is far beyond the size of any
+    /// Every JSON reader keeps whole numbers exact up to this one (RFC 7493 §2.2). It is far more than any file has, so
+    /// sizes can be added without overflow.
     /// file, so sizes can be added without overflow.
     package static let mostBytes: UInt64 = 1 << 53
 
@@ -25,7 +25,8 @@ package struct RecordAttachment: Hashable, Sendable {
 
     /// Reads a record's member `attachment`. Does no I/O.
     ///
-    /// - Throws: ``ChangesetError/invalidAttachment(record:problem:)`` if location, hash or size is missing or wrong.
+    /// - Throws: ``ChangesetError/invalidAttachment(record:problem:)`` if the location, the hash or the size is missing
+    ///   or wrong.
     init(_ value: JSONValue, record: String) throws(ChangesetError) {
         func invalid(_ problem: String) -> ChangesetError { .invalidAttachment(record: record, problem: problem) }
         guard case .object = value else { throw invalid("expected an object") }

@@ -5,9 +5,9 @@ struct RecordCollector: ~Copyable {
     private(set) var tombstones: [Tombstone] = []
     private var mentionsFilters = false
     private let limits: Limits
-    /// Whether only plain records are wanted (``PlainRecords``).
+    /// Whether only plain records are accepted (``PlainRecords``).
     private let isPlain: Bool
-    /// Whether there was a record that is no plain one, though only such are wanted.
+    /// Whether a record was not plain, although only plain ones are accepted.
     private(set) var foundOther = false
 
     init(limits: Limits, isPlain: Bool = false) {
@@ -45,7 +45,7 @@ struct RecordCollector: ~Copyable {
         }
     }
 
-    /// Reads one record. It must be the whole text.
+    /// Reads a record that must be the whole text.
     mutating func collect(record text: Bytes) throws(ChangesetError) {
         guard entries.count < limits.records else { throw .tooManyRecords(limit: limits.records) }
         var position = 0

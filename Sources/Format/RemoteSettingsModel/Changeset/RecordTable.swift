@@ -1,8 +1,8 @@
 /// The records of a collection, sorted by id, as slices of shared canonical JSON.
 ///
-/// It is a value: applying a changeset makes a new table, which shares the records' bytes with the old ones.
+/// It is a value. Applying a changeset makes a new table that shares the records' bytes with the old one.
 package struct RecordTable: Sendable {
-    /// The position of a record. It is small, because there may be a million of them.
+    /// The position of a record. It is kept small, because there may be a million of them.
     struct Entry: Sendable {
         /// The index of the source that contains the record.
         fileprivate(set) var source: Int32 = 0
@@ -10,7 +10,7 @@ package struct RecordTable: Sendable {
         private let idCount: UInt8
         /// Whether the record has a member `attachment`.
         let hasAttachment: Bool
-        /// The place of a member `last_modified` in a record that has none, counted from the record's first byte; 0 if
+        /// The place for a member `last_modified` in a record that has none, counted from the record's first byte; 0 if
         /// it is not known.
         fileprivate let stamp: UInt16
         private let idStart: Int
@@ -24,6 +24,8 @@ package struct RecordTable: Sendable {
             return start..<start + Int(idCount)
         }
 
+        /// Makes the position of a record.
+        ///
         /// - Parameters:
         ///   - id: the position of a valid id.
         ///   - json: the position of the whole record.
@@ -37,12 +39,12 @@ package struct RecordTable: Sendable {
         }
     }
 
-    /// The bytes that contain the records. There are several if a changeset was merged into the table.
+    /// The bytes that contain the records. There are several of them if changesets were merged into the table.
     private let sources: [Bytes]
     /// The entries, in the order of ids.
     private let entries: [Entry]
 
-    /// Whether a record may have a member `filter_expression`. `false` means that none has.
+    /// Whether a record may have a member `filter_expression`. If `false`, no record has one.
     package let mayMentionFilters: Bool
 
     private init(sources: [Bytes], entries: [Entry], mayMentionFilters: Bool) {
@@ -51,7 +53,7 @@ package struct RecordTable: Sendable {
         self.mayMentionFilters = mayMentionFilters
     }
 
-    /// A table over records that are in one buffer, in any order.
+    /// Makes a table of records that are in one buffer, in any order.
     ///
     /// - Throws: ``ChangesetError/duplicateRecord(_:)``.
     init(_ source: Bytes, unsorted: [Entry], mentionsFilters: Bool) throws(ChangesetError) {
@@ -76,7 +78,7 @@ package struct RecordTable: Sendable {
         self.init(sources: [source], entries: entries, mayMentionFilters: mentionsFilters)
     }
 
-    /// A table over records that are already sorted.
+    /// Makes a table of records that are already sorted.
     init(_ source: Bytes, sorted: [Entry], mentionsFilters: Bool) {
         self.init(sources: [source], entries: sorted, mayMentionFilters: mentionsFilters)
     }
@@ -85,9 +87,9 @@ package struct RecordTable: Sendable {
         self.init(sources: [], entries: [], mayMentionFilters: false)
     }
 
-    /// A table of records given as JSON, one in each text, in any order. They are made canonical.
+    /// Makes a table of records that are given as JSON, one in each text, in any order. They are made canonical.
     ///
-    /// - Throws: ``ChangesetError`` for the first text that is not a record, or whose id another record has.
+    /// - Throws: ``ChangesetError`` for the first text that is not a record, or that has the id of another record.
     package init(_ records: some Sequence<Bytes>, limits: Limits) throws(ChangesetError) {
         var collector = RecordCollector(limits: limits)
         for record in records { try collector.collect(record: record) }
@@ -120,7 +122,7 @@ package struct RecordTable: Sendable {
         return nil
     }
 
-    /// This table with the changeset's records added and its tombstones removed.
+    /// This table with the changeset's records added and its deleted records removed.
     package func applying(_ changes: RecordTable, tombstones: [Tombstone]) -> RecordTable {
         let removed = Set(tombstones.map(\.id))
         let shift = Int32(clamping: sources.count)
@@ -141,11 +143,11 @@ package struct RecordTable: Sendable {
             mayMentionFilters: mayMentionFilters || changes.mayMentionFilters)
     }
 
-    /// The place of a member `last_modified`, and that of the id, in the record at `position`.
+    /// The place for a member `last_modified` in the record at `position`.
     func stampPlace(_ position: Int) -> Int { Int(entries[position].stamp) }
     func idPlace(_ position: Int) -> Range<Int> { entries[position].idInRecord }
 
-    /// The size of all records together, in bytes.
+    /// The size of all records together in bytes.
     package var byteCount: Int { entries.saturatingSum { $0.json.count } }
 
     /// Appends the records, separated by commas.
@@ -179,10 +181,10 @@ package struct RecordTable: Sendable {
         return source(of: entry)[entry.json]
     }
 
-    /// Walks over the records of two tables together, in the order of ids.
+    /// Walks over the records of both tables in the order of ids.
     ///
-    /// - Parameter body: gets the positions of the records with the next id. A position is `nil` if that table has no
-    ///   such record.
+    /// - Parameter body: receives the positions of the records with the next id. A position is `nil` if that table does
+    ///   not have the record.
     func forEachPair(with other: RecordTable, _ body: (_ mine: Int?, _ theirs: Int?) -> Void) {
         var (mine, theirs) = (0, 0)
         while mine < count || theirs < other.count {
@@ -193,7 +195,7 @@ package struct RecordTable: Sendable {
         }
     }
 
-    /// The order of the ids of two tables' records.
+    /// Compares the ids of a record of this table and of a record of another table.
     private func compare(_ mine: Int, with theirs: Int, of other: RecordTable) -> Int {
         let entry = entries[mine]
         let otherEntry = other.entries[theirs]
@@ -204,7 +206,7 @@ package struct RecordTable: Sendable {
         }
     }
 
-    /// The first eight bytes of an id, padded with zeros, as a number that has the same order.
+    /// The first eight bytes of an id, padded with zeros, as a number with the same order.
     private static func prefix(_ span: Span<UInt8>, _ id: Range<Int>) -> UInt64 {
         var prefix: UInt64 = 0
         for offset in 0..<8 { prefix = prefix << 8 | (offset < id.count ? UInt64(span[id.lowerBound + offset]) : 0) }
@@ -239,8 +241,8 @@ extension RecordTable {
         return differences
     }
 
-    /// Like ``differences(from:)``, but with positions in `old` and in this table. A position is `nil` if the table has
-    /// no such record.
+    /// Finds the changes as ``differences(from:)`` does, but passes positions in `old` and in this table. A position is
+    /// `nil` if the table does not have the record.
     package func forEachDifference(from old: RecordTable, _ body: (_ old: Int?, _ new: Int?) -> Void) {
         old.forEachPair(with: self) { left, right in
             if let left, let right, old.json(at: left) == json(at: right) { return }

@@ -2,15 +2,17 @@ import CZlib
 
 /// Compresses bytes to raw deflate streams (RFC 1951), one after the other.
 ///
-/// Owns zlib's state, which is used again for the next stream, and frees it. Used by one thread at a time.
+/// It owns zlib's state, reuses it for each stream, and frees it. Only one thread at a time may use it.
 @safe
 package final class Deflater: @unchecked Sendable {
-    // On the heap, because zlib keeps a pointer to it.
+    // It is on the heap, because zlib keeps a pointer to it.
     private let stream: UnsafeMutablePointer<z_stream>
     private var scratch = [UInt8](repeating: 0, count: 64 << 10)
 
+    /// Allocates zlib's state.
+    ///
     /// - Parameter level: from 1, the fastest, to 9, the smallest.
-    /// - Returns: `nil` if there is too little memory.
+    /// - Returns: `nil` if there is not enough memory.
     package init?(level: Int32) {
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         unsafe stream.initialize(to: z_stream())
@@ -31,26 +33,27 @@ package final class Deflater: @unchecked Sendable {
         _ = unsafe deflateReset(stream)
     }
 
-    /// The whole stream of `bytes`, of at most 1 GiB; `nil` if it would not be smaller. Stops as soon as that
-    /// is clear.
+    /// The whole stream of `bytes`, which may have at most 1 GiB; `nil` if it would not be smaller. Stops as soon as
+    /// that is certain.
     package func smaller(_ bytes: Bytes) -> [UInt8]? {
         guard bytes.count > 1, bytes.count <= 1 << 30 else { return nil }
         let (output, isWhole) = deflate(bytes, room: bytes.count - 1, Z_FINISH)
         return isWhole ? output : nil
     }
 
-    /// A part of a stream that refers to no byte before it. The parts of a text, one behind the other, are a stream of
-    /// the whole text.
+    /// A part of a stream that refers to no byte before it. Such parts, one after the other, form the stream of the
+    /// whole text.
     ///
     /// - Parameters:
     ///   - bytes: at most 1 GiB.
-    ///   - isLast: whether the stream ends with it. Every other part ends with an empty stored block, on a whole byte.
+    ///   - isLast: whether the stream ends with this part. Every other part ends with an empty stored block, on a whole
+    ///     byte.
     package func block(_ bytes: Bytes, isLast: Bool) -> [UInt8] {
-        // If zlib ever ran out of room, it would write a second empty block. Pages that it does not touch cost nothing.
+        // If zlib ran out of room, it would write a second empty block. Pages that it does not touch cost nothing.
         deflate(bytes, room: 2 * bytes.count + 1024, isLast ? Z_FINISH : Z_SYNC_FLUSH).output
     }
 
-    /// Begins a new stream, and deflates into at most `room` bytes by one call.
+    /// Begins a new stream, and deflates into at most `room` bytes in one call.
     private func deflate(_ bytes: Bytes, room: Int, _ flush: Int32) -> (output: [UInt8], isWhole: Bool) {
         reset()
         var isWhole = false
@@ -71,11 +74,11 @@ package final class Deflater: @unchecked Sendable {
         return (output, isWhole)
     }
 
-    /// Where the parts of a stream that ``block(_:isLast:)`` has made may end: behind the bytes of an empty stored
-    /// block. The same bytes may occur in other places.
+    /// The end of every part that ``block(_:isLast:)`` makes, except the last: the bytes of an empty stored block. The
+    /// same bytes may also occur elsewhere.
     package static let blockEnd: [UInt8] = [0, 0, 0xFF, 0xFF]
 
-    /// Deflates more bytes of the stream and passes what comes out to `consume`.
+    /// Deflates more bytes of the stream and passes the output to `consume`.
     package func deflate<Failure: Error>(
         _ bytes: Span<UInt8>, to consume: (Span<UInt8>) throws(Failure) -> Void
     ) throws(Failure) {
@@ -102,7 +105,7 @@ package final class Deflater: @unchecked Sendable {
     private func drain<Failure: Error>(
         _ flush: Int32, to consume: (Span<UInt8>) throws(Failure) -> Void
     ) throws(Failure) {
-        // Taken out meanwhile, so that it is not in use while `consume` has it.
+        // It is taken out meanwhile, so that it is not in use while `consume` has it.
         var output: [UInt8] = []
         swap(&output, &scratch)
         defer { swap(&output, &scratch) }

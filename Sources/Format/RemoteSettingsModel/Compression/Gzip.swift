@@ -1,13 +1,13 @@
 /// A gzip member (RFC 1952) around a raw deflate stream.
 package enum GzipMember {
-    /// No name, no time, an unknown system: the same bytes on every machine.
+    /// The header of a member: no name, no time, and an unknown system, so that every machine writes the same bytes.
     private static let header = Bytes([0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255])
 
-    /// Wraps a stream that exists already, without copying it.
+    /// Wraps an existing deflate stream without copying it.
     ///
     /// - Parameters:
     ///   - crc: CRC-32 of the uncompressed bytes.
-    ///   - size: how many uncompressed bytes there are.
+    ///   - size: the number of uncompressed bytes.
     package static func wrap(_ deflated: Bytes, crc: UInt32, size: Int) -> [Bytes] {
         var trailer: [UInt8] = []
         for value in [crc, UInt32(truncatingIfNeeded: size)] {
@@ -16,7 +16,7 @@ package enum GzipMember {
         return [header, deflated, Bytes(trailer)]
     }
 
-    /// Compresses the segments, one behind the other, to one member. `nil` if there is too little memory.
+    /// Compresses the segments, one after the other, to one member; `nil` if there is not enough memory.
     ///
     /// - Parameter level: from 1, the fastest, to 9, the smallest.
     package static func compress(_ segments: [Bytes], level: Int32) -> Bytes? {
@@ -33,7 +33,7 @@ package enum GzipMember {
     }
 }
 
-/// Decompresses gzip, one or several members behind each other, in pieces of bounded size. Not shared between threads.
+/// Decompresses one or several gzip members in pieces of limited size. Threads must not share it.
 package final class GzipStream {
     package static let pieceSize = 64 << 10
 
@@ -42,14 +42,14 @@ package final class GzipStream {
     private var consumed = 0
     private var hasMoreOutput = false
 
-    /// Whether the input so far is a whole number of members.
+    /// Whether the input so far ends where a member ends.
     package private(set) var isAtEnd = true
 
     package init() throws(InflateError) {
         inflater = try Inflater(.gzip)
     }
 
-    /// Takes the next compressed bytes; called once ``next()`` has returned `nil`.
+    /// Adds the next compressed bytes. Call it after ``next()`` has returned `nil`.
     package func feed(_ bytes: [UInt8]) {
         input = Bytes(bytes)
         consumed = 0
@@ -66,7 +66,7 @@ package final class GzipStream {
             consumed += step.consumed
             isAtEnd = step.isEnd
             hasMoreOutput = !step.isEnd && piece.count == Self.pieceSize
-            // zlib makes no progress although it has both input and room for output.
+            // zlib makes no progress, although it has both input and room for output.
             guard step.isEnd || step.consumed > 0 || step.produced > 0 || consumed == input.count else {
                 throw .corrupt
             }

@@ -7,25 +7,25 @@ package enum InflateError: Error, Hashable {
     case tooLong
     /// The stream ends before it should.
     case tooShort
-    /// There are bytes behind the end of the stream.
+    /// There are bytes after the end of the stream.
     case trailingBytes
     case outOfMemory
 
-    /// What was found instead of a sound stream, for an error message.
+    /// What was found in place of a valid stream, for an error message.
     package var found: String {
         switch self {
         case .corrupt: "a corrupt stream"
         case .tooLong: "more"
         case .tooShort: "less"
-        case .trailingBytes: "bytes behind the end of the stream"
-        case .outOfMemory: "too little memory to inflate it"
+        case .trailingBytes: "bytes after the end of the stream"
+        case .outOfMemory: "not enough memory to inflate it"
         }
     }
 }
 
-/// Inflates one stream, as a whole or step by step.
+/// Inflates one stream at once or in steps.
 ///
-/// Owns zlib's state and frees it. Not shared between threads.
+/// It owns zlib's state and frees it. Threads must not share it.
 @safe
 package final class Inflater {
     /// What surrounds the compressed bytes.
@@ -44,10 +44,10 @@ package final class Inflater {
         package let isEnd: Bool
     }
 
-    /// About the bytes of memory that zlib takes for one stream: its window of 32 KiB, and 7 KiB (`zconf.h`).
+    /// Roughly the memory that zlib uses for one stream, in bytes: its window of 32 KiB, and 7 KiB (`zconf.h`).
     package static let memoryBytes = 40 << 10
 
-    // On the heap, because zlib keeps a pointer to it.
+    // It is on the heap, because zlib keeps a pointer to it.
     private let stream: UnsafeMutablePointer<z_stream>
 
     package init(_ format: Format = .raw) throws(InflateError) {
@@ -70,7 +70,7 @@ package final class Inflater {
         _ = unsafe inflateReset(stream)
     }
 
-    /// Inflates a whole raw stream of exactly `size` bytes into a new array, without any other buffer.
+    /// Inflates a whole raw stream of exactly `size` bytes into a new array, without another buffer.
     package static func inflate(_ input: Bytes, size: Int) throws(InflateError) -> [UInt8] {
         let inflater = try Inflater()
         return try unsafe inflater.filling(size) { (buffer) throws(InflateError) in
@@ -80,7 +80,7 @@ package final class Inflater {
 
     private func run(_ input: Bytes, into buffer: UnsafeMutableRawBufferPointer) throws(InflateError) -> Int {
         var (consumed, produced) = (0, 0)
-        // zlib counts in 32 bits; and its end is only reached when it may write one byte more than it has.
+        // zlib counts in 32 bits. It reports the end only if it may write one byte more than there is.
         var spare: UInt8 = 0
         while true {
             let room = buffer.count - produced
@@ -108,7 +108,7 @@ package final class Inflater {
 
     /// Inflates as much as fits into `buffer`.
     ///
-    /// - Parameter offset: how much of `input` was consumed before.
+    /// - Parameter offset: how much of `input` has already been consumed.
     package func inflate(_ input: Bytes, from offset: Int, into buffer: inout [UInt8]) throws(InflateError) -> Step {
         var span = buffer.mutableSpan
         return try unsafe span.withUnsafeMutableBytes { (buffer) throws(InflateError) in
@@ -124,8 +124,8 @@ package final class Inflater {
         var (consumed, produced) = (0, 0)
         var isAtEnd = false
         while let step = try? inflate(input, from: consumed, into: &buffer) {
-            // 128: a block has just ended, it was not the last one, and no bit of a byte is left. The next call takes
-            // that back.
+            // 128 means that a block has just ended, that it was not the last one, and that no bits of a byte are left
+            // over. The next call takes that back.
             let wasAtEnd = isAtEnd
             isAtEnd = unsafe stream.pointee.data_type == 128
             guard !step.isEnd, produced + step.produced <= bytes.count else { return false }
@@ -143,7 +143,7 @@ package final class Inflater {
 
     /// Inflates at most `size` bytes into a new array.
     ///
-    /// - Parameter offset: how much of `input` was consumed before.
+    /// - Parameter offset: how much of `input` has already been consumed.
     package func piece(
         of input: Bytes, from offset: Int, size: Int
     ) throws(InflateError) -> (bytes: [UInt8], step: Step) {
@@ -155,7 +155,7 @@ package final class Inflater {
         return (bytes, step)
     }
 
-    /// A new array of at most `size` bytes; `body` writes them and returns how many there are.
+    /// A new array of at most `size` bytes. `body` writes them and returns how many it wrote.
     private func filling(
         _ size: Int, _ body: (UnsafeMutableRawBufferPointer) throws(InflateError) -> Int
     ) throws(InflateError) -> [UInt8] {
@@ -174,7 +174,7 @@ package final class Inflater {
     private func inflate(
         _ input: Bytes, from offset: Int, into buffer: UnsafeMutableRawBufferPointer
     ) throws(InflateError) -> Step {
-        // Bounded pieces, so that 32 bits always hold their size.
+        // Each piece is small enough for its size to fit into 32 bits.
         let piece = input[offset..<min(input.count, offset + (1 << 30))]
         let room = min(buffer.count, 1 << 30)
         let status = unsafe piece.withUnsafeBytes { source -> Int32 in
@@ -213,12 +213,12 @@ package func crc32(of bytes: Bytes, continuing crc: UInt32 = 0) -> UInt32 {
     bytes.withSpan { crc32(of: $0, continuing: crc) }
 }
 
-/// CRC-32 of two texts, one behind the other.
+/// CRC-32 of two texts, one after the other.
 ///
-/// - Parameter count: the bytes of the second one.
+/// - Parameter count: the number of bytes of the second text.
 package func crc32(_ first: UInt32, followedBy second: UInt32, count: Int) -> UInt32 {
     UInt32(truncatingIfNeeded: crc32_combine(UInt(first), UInt(second), count))
 }
 
-/// The version of zlib that runs. Another version may compress the same bytes differently.
+/// The version of zlib at run time. Another version may compress the same bytes differently.
 package var zlibVersionText: String { unsafe String(cString: CZlib.zlibVersion()) }

@@ -1,7 +1,8 @@
-/// Mozilla's container for one LZ4 block: `mozLz40` and a zero byte, the size of the contents (32 bits, lowest byte
-/// first), and the block (Gecko's `lz4` module; there is no RFC).
+/// Mozilla's container for one LZ4 block. It consists of `mozLz40` and a zero byte, the size of the contents (32 bits,
+/// lowest byte first), and the block (Gecko's `lz4` module; there is no RFC).
 ///
-/// It is read here without liblz4, so that an app need not link that for the one file of the server that has this form.
+/// It is read here without liblz4, so that an app does not have to link that library for the server's only file in this
+/// form.
 package enum MozLZ4 {
     /// Why a container cannot be read.
     package struct Refused: Error, Hashable {
@@ -10,13 +11,15 @@ package enum MozLZ4 {
     }
 
     package static let magic = Array("mozLz40\0".utf8)
-    /// LZ4's format makes at most this many bytes out of one.
+    /// The largest number of bytes that one byte of LZ4 can expand to.
     private static let largestRatio = 255
 
-    /// Whether the bytes begin as a container does.
+    /// Whether the bytes begin like a container.
     package static func isOne(_ bytes: Bytes) -> Bool { bytes.starts(with: magic) }
 
-    /// - Parameter limit: the most bytes that may come out.
+    /// Reads a container.
+    ///
+    /// - Parameter limit: the largest number of bytes that it may contain.
     /// - Throws: ``Refused`` if the container is damaged, cut off, or holds more than `limit`.
     package static func unpack(_ bytes: Bytes, limit: Int) throws(Refused) -> Bytes {
         guard bytes.count >= magic.count + 4 else {
@@ -30,22 +33,25 @@ package enum MozLZ4 {
             throw Refused(expected: "a size that \(block.count) bytes of LZ4 can hold", found: "\(size)")
         }
         guard let content = block.withSpan({ LZ4Block.content($0, size: Int(size)) }) else {
-            throw Refused(expected: "a block of LZ4 with \(size) bytes, as the header says", found: "a damaged one")
+            throw Refused(expected: "an LZ4 block of \(size) bytes, as the header says", found: "a damaged block")
         }
         return Bytes(content)
     }
 }
 
-/// LZ4's block format: sequences of a token, bytes to be taken over, and a match, which repeats bytes of the output so
-/// far (lz4_Block_format.md of the LZ4 project).
+/// LZ4's block format. A block is a list of sequences: a token, literal bytes to copy, and a match, which repeats
+/// earlier bytes of the output (lz4_Block_format.md of the LZ4 project).
 private enum LZ4Block {
-    /// - Returns: exactly `size` bytes; `nil` if the block is damaged, or is of another size.
+    /// Decompresses a block.
+    ///
+    /// - Returns: exactly `size` bytes; `nil` if the block is damaged or has another size.
     static func content(_ block: Span<UInt8>, size: Int) -> [UInt8]? {
         var output = [UInt8](repeating: 0, count: size)
         var target = output.mutableSpan
         var (read, written) = (0, 0)
 
-        /// The length that a nibble of the token begins; `nil` if the block ends, or the output would.
+        /// The length that a nibble of the token begins; `nil` if the block ends early, or if the output would be too
+        /// long.
         func length(_ nibble: UInt8) -> Int? {
             var length = Int(nibble)
             guard nibble == 15 else { return length }
@@ -74,7 +80,7 @@ private enum LZ4Block {
             read += 2
             guard distance > 0, distance <= written, let rest = length(token & 15), rest + 4 <= size - written
             else { return nil }
-            // A match may reach into what it writes itself, and repeats it then.
+            // A match may overlap the bytes that it writes. It then repeats them.
             for _ in 0..<rest + 4 {
                 target[written] = target[written - distance]
                 written += 1

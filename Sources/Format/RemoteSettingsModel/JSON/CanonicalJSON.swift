@@ -1,12 +1,12 @@
 /// Writes canonical JSON, the only form of a value that is signed.
 ///
 /// The rules are those of `canonicaljson-rs` 0.9.3, which the server uses. Keys are in the order of their code points.
-/// There is no white space. Everything outside printable ASCII is escaped (`\b \f \n \r \t`, else `\u` and lower-case
-/// hex). Integers are unchanged. Other numbers have the shortest digits that give the same double, with an exponent
-/// (`1.5E0`).
+/// There is no white space. Everything outside printable ASCII is escaped (`\b \f
+///  \r \t`, otherwise `\u` and lower-case hex). Integers stay as they are. Other numbers have the shortest digits that
+/// give the same double, with an exponent (`1.5E0`).
 ///
-/// Anything that this library refuses or would change is refused here: integers outside -2^63…2^64-1, numbers beyond
-/// a double, lone surrogates, duplicate keys. The same pass also refuses what `RFC 8259` refuses.
+/// Anything that `canonicaljson-rs` refuses or would change is refused here: integers outside -2^63…2^64-1, numbers
+/// that a double cannot hold, lone surrogates, and duplicate keys. The same pass also refuses what `RFC 8259` refuses.
 package struct CanonicalJSON: ~Copyable {
     /// The canonical bytes written so far.
     private(set) var output = OutputBuffer()
@@ -14,7 +14,7 @@ package struct CanonicalJSON: ~Copyable {
     private(set) var values = 0
     private let depthLimit: Int
     private let memberLimit: Int
-    // All open objects share one stack. The members of an object are those from its start on.
+    // All open objects share one stack. Each object's members begin at its own start on the stack.
     private var members: [CanonicalMember] = []
     private var scratch = OutputBuffer()
 
@@ -36,7 +36,7 @@ package struct CanonicalJSON: ~Copyable {
         return canonical.finish()
     }
 
-    /// Everything that was written.
+    /// Everything that has been written.
     consuming func finish() -> Bytes {
         output.bytes()
     }
@@ -179,6 +179,8 @@ package struct CanonicalJSON: ~Copyable {
 }
 
 extension CanonicalJSON {
+    /// Writes a string.
+    ///
     /// - Returns: whether the written string has no escapes.
     private mutating func writeString(_ input: Span<UInt8>, _ position: inout Int) throws(JSONError) -> Bool {
         try JSONLexer.expect(UInt8(ascii: "\""), "a string", input, &position)
@@ -210,7 +212,7 @@ extension CanonicalJSON {
             throw JSONError(.unexpectedByte(first, expected: "a value"), at: start)
         }
         let isInteger = try JSONLexer.number(input, &position)
-        // 18 digits fit any 64-bit integer, so the common case is copied without being read.
+        // 18 digits fit into any 64-bit integer, so this common case is copied without being parsed.
         if isInteger, position - start <= 18, !(first == UInt8(ascii: "-") && position == start + 2) {
             output.append(input, start..<position)
             return
@@ -222,7 +224,7 @@ extension CanonicalJSON {
         output.append(canonical)
     }
 
-    /// The members from `base` on, for the reader of records.
+    /// The members on the stack from `base` on, for the reader of records.
     func openMembers(from base: Int) -> ArraySlice<CanonicalMember> { members[base...] }
 
     /// Removes the members from `base` on from the stack. The object's bytes stay.

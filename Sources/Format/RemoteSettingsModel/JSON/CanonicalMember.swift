@@ -1,14 +1,14 @@
-/// The position of an object's member in canonical output.
+/// The position of an object's member in the canonical output.
 struct CanonicalMember {
     enum Order {
         case ascending, equal, descending
     }
 
-    /// The bounds of the key's bytes, between its quotes.
+    /// The start and the end of the key's bytes, between its quotes.
     var keyStart: Int
     var keyEnd: Int
     var valueEnd: Int
-    /// The position at which the member began in the input, for messages.
+    /// The position at which the member began in the input, for error messages.
     var inputOffset: Int
     /// The key's first eight bytes, which decide most comparisons.
     var prefix: UInt64
@@ -27,7 +27,7 @@ struct CanonicalMember {
         valueEnd += delta
     }
 
-    /// The order of two keys by code points.
+    /// Compares two keys by code points.
     @inline(__always)
     static func order(
         _ left: CanonicalMember, _ right: CanonicalMember, in output: borrowing OutputBuffer

@@ -6,12 +6,12 @@ enum CanonicalNumber {
         return UInt64(text).map { String($0) }
     }
 
-    /// The shortest digits that give the same double, as `d.dddE±n`; `nil` if the number is beyond a double.
+    /// The shortest digits that give the same double, as `d.dddE±n`; `nil` if a double cannot hold the number.
     static func double(_ text: String) -> String? {
         guard let value = Double(text), value.isFinite else { return nil }
         let sign = value.sign == .minus ? "-" : ""
         if value == 0 { return sign + "0E0" }
-        // The standard library prints the shortest digits too, but places the point differently.
+        // The standard library prints the shortest digits too, but puts the decimal point elsewhere.
         let parts = value.magnitude.description.split(separator: "e")
         let mantissa = parts[0].split(separator: ".")
         let whole = mantissa[0] == "0" ? "" : String(mantissa[0])

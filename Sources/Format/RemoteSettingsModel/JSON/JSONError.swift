@@ -1,6 +1,6 @@
 /// Why a JSON document was refused, and where.
 package struct JSONError: Error, Hashable, Sendable {
-    /// Why a document was refused. Its description is a sentence for people.
+    /// The reason for the refusal. Its description is a sentence for people.
     package enum Reason: Hashable, Sendable {
         /// The document ends within a value.
         case unexpectedEnd
@@ -8,7 +8,7 @@ package struct JSONError: Error, Hashable, Sendable {
         case unexpectedByte(UInt8, expected: String)
         /// A string or key that is not UTF-8 (RFC 8259, section 8.1).
         case invalidUTF8
-        /// Half of a surrogate pair, written as `\uD800`…`\uDFFF` alone. It encodes no character.
+        /// Half of a surrogate pair, written as `\uD800`…`\uDFFF`, without the other half. It encodes no character.
         case loneSurrogate
         /// A character below U+0020 that is not escaped in a string (RFC 8259, section 7).
         case controlCharacter(UInt8)
@@ -28,13 +28,13 @@ package struct JSONError: Error, Hashable, Sendable {
         case wrongType(expected: String, found: String)
         /// Arrays and objects are nested deeper than `limit`.
         case tooDeep(limit: Int)
-        /// The text has more bytes than ``Limits`` allow.
+        /// The text has more bytes than ``Limits`` allows.
         case tooLong(limit: Int)
         /// An object has more members than ``Limits/jsonMembers``.
         case tooManyMembers(limit: Int)
         /// There are more values than ``Limits/jsonValues``.
         case tooManyValues(limit: Int)
-        /// The document's value is followed by more than white space.
+        /// There is more than white space after the document's value.
         case trailingData
     }
 
@@ -43,6 +43,8 @@ package struct JSONError: Error, Hashable, Sendable {
     /// The position of the fault, in bytes from the document's start.
     package let offset: Int
 
+    /// Makes an error.
+    ///
     /// - Parameters:
     ///   - reason: why the document was refused.
     ///   - offset: the position of the fault, in bytes from the document's start.
@@ -81,11 +83,11 @@ extension JSONError.Reason: CustomStringConvertible {
         case .missingKey(let key): "the key \(String(reflecting: key)) is missing"
         case .unknownKey(let key): "unknown key \(String(reflecting: key))"
         case .wrongType(let expected, let found): "\(found) where \(expected) is expected"
-        case .tooDeep(let limit): "more than \(limit) arrays and objects inside each other"
+        case .tooDeep(let limit): "arrays and objects are nested more than \(limit) deep"
         case .tooLong(let limit): "more than \(limit) bytes"
         case .tooManyMembers(let limit): "more than \(limit) members in one object (Limits.jsonMembers)"
         case .tooManyValues(let limit): "more than \(limit) values (Limits.jsonValues)"
-        case .trailingData: "the document goes on after its value"
+        case .trailingData: "there is text after the end of the document"
         }
     }
 

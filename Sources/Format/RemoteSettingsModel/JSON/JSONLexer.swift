@@ -1,6 +1,6 @@
 /// The tokens of JSON (RFC 8259), on bytes. Each function starts at `position` and moves it to the end of the token.
 enum JSONLexer {
-    /// The content of a string token, and what one pass over its bytes finds out.
+    /// The content of a string token, and what one pass over its bytes shows.
     struct StringToken {
         /// The bytes between the quotes.
         var content: Range<Int>
@@ -53,16 +53,16 @@ enum JSONLexer {
         byte >= 0x20 && byte < 0x7F && byte != 0x22 && byte != 0x5C
     }
 
-    /// Marks the bytes of a word that are not plain, by setting their highest bits. The lowest byte comes first.
+    /// Marks the bytes of a word that are not plain by setting their highest bits. The lowest byte comes first.
     ///
-    /// Bytes after the first marked one may be marked wrongly.
+    /// Bytes after the first marked one may be marked incorrectly.
     @inline(__always)
     static func special(in word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let highs: UInt64 = 0x8080_8080_8080_8080
         let quote = word ^ (ones &* 0x22)
         let backslash = word ^ (ones &* 0x5C)
-        // The word itself marks bytes from 0x80 on, so no other term needs to look at their highest bits.
+        // The word's own highest bits mark the bytes from 0x80 on, so no other term needs to handle these.
         return ((quote &- ones) | (backslash &- ones) | (word &- ones &* 0x20) | (word &+ ones) | word) & highs
     }
 
@@ -118,7 +118,7 @@ enum JSONLexer {
             position += 1
             return Unicode.Scalar(byte)
         }
-        // RFC 3629, section 4, allows no overlong forms, no surrogates, and nothing above U+10FFFF.
+        // RFC 3629, section 4, forbids overlong forms, surrogates, and anything above U+10FFFF.
         let (length, lowest, head): (Int, UInt32, UInt32)
         switch byte {
         case 0xC2...0xDF: (length, lowest, head) = (2, 0x80, UInt32(byte & 0x1F))
@@ -153,7 +153,7 @@ enum JSONLexer {
         case UInt8(ascii: "u"):
             let unit = try codeUnit(input, &position)
             if let scalar = Unicode.Scalar(unit) { return scalar }
-            // The escape of a low surrogate must follow a high one (RFC 8259, section 7).
+            // The escape of a low surrogate must follow that of a high one (RFC 8259, section 7).
             guard unit < 0xDC00, position + 1 < input.count, unsafe input[unchecked: position] == 0x5C,
                 unsafe input[unchecked: position + 1] == UInt8(ascii: "u")
             else { throw JSONError(.loneSurrogate, at: start) }
@@ -184,7 +184,7 @@ enum JSONLexer {
 
     /// Checks a number by the grammar of RFC 8259, section 6.
     ///
-    /// - Returns: whether it is written as an integer, without a fraction or exponent.
+    /// - Returns: whether the number is written as an integer, without a fraction or an exponent.
     static func number(_ input: Span<UInt8>, _ position: inout Int) throws(JSONError) -> Bool {
         let start = position
         func digit() -> Bool {
@@ -241,8 +241,7 @@ enum JSONLexer {
         return true
     }
 
-    /// The kind of value that starts with `byte`, for messages. A portal or gateway may answer with a page instead of
-    /// JSON.
+    /// The kind of value that starts with `byte`, for error messages. A portal or gateway may answer with an HTML page.
     static func kind(startingWith byte: UInt8) -> String {
         switch byte {
         case UInt8(ascii: "{"): "an object"

@@ -1,7 +1,7 @@
 /// Reads a JSON document from bytes, value by value, in its written order.
 ///
-/// It follows RFC 8259 strictly: no comments, no trailing commas, no byte order mark, no second value after the first.
-/// It also refuses duplicate keys (section 4 leaves their meaning open), lone surrogates, and nesting beyond
+/// It follows RFC 8259 strictly, without comments, trailing commas, a byte order mark or a second value. It also
+/// refuses duplicate keys (section 4 leaves their meaning open), lone surrogates, and nesting deeper than
 /// ``Limits/jsonDepth``. It copies only the strings that are asked for.
 ///
 ///     var reader = JSONReader(document, limits: limits)
@@ -26,7 +26,7 @@ package struct JSONReader {
     package private(set) var offset = 0
     private let skipper: JSONSkipper
     private let valueLimit: Int
-    /// The number of values that ``value()`` has made.
+    /// The number of values that ``value()`` has created.
     private var values = 0
     private var scopes: [Scope] = []
 
@@ -36,7 +36,7 @@ package struct JSONReader {
         valueLimit = limits.jsonValues
     }
 
-    /// The first byte of the next value. It determines the value's kind.
+    /// The first byte of the next value, which determines its kind.
     private mutating func peek() throws(JSONError) -> UInt8 {
         try consume { (input, position) throws(JSONError) in
             JSONLexer.skipWhitespace(input, &position)
@@ -75,7 +75,7 @@ package struct JSONReader {
         }
     }
 
-    /// Skips members up to the one with this name. Its value then comes next.
+    /// Skips members up to the one with this name, so that its value comes next.
     ///
     /// - Returns: whether there is such a member. If not, the object's end has been skipped.
     mutating func seekMember(_ name: String) throws(JSONError) -> Bool {
@@ -98,7 +98,7 @@ package struct JSONReader {
         try advance(closing: UInt8(ascii: "]")) { (_, _, _) throws(JSONError) in } != nil
     }
 
-    /// Moves to the next item, and has `body` read its beginning; `nil` at the end.
+    /// Moves to the next item, and lets `body` read its beginning; `nil` at the end.
     @inline(__always)
     private mutating func advance<Value>(
         closing: UInt8,
@@ -172,7 +172,7 @@ package struct JSONReader {
         return value
     }
 
-    /// Skips the next value, with the same checks as if it were read.
+    /// Skips the next value, with the same checks as for reading it.
     ///
     /// - Returns: the value's bytes, as a slice of the document.
     @discardableResult
@@ -184,9 +184,9 @@ package struct JSONReader {
         return document[start..<offset]
     }
 
-    /// Skips the next value, with the same checks as if it were read, if it has at most `limit` bytes.
+    /// Skips the next value if it has at most `limit` bytes, with the same checks as for reading it.
     ///
-    /// Nothing after those bytes is read.
+    /// Nothing after the limit is read.
     ///
     /// - Returns: the value's bytes, as a slice of the document.
     mutating func skipValue(limit: Int) throws(JSONError) -> Bytes {
@@ -202,7 +202,7 @@ package struct JSONReader {
                 try skipper.skip(span, &position, depth: depth)
             }
         } catch {
-            // If the cut splits a character, an escape or a word, at most 12 bytes long, it looks like another fault.
+            // If the cut splits a character, an escape or a word (at most 12 bytes), it looks like another error.
             throw error.offset >= end - 12 ? JSONError(.tooLong(limit: limit), at: start) : error
         }
         guard position < end else { throw JSONError(.tooLong(limit: limit), at: start) }
@@ -210,9 +210,9 @@ package struct JSONReader {
         return document[start..<offset]
     }
 
-    /// The next value, with everything in it.
+    /// The next value, including all nested values.
     ///
-    /// - Throws: ``JSONError``, with the reason `tooManyValues` if the values read so far exceed ``Limits/jsonValues``.
+    /// - Throws: ``JSONError``. Its reason is `tooManyValues` if all values read so far exceed ``Limits/jsonValues``.
     package mutating func value() throws(JSONError) -> JSONValue {
         values += 1
         guard values <= valueLimit else { throw JSONError(.tooManyValues(limit: valueLimit), at: offset) }
@@ -237,7 +237,7 @@ package struct JSONReader {
         }
     }
 
-    /// Passes the next value to a reader of its own, which must move `position` to its end.
+    /// Passes the next value to a special reader, which must move `position` to the value's end.
     mutating func consume<Value, Failure: Error>(
         _ body: (_ input: Span<UInt8>, _ position: inout Int) throws(Failure) -> Value
     ) throws(Failure) -> Value {
@@ -247,20 +247,22 @@ package struct JSONReader {
         return value
     }
 
-    /// Checks that only white space follows.
+    /// Checks that only white space is left.
     package mutating func finish() throws(JSONError) {
         consume { (input, position) in JSONLexer.skipWhitespace(input, &position) }
         guard offset == document.count else { throw JSONError(.trailingData, at: offset) }
     }
 }
 
-/// Skips a value, with the same checks as if it were read.
+/// Skips a value, with the same checks as for reading it.
 private struct JSONSkipper {
-    /// The deepest nesting of arrays and objects.
+    /// The largest depth of arrays and objects.
     let depthLimit: Int
-    /// The most members of an object.
+    /// The largest number of members of an object.
     let memberLimit: Int
 
+    /// Skips one value.
+    ///
     /// - Parameter depth: the number of arrays and objects around the value.
     func skip(_ input: Span<UInt8>, _ position: inout Int, depth: Int) throws(JSONError) {
         JSONLexer.skipWhitespace(input, &position)

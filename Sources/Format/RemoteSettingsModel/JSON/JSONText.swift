@@ -1,4 +1,4 @@
-/// Writes JSON values: members in their given order, numbers as they were written.
+/// Writes JSON values. Members stay in their order, and numbers as they were written.
 package enum JSONText {
     /// The style of a document's text.
     package struct Style {
@@ -27,7 +27,9 @@ package enum JSONText {
         text(value, .indented) + [UInt8(ascii: "\n")]
     }
 
-    /// - Parameter level: the number of arrays and objects around the value. It decides the indentation.
+    /// Writes a value.
+    ///
+    /// - Parameter level: the number of arrays and objects around the value, which decides the indentation.
     package static func text(_ value: JSONValue, _ style: Style, level: Int = 0) -> [UInt8] {
         var output: [UInt8] = []
         write(value, style, level: level, to: &output)
@@ -73,16 +75,17 @@ package enum JSONText {
     }
 }
 
-/// Writes JSON strings (RFC 8259, section 7). Canonical JSON, which copies strings from JSON to JSON, has its own
-/// writer.
+/// Writes JSON strings (RFC 8259, section 7). Canonical JSON has a writer of its own, because it copies strings from
+/// JSON to JSON.
 package enum JSONString {
     /// The characters that are escaped besides the quote and the backslash.
     package enum Escapes {
-        /// Control characters, by their short escape if there is one, as in `JSON.stringify` and serde_json.
+        /// Control characters. A short escape is used if there is one, as in `JSON.stringify` and serde_json.
         case shortest
-        /// Control characters and delete, because a terminal could obey them. The only short escape is `\n`.
+        /// Control characters and delete, because a terminal could act on them. The only short escape is `
+        /// `.
         case terminal
-        /// Everything except printable ASCII, by `\u` and four lower-case digits for each UTF-16 code unit.
+        /// Everything except printable ASCII, as `\u` and four lower-case digits for each UTF-16 code unit.
         case ascii
     }
 
@@ -124,8 +127,8 @@ package enum JSONString {
 
 /// Writes numbers in the notation of most libraries.
 package enum PlainNumber {
-    /// The text of a number. Integers are unchanged. Other numbers have the shortest digits of the same double: `1.5`
-    /// for the canonical `1.5E0`.
+    /// The text of a number. Integers stay as they are. Other numbers have the shortest digits of the same double:
+    /// `1.5` for the canonical `1.5E0`.
     package static func text(_ number: JSONNumber) -> String {
         number.text.utf8.contains { [0x2E, 0x45, 0x65].contains($0) } ? number.double.description : number.text
     }

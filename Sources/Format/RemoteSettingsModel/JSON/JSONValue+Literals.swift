@@ -1,4 +1,4 @@
-// Values as an app writes them: `["platform": "ios", "since": 3]`.
+// Literals make values, so that an app can write `["platform": "ios", "since": 3]`.
 
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByStringInterpolation {
     public init(stringLiteral value: String) { self = .string(value) }
@@ -21,16 +21,16 @@ extension JSONValue: ExpressibleByArrayLiteral {
 }
 
 extension JSONValue: ExpressibleByDictionaryLiteral {
-    /// An object with its members in the written order. Of a key that appears twice, the first one counts.
+    /// Makes an object whose members keep their order. If a key appears twice, the first one counts.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(elements.map { Member(key: $0, value: $1) })
     }
 }
 
 extension JSONValue: Codable {
-    /// Numbers keep their value. Of a number that is not a whole one of 64 bits, the nearest double is kept.
+    /// Reads a value. Whole numbers of 64 bits stay exact, and other numbers become the nearest double.
     ///
-    /// - Throws: `DecodingError` for what is not a JSON value.
+    /// - Throws: `DecodingError` for anything that is not a JSON value.
     public init(from decoder: any Decoder) throws {
         if let members = try? decoder.container(keyedBy: MemberKey.self) {
             self = .object(
@@ -61,9 +61,9 @@ extension JSONValue: Codable {
         }
     }
 
-    /// Writes the value as the encoder writes values of Swift.
+    /// Writes the value.
     ///
-    /// - Throws: `EncodingError` for a number that is beyond a double.
+    /// - Throws: `EncodingError` for a number that a double cannot hold.
     public func encode(to encoder: any Encoder) throws {
         switch self {
         case .object(let members):

@@ -1,4 +1,4 @@
-/// Any JSON value. Objects keep their written order, and numbers their written form.
+/// Any JSON value. Members of objects keep their order, and numbers the form in which they were written.
 public enum JSONValue: Hashable, Sendable {
     /// The literal `null`.
     case null
@@ -27,10 +27,10 @@ public enum JSONValue: Hashable, Sendable {
         }
     }
 
-    /// Reads a whole document by RFC 8259. A key that appears twice in one object is refused, and so is anything beyond
-    /// `limits`.
+    /// Reads a whole document according to RFC 8259. It refuses a key that appears twice in one object, and anything
+    /// beyond `limits`.
     ///
-    /// - Throws: ``JSONError`` with the place of the first fault.
+    /// - Throws: ``JSONError`` with the place of the first error.
     package init(parsing document: Bytes, limits: Limits) throws(JSONError) {
         var reader = JSONReader(document, limits: limits)
         self = try reader.value()
@@ -65,7 +65,7 @@ public enum JSONValue: Hashable, Sendable {
 }
 
 extension JSONValue {
-    /// An object with those members that have a value.
+    /// An object of the members that have a value.
     package static func members(_ members: KeyValuePairs<String, JSONValue?>) -> JSONValue {
         .object(members.compactMap { key, value in value.map { Member(key: key, value: $0) } })
     }
@@ -75,34 +75,34 @@ extension JSONValue {
 
 /// A JSON number exactly as it was written.
 public struct JSONNumber: Hashable, Sendable {
-    /// The number's text, by the grammar of RFC 8259, section 6.
+    /// The number's text, as in the grammar of RFC 8259, section 6.
     public let text: String
 
     init(text: String) {
         self.text = text
     }
 
-    /// The shortest text of a double; `nil` if it is not finite.
+    /// Makes a number from a double, with its shortest text; `nil` if the double is not finite.
     package init?(_ value: Double) {
         guard value.isFinite else { return nil }
         text = "\(value)"
     }
 
-    /// The number whose text is the integer's decimal digits.
+    /// Makes a number from an integer's decimal digits.
     public init(_ value: some BinaryInteger) {
         text = String(value)
     }
 
-    /// The value if it is written as an integer and fits. It is never rounded.
+    /// The value if it is written as an integer and fits into 64 bits. It is never rounded.
     public var int64: Int64? { Int64(text) }
 
-    /// The value if it is written as an integer and fits. It is never rounded.
+    /// The value if it is written as an integer and fits into 64 bits. It is never rounded.
     public var uint64: UInt64? { text == "-0" ? 0 : UInt64(text) }
 
     /// The nearest double; infinite if the number is out of range.
     public var double: Double { Double(text) ?? .nan }
 
-    /// The number in canonical JSON; `nil` if it is beyond 64 bits, or beyond a double.
+    /// The number in canonical JSON; `nil` if it does not fit into 64 bits, or into a double.
     package var canonical: String? {
         let isInteger = text.utf8.allSatisfy { $0 == UInt8(ascii: "-") || ($0 &- 48) < 10 }
         return isInteger ? CanonicalNumber.integer(text) : CanonicalNumber.double(text)

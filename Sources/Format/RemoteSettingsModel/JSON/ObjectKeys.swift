@@ -1,6 +1,6 @@
-/// The keys of an object so far, to find one that appears twice.
+/// The keys of an object so far. It finds a key that appears twice.
 ///
-/// Keys that come in order cost one comparison each. A few unordered keys are compared with each other, and many are
+/// A key that follows in order costs one comparison. A few unordered keys are compared with each other; many are
 /// hashed.
 struct ObjectKeys {
     private struct Key {
@@ -11,18 +11,20 @@ struct ObjectKeys {
 
     private static let mostCompared = 24
 
-    /// The most keys that are allowed.
+    /// The largest number of keys.
     let limit: Int
     private(set) var count = 0
     private var keys: [Key] = []
     private var isAscending = true
-    /// The keys as UTF-8, once comparing would take too long or a key has escapes.
+    /// The keys as UTF-8, used once comparisons would take too long or a key has escapes.
     private var texts: Set<[UInt8]>?
 
     init(limit: Int) {
         self.limit = limit
     }
 
+    /// Adds a key.
+    ///
     /// - Returns: whether the key is new.
     mutating func insert(_ token: JSONLexer.StringToken, _ input: Span<UInt8>) -> Bool {
         count += 1

@@ -22,7 +22,7 @@ extension OutputBuffer {
 
     /// Appends a character of a string in its canonical form.
     ///
-    /// - Returns: whether the character stands for itself, without an escape.
+    /// - Returns: whether the character is written as it is, without an escape.
     mutating func appendEscaped(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar {
         case "\"": append("\\\"")
@@ -37,7 +37,7 @@ extension OutputBuffer {
             return true
         case ..."\u{FFFF}": appendEscape(scalar.value)
         default:
-            // RFC 8259, section 7, wants a surrogate pair here.
+            // RFC 8259, section 7, requires a surrogate pair here.
             let rest = scalar.value - 0x10000
             appendEscape(0xD800 + rest >> 10)
             appendEscape(0xDC00 + rest & 0x3FF)

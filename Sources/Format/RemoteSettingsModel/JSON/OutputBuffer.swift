@@ -1,6 +1,6 @@
-/// Bytes that are being written, in memory of their own, which grows as needed and is handed over at the end.
+/// A buffer for bytes that are being written. It grows as necessary, and hands over its memory at the end.
 ///
-/// An array would check for every byte whether it is shared. This buffer cannot be shared.
+/// An array would check on every write whether it is shared. This buffer cannot be shared.
 @safe
 struct OutputBuffer: ~Copyable {
     private var memory: UnsafeMutableRawPointer
@@ -16,7 +16,7 @@ struct OutputBuffer: ~Copyable {
         unsafe memory.deallocate()
     }
 
-    /// Everything that was written, without a copy.
+    /// Everything that has been written, without copying it.
     consuming func bytes() -> Bytes {
         let written = unsafe UnsafeRawBufferPointer(start: memory, count: count)
         discard self
@@ -95,14 +95,14 @@ struct OutputBuffer: ~Copyable {
         return unsafe memory.load(fromByteOffset: index, as: UInt8.self)
     }
 
-    /// The first eight bytes of `range`, padded with zeros, as a number that has the same order.
+    /// The first eight bytes of `range`, padded with zeros, as a number with the same order.
     @inline(__always)
     func prefix(of range: Range<Int>) -> UInt64 {
         precondition(range.lowerBound >= 0 && range.upperBound <= count)
         let length = range.count
         if length >= 8 { return UInt64(bigEndian: unsafe load(range.lowerBound)) }
         if length == 0 { return 0 }
-        // This word ends where the range does, so that no unwritten byte is read.
+        // This word ends at the end of the range, so that no unwritten byte is read.
         if range.upperBound >= 8 {
             return UInt64(bigEndian: unsafe load(range.upperBound - 8)) << UInt64((8 - length) * 8)
         }

@@ -1,21 +1,21 @@
 #if canImport(Darwin)
-/// A value that threads read and change in single steps. It has the part of Swift's `Atomic` that this package
-/// uses, because Swift's needs iOS 18.
+/// A value that threads read and change in single steps. It offers the part of Swift's `Atomic` that this package uses,
+/// because Swift's own requires iOS 18.
 ///
-/// Each step takes an unfair lock, so all orderings are as strict as the strictest.
+/// Each step takes an unfair lock, so every ordering is as strict as the strictest one.
 public struct Atomic<Value: Sendable>: ~Copyable, Sendable {
     private let value: Mutex<Value>
 
-    /// An atomic with its first value.
+    /// Makes an atomic with its first value.
     public init(_ initialValue: Value) { value = Mutex(initialValue) }
 
-    /// The present value.
+    /// The current value.
     public borrowing func load(ordering: AtomicOrdering) -> Value { value.withLock { $0 } }
 
     /// Stores a value.
     public borrowing func store(_ new: Value, ordering: AtomicOrdering) { value.withLock { $0 = new } }
 
-    /// Stores a value, and returns the one before it.
+    /// Stores a value and returns the previous one.
     public borrowing func exchange(_ new: Value, ordering: AtomicOrdering) -> Value {
         value.withLock { value in
             let old = value
@@ -26,7 +26,7 @@ public struct Atomic<Value: Sendable>: ~Copyable, Sendable {
 }
 
 extension Atomic where Value: FixedWidthInteger {
-    /// Traps if the sum does not fit.
+    /// Adds a number. Traps if the sum does not fit.
     @discardableResult
     public borrowing func add(_ operand: Value, ordering: AtomicOrdering) -> (oldValue: Value, newValue: Value) {
         value.withLock { value in
@@ -36,7 +36,7 @@ extension Atomic where Value: FixedWidthInteger {
         }
     }
 
-    /// Traps if the difference does not fit.
+    /// Subtracts a number. Traps if the difference does not fit.
     @discardableResult
     public borrowing func subtract(_ operand: Value, ordering: AtomicOrdering) -> (oldValue: Value, newValue: Value) {
         value.withLock { value in

@@ -2,14 +2,14 @@
 public enum Provenance: Hashable, Sendable {
     /// A content signature that was verified up to a pinned root.
     ///
-    /// If the provenance was read from a lock, this is the lock's claim. Verifying the bundle checks it.
+    /// If the provenance was read from a lock, it is only the lock's claim. Verifying the bundle checks it.
     case signed(SignatureVerdict)
-    /// Nothing vouches for them: the server does not sign, and the configuration accepts that.
+    /// Nothing vouches for the records: the server does not sign them, and the configuration accepts that.
     case unsigned
-    /// Nothing vouches for them: the records were imported from a source without signatures.
+    /// Nothing vouches for the records: they were imported from a source without signatures.
     case imported
 
-    /// Provenance without the verdict. This is all that a bundle's first bytes state.
+    /// The provenance without the verdict. The first bytes of a bundle state only this.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
         /// A content signature in `metadata.json`, with its chain in `chain.pem`.
         case signed
@@ -31,21 +31,21 @@ public enum Provenance: Hashable, Sendable {
     /// Whether a content signature vouches for the records.
     public var isSigned: Bool { verdict != nil }
 
-    /// The result of the verification; `nil` if nothing is signed.
+    /// The result of the verification; `nil` if there is no signature.
     public var verdict: SignatureVerdict? {
         if case .signed(let verdict) = self { verdict } else { nil }
     }
 }
 
-/// The result of a successful verification, or what a lock states as one. Only this package can make one.
+/// The result of a successful verification, or a lock's claim of one. Only this package can create it.
 public struct SignatureVerdict: Hashable, Sendable {
     /// The name in the leaf certificate, such as `remote-settings.content-signature.mozilla.org`.
     public let signer: String
     /// The SHA-256 of the root certificate's DER.
     public let root: SHA256Digest
-    /// When the first of the chain's certificates to expire does so.
+    /// When the first certificate of the chain expires.
     public let chainNotAfter: Timestamp
-    /// The time at which the chain was verified, chosen by the caller. A packaged bundle is verified again at this
+    /// The time at which the chain was verified, which the caller chose. A packaged bundle is verified again for this
     /// time.
     public let verifiedAt: Timestamp
 

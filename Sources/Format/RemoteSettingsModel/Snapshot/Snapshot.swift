@@ -1,12 +1,12 @@
-/// A collection's full state at one timestamp, with what vouches for it.
+/// A collection's full state at one timestamp, together with what vouches for it.
 ///
-/// Only this package can make one: from a verified signature, or if the configuration explicitly accepts an unsigned or
-/// imported collection.
+/// Only this package can create one: from a verified signature, or if the configuration explicitly accepts an unsigned
+/// or imported collection.
 package struct Snapshot: Sendable {
     package let collection: CollectionID
     package let payload: Payload
     package let metadata: CollectionMetadata
-    /// The PEM chain that the signature was verified with; `nil` if there is no signature.
+    /// The PEM chain with which the signature was verified; `nil` if there is no signature.
     package let chain: Bytes?
     package let provenance: Provenance
 
@@ -23,7 +23,7 @@ package struct Snapshot: Sendable {
     }
 }
 
-/// A collection's full state at one timestamp, not verified yet.
+/// A collection's full state at one timestamp, before it is verified.
 ///
 /// Neither the bundle writer nor a cache accepts it. Verification (`SnapshotTrust`) turns it into a ``Snapshot``.
 package struct UnverifiedSnapshot: Sendable {

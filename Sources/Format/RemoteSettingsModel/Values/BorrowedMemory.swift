@@ -1,13 +1,15 @@
 /// Read-only memory that Swift does not own: a mapped file, or data that is part of the program.
 ///
 /// The memory must stay valid and unchanged until `release` is called. That happens once, when nothing refers to this
-/// object any longer.
+/// object any more.
 @safe
 package final class BorrowedMemory: Sendable {
-    // It is only read, so sharing it between threads is sound, although the pointer type cannot say so.
+    // The memory is only read, so threads may share it, although the pointer type cannot express that.
     private nonisolated(unsafe) let buffer: UnsafeRawBufferPointer
     private let release: @Sendable (UnsafeRawBufferPointer) -> Void
 
+    /// Takes over memory until nothing refers to this object.
+    ///
     /// - Parameters:
     ///   - buffer: the memory.
     ///   - release: frees the memory. It is called once, from any thread.

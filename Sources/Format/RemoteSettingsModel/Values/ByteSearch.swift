@@ -1,13 +1,15 @@
-/// Searches for fixed bytes, by Horspool's algorithm: it never reads most of the bytes that it skips.
+/// Searches for fixed bytes with Horspool's algorithm, which does not read most of the bytes that it skips.
 package struct ByteSearch: Sendable {
     private let pattern: [UInt8]
-    /// How far the pattern may move for each byte that is found under its last one.
+    /// How far the pattern may move, by the byte that is found under the pattern's last byte.
     private let moves: [Int]
     private let ignoresCase: Bool
 
+    /// Prepares a search.
+    ///
     /// - Parameters:
-    ///   - pattern: the bytes to search for. An empty pattern is found at the start of everything.
-    ///   - ignoresCase: whether A to Z match either case.
+    ///   - pattern: the bytes to search for. An empty pattern is found at the start of any bytes.
+    ///   - ignoresCase: whether the letters A to Z match in either case.
     package init(_ pattern: some Sequence<UInt8>, ignoresCase: Bool = false) {
         self.ignoresCase = ignoresCase
         self.pattern = pattern.map { ignoresCase ? Self.lowered($0) : $0 }

@@ -29,11 +29,11 @@ package enum ByteSize {
         return bytes.partialValue
     }
 
-    /// The size as text, such as `1.4 MiB`; exact below 1 KiB.
+    /// The size as text, such as `1.4 MiB`. It is exact below 1 KiB.
     package static func text(_ bytes: UInt64) -> String {
         let names = ["KiB", "MiB", "GiB", "TiB"]
         guard bytes >= 1024 else { return "\(bytes) B" }
-        // There are two terms, because ten times a size that a record claims may exceed 64 bits.
+        // The multiplication is split, because ten times a size from a record may not fit into 64 bits.
         var tenths = bytes / 1024 * 10 + bytes % 1024 * 10 / 1024
         var unit = 0
         while tenths >= 10240, unit < names.count - 1 {

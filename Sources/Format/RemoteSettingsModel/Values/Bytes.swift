@@ -1,7 +1,7 @@
 /// An immutable slice of shared bytes.
 ///
-/// Slicing never copies. A slice shares its storage with the whole, which lives as long as any slice of it. The storage
-/// is an array, or memory that Swift does not own (a mapped file, data that is part of the program).
+/// Slicing never copies. A slice shares its storage with the whole, which lives as long as any of its slices. The
+/// storage is an array, or memory that Swift does not own (a mapped file, data that is part of the program).
 public struct Bytes: Sendable {
     private enum Storage: Sendable {
         case array([UInt8])
@@ -11,19 +11,19 @@ public struct Bytes: Sendable {
     private let storage: Storage
     private let range: Range<Int>
 
-    /// The array's bytes. The array's storage is shared, and nothing is copied.
+    /// The bytes of an array. They share its storage; nothing is copied.
     public init(_ array: [UInt8] = []) {
         storage = .array(array)
         range = 0..<array.count
     }
 
-    /// The memory's bytes. The memory is kept until its last slice is released, and nothing is copied.
+    /// The bytes of borrowed memory, which is kept until its last slice is released. Nothing is copied.
     package init(_ memory: BorrowedMemory) {
         storage = .memory(memory)
         range = 0..<memory.count
     }
 
-    /// A copy of a text's UTF-8.
+    /// A copy of a string's UTF-8.
     public init(utf8 text: String) {
         self.init(Array(text.utf8))
     }
@@ -40,13 +40,13 @@ public struct Bytes: Sendable {
 
     /// The slice at `offsets`, which must be within `0..<count`.
     package subscript(offsets: Range<Int>) -> Bytes {
-        precondition(offsets.lowerBound >= 0 && offsets.upperBound <= count, "slice outside of its bytes")
+        precondition(offsets.lowerBound >= 0 && offsets.upperBound <= count, "the slice is outside its bytes")
         return Bytes(
             storage: storage,
             range: range.lowerBound + offsets.lowerBound..<range.lowerBound + offsets.upperBound)
     }
 
-    /// Calls `body` with the bytes in place. Nothing is copied.
+    /// Calls `body` with the bytes in place, without copying them.
     @inlinable
     public func withSpan<Result, Failure: Error>(
         _ body: (Span<UInt8>) throws(Failure) -> Result
@@ -56,7 +56,7 @@ public struct Bytes: Sendable {
         }
     }
 
-    /// Calls `body` with a pointer to the bytes, which is valid only during the call. Nothing is copied.
+    /// Calls `body` with a pointer to the bytes, without copying them. The pointer is valid only during the call.
     public func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -81,7 +81,7 @@ public struct Bytes: Sendable {
         unsafe withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Whether the first bytes are those of `prefix`. Every slice starts with an empty prefix.
+    /// Whether the bytes begin with those of `prefix`. All bytes begin with an empty prefix.
     package func starts(with prefix: some Collection<UInt8>) -> Bool {
         unsafe withUnsafeBytes { unsafe $0.starts(with: prefix) }
     }
@@ -102,7 +102,7 @@ extension Bytes: CustomStringConvertible {
 }
 
 extension Span<UInt8> {
-    /// Whether both have the same bytes. Compares eight at a time.
+    /// Whether both have the same bytes. It compares eight at a time.
     package func hasSameBytes(as other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
         return unsafe withUnsafeBytes { a in
@@ -129,8 +129,8 @@ extension Span<UInt8> {
     /// The bytes as text. Anything that is not UTF-8 becomes U+FFFD.
     package var text: String { unsafe withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) } }
 
-    /// The order by bytes: negative if these come first, zero if both are the same. Ids and plain keys are ASCII, so
-    /// this is also the order of their code points.
+    /// Compares bytes: negative if these come first, zero if both are the same. Ids and plain keys are ASCII, so this
+    /// is also the order of their code points.
     package func compare(with other: Span<UInt8>) -> Int {
         for index in 0..<Swift.min(count, other.count) where self[index] != other[index] {
             return self[index] < other[index] ? -1 : 1

@@ -1,14 +1,16 @@
 /// The name of a collection: the id of its bucket, and its own id.
 ///
-/// Both match `^[a-zA-Z0-9][a-zA-Z0-9_-]*$`, which is Kinto's rule for identifiers, and have at most 255 characters. So
-/// neither can break out of a path or URL that contains it.
+/// Both match `^[a-zA-Z0-9][a-zA-Z0-9_-]*$`, which is Kinto's rule for identifiers, and have at most 255 characters.
+/// Neither can therefore break out of a path or URL that contains it.
 package struct CollectionID: Hashable, Sendable {
     /// The bucket's id, such as `main`.
     package let bucket: String
     /// The collection's id in its bucket, such as `regions`.
     package let name: String
 
-    /// - Throws: ``InvalidIdentifier`` that names the invalid id.
+    /// Makes an id from its two parts.
+    ///
+    /// - Throws: ``InvalidIdentifier`` with the part that is invalid.
     package init(bucket: String, name: String) throws(InvalidIdentifier) {
         try Identifier.check(bucket, what: "bucket id")
         try Identifier.check(name, what: "collection id")
@@ -34,8 +36,8 @@ extension CollectionID: CustomStringConvertible {
 }
 
 extension CollectionID {
-    /// The name without regard to case. A file system that ignores case, as Apple's do, has one file for all ids that
-    /// share it.
+    /// The name without regard to case. Ids that share it also share a file on a file system that ignores case, as
+    /// Apple's do.
     package var ignoringCase: String { description.lowercased() }
 }
 

@@ -1,11 +1,11 @@
 extension Sequence where Element: Sendable {
-    /// Calls `body` for every element, at most `width` calls at once, and returns the results in the order of the
+    /// Calls `body` for every element, with at most `width` calls at once, and returns the results in the order of the
     /// elements.
     ///
-    /// After a failure no more calls begin, and those that are running are cancelled.
+    /// After a failure, no further calls begin, and those that are running are cancelled.
     ///
-    /// - Parameter width: the most calls at once. Values below 1 count as 1. The default limits how many bundles are in
-    ///   memory at once.
+    /// - Parameter width: the largest number of calls at once. Values below 1 count as 1. The default limits how many
+    ///   bundles are in memory at once.
     /// - Throws: the error of the call that failed first.
     package func concurrentMap<Value: Sendable, Failure: Error>(
         width: Int = 8, _ body: @escaping @Sendable (Element) async throws(Failure) -> Value

@@ -1,6 +1,8 @@
 /// Counts in words, such as `1 record` and `2 records`.
 package enum Counted {
-    /// - Parameter many: the plural, if it is not the singular with an `s`.
+    /// The number and its noun.
+    ///
+    /// - Parameter many: the plural; `nil` for the singular with an `s`.
     package static func text(_ count: some BinaryInteger, _ one: String, plural many: String? = nil) -> String {
         "\(count) \(noun(count, one, plural: many))"
     }
@@ -10,7 +12,7 @@ package enum Counted {
         count == 1 ? one : many ?? one + "s"
     }
 
-    /// At most ten of the items, and the number of the others. Somebody has to read it.
+    /// Up to ten of the items, and how many others there are, because people read the list.
     package static func list(_ items: some Collection<some CustomStringConvertible>) -> String {
         let shown = items.prefix(10).map(\.description).joined(separator: ", ")
         return items.count > 10 ? "\(shown) and \(items.count - 10) more" : shown

@@ -2,7 +2,7 @@
 ///
 /// Any other id from a server or an archive is refused, because ids become parts of paths and URLs.
 package enum Identifier {
-    /// Whether the UTF-8 of an id follows the rule.
+    /// Whether the UTF-8 bytes of an id follow the rule.
     package static func isValid(_ id: some Collection<UInt8>) -> Bool {
         guard let first = id.first, id.count <= 255, isFirst(first) else { return false }
         return id.allSatisfy(isAllowed)
@@ -15,6 +15,8 @@ package enum Identifier {
         return isValid
     }
 
+    /// Checks an id.
+    ///
     /// - Throws: ``InvalidIdentifier`` if `id` breaks the rule.
     package static func check(_ id: String, what: String) throws(InvalidIdentifier) {
         guard isValid(id.utf8) else {
@@ -23,8 +25,7 @@ package enum Identifier {
         }
     }
 
-    /// Whether a byte is allowed. One bit for each ASCII character is faster than comparisons if there are thousands of
-    /// ids.
+    /// Whether a byte is allowed. With thousands of ids, one bit for each ASCII character is faster than comparisons.
     @inline(__always)
     private static func isAllowed(_ byte: UInt8) -> Bool {
         let digitsAndHyphen: UInt64 = 0x03FF_2000_0000_0000

@@ -1,4 +1,5 @@
-/// The limits on data from outside that apps and the tool share. What only a room of the tool bounds is there.
+/// The limits on data from outside that apps and the tool share. Limits that only one room of the tool needs are in
+/// that room.
 ///
 /// Data beyond a limit is refused with an error that names the limit. Nothing is truncated silently.
 package struct Limits: Sendable, Hashable {
@@ -12,7 +13,7 @@ package struct Limits: Sendable, Hashable {
     package var chainBytes = 64 << 10
     /// Certificates in a chain.
     package var chainCertificates = 8
-    /// An attachment, in bytes, whatever its record states. If `Int` has 32 bits, this is its highest value.
+    /// An attachment, in bytes, whatever its record states. If `Int` has 32 bits, the limit is the largest `Int`.
     package var attachmentBytes = Int(clamping: Int64(16) << 30)
     /// The server's zip of a collection's attachments, in bytes (the server itself stops at 20,000,000).
     package var attachmentsZipBytes = 64 << 20
@@ -42,34 +43,34 @@ package struct Limits: Sendable, Hashable {
     package var cacheHeadBytes = 4 << 20
     /// A bundle's `manifest.json`, in bytes.
     package var manifestBytes = 128 << 20
-    /// A bundle that others may write to, in bytes, up to which its private copy is in memory. The copy of a larger one
-    /// is a file without a name in the temporary directory.
+    /// A bundle that others may write to, in bytes, for which the private copy is kept in memory. The copy of a larger
+    /// one is a file without a name in the temporary directory.
     package var copiedBundleBytes = 16 << 20
     /// Signatures in a collection's metadata that are examined.
     package var signatures = 16
-    /// Tries of one request: the first one, and retries after a time-out, a broken connection or a 5xx.
+    /// Attempts for one request: the first one, and retries after a time-out, a broken connection or a 5xx.
     package var tries = 4
     /// Seconds within which an answer's head must arrive.
     package var headTimeoutSeconds = 30
     /// Seconds without a byte after which the transfer of a body fails.
     package var idleTimeoutSeconds = 30
-    /// Bytes by which a body on the wire, before decompression, may exceed its limit after decompression. If
-    /// compression makes a body longer, it does so by less than a thousandth.
+    /// Bytes by which a body on the wire, before decompression, may exceed its limit after decompression. Compression
+    /// makes a body longer by less than a thousandth, if at all.
     package var wireExcessBytes = 1 << 20
     /// The lowest throughput of a body, in bytes per second on the wire, over `throughputSeconds` of waiting for it; 0
-    /// for no such limit. The time that a reader takes between two reads does not count.
+    /// for no limit. The time that a reader takes between two reads does not count.
     package var leastBytesPerSecond = 256
     /// Seconds over which the throughput of a body is measured.
     package var throughputSeconds = 60
-    /// Seconds for one document (monitor, changeset, chain, root document), from its first request to its last byte.
-    /// Redirects, retries and the pauses between them count.
+    /// Seconds for one document (monitor, changeset, chain, root document), from its first request to its last byte,
+    /// including redirects, retries and the pauses between them.
     package var documentSeconds = 600
-    /// Seconds for one download (an attachment, a zip of attachments), counted in the same way. At this default, an
-    /// attachment of `attachmentBytes` needs 1.2 MB/s.
+    /// Seconds for one download (an attachment, a zip of attachments), counted in the same way. With the defaults, an
+    /// attachment of `attachmentBytes` requires 1.2 MB/s.
     package var downloadSeconds = 14_400
     /// Seconds for all requests of one run: a refresh, a sync, a download of a collection's attachments.
     package var runSeconds = 43_200
-    /// Seconds without a byte after which the connection of an update channel counts as dead. If the server sends
+    /// Seconds without a byte after which the connection of an update channel is treated as dead. If the server sends
     /// heartbeats, the library waits for only three of them.
     package var updateIdleSeconds = 3600
     /// Seconds to wait for another process that writes to the same storage directory.
@@ -77,12 +78,12 @@ package struct Limits: Sendable, Hashable {
     /// Filter expressions.
     package var filter = FilterLimits()
 
-    // Bounds that nobody has a reason to change.
+    // Limits that nobody has a reason to change.
 
-    /// Certificate chains in an app's storage directory. The oldest are removed. There must be a limit, because the
-    /// URLs of chains are not signed, and a server could give each collection new ones at each sync.
+    /// Certificate chains in an app's storage directory. The oldest ones are removed. The URLs of chains are not
+    /// signed, so without a limit a server could give each collection new chains at each sync.
     package static let keptChains = 64
-    /// The file that records which servers asked for a pause, in bytes.
+    /// The file of the servers that asked for a pause, in bytes.
     package static let backoffFileBytes = 1 << 20
     /// `dumps.lock.json`, in bytes.
     package static let lockBytes = 64 << 20
@@ -92,38 +93,38 @@ package struct Limits: Sendable, Hashable {
     package static let errorBodyBytes = 2 << 10
     /// The longest wait, in seconds, that a server's `Backoff` or `Retry-After` can ask for.
     package static let backoffSeconds = 86_400
-    /// The longest requested pause, in seconds, that is waited for. A longer one is an error.
+    /// The longest pause, in seconds, that this package waits for when a server asks. A longer one is an error.
     package static let patienceSeconds = 5
-    /// Seconds by which a collection's timestamp may be ahead of the time at which it is verified, because the clocks
-    /// of servers and devices differ.
+    /// Seconds by which a collection's timestamp may be later than the time of verification, because the clocks of
+    /// servers and devices differ.
     package static let clockToleranceSeconds = 86_400
-    /// Milliseconds between two requests to a server that asked for a `Backoff` during the present run.
+    /// Milliseconds between two requests to a server that has asked for a `Backoff` during the current run.
     package static let gentlePauseMilliseconds = 200
 
-    /// The defaults.
+    /// Makes the default limits.
     package init() {}
 }
 
 /// The limits on one filter expression, from its text to its value.
 ///
-/// An expression that exceeds one of them is an error, and an error excludes the record.
+/// An expression that exceeds one of them fails, and a failure excludes the record.
 package struct FilterLimits: Sendable, Hashable {
     /// An expression's text, in bytes of UTF-8.
     package var expressionBytes = 16 << 10
     /// Nesting of parentheses, brackets, braces, arguments and branches of `?:`.
     package var nesting = 32
-    /// The work of one evaluation, in steps. One step is an operation, an element that is read, 16 bytes of text, or a
-    /// step of a regular expression.
+    /// The work of one evaluation, in steps. One step is an operation, an element that is read, 16 bytes of a string,
+    /// or a step of a regular expression.
     package var steps = 200_000
-    /// A text that an evaluation makes, in bytes of UTF-8.
+    /// A string that an evaluation creates, in bytes of UTF-8.
     package var textBytes = 64 << 10
-    /// An array or object that an evaluation makes, in elements.
+    /// An array or object that an evaluation creates, in elements.
     package var elements = 10_000
     /// A regular expression, in Unicode scalars.
     package var patternScalars = 1000
-    /// A compiled regular expression, in instructions. Bounded repetitions such as `a{2,5}` are written out.
+    /// A compiled regular expression, in instructions. Bounded repetitions such as `a{2,5}` are expanded.
     package var patternInstructions = 5000
 
-    /// The defaults.
+    /// Makes the default limits.
     package init() {}
 }

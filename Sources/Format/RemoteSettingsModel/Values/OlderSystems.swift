@@ -1,9 +1,9 @@
 #if canImport(Darwin)
-// Swift has these on older versions of every system but Apple's. There `Array.span` needs iOS 26, and validating a
-// text needs iOS 18. The compiler prefers a declaration in another module to Swift's own.
+// Swift offers these on older versions of every system except Apple's. There, `Array.span` requires iOS 26, and the
+// validation of a string requires iOS 18. The compiler prefers a declaration in another module to Swift's own.
 
 extension Array where Element: BitwiseCopyable {
-    /// The elements, as long as the array is not changed. Objective-C never owns an array of such elements.
+    /// The elements, valid while the array does not change. Objective-C never owns an array of such elements.
     package var span: Span<Element> {
         @_lifetime(borrow self)
         borrowing get {
@@ -12,7 +12,7 @@ extension Array where Element: BitwiseCopyable {
         }
     }
 
-    /// The elements, to be changed in place.
+    /// The elements, for changes in place.
     package var mutableSpan: MutableSpan<Element> {
         @_lifetime(&self)
         mutating get {
@@ -23,7 +23,7 @@ extension Array where Element: BitwiseCopyable {
 }
 
 extension String {
-    /// The text of code units; `nil` if they are invalid in the encoding.
+    /// Makes a string from code units; `nil` if they are invalid in the encoding.
     package init?<Encoding: Unicode.Encoding>(
         validating units: some Sequence<Encoding.CodeUnit>, as encoding: Encoding.Type
     ) {

@@ -36,8 +36,8 @@ package enum PercentEncoding {
 
     /// Decodes all escapes. Bytes that are not UTF-8 become U+FFFD, and a `%` without two digits is kept.
     ///
-    /// - Parameter plusIsSpace: set it for the query of a form (application/x-www-form-urlencoded, WHATWG URL §5), not
-    ///   for a path.
+    /// - Parameter plusIsSpace: whether a plus is a space, as in the query of a form
+    ///   (application/x-www-form-urlencoded, WHATWG URL §5), but not in a path.
     package static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String {
         isPlain(text) ? String(text) : String(decoding: bytes(of: text, plusIsSpace: plusIsSpace).bytes, as: UTF8.self)
     }
@@ -92,7 +92,7 @@ package enum PercentEncoding {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
     }
 
-    /// Whether a byte is `pchar`, `/` or `?`, and not `%` (RFC 3986 §3.3, §3.4).
+    /// Whether a byte is `pchar` other than `%`, `/` or `?` (RFC 3986 §3.3, §3.4).
     private static func isAllowed(_ byte: UInt8) -> Bool { isLetterOrDigit(byte) || allowedSymbols.contains(byte) }
 
     private static func isLetterOrDigit(_ byte: UInt8) -> Bool {

@@ -1,8 +1,11 @@
-/// A SHA-256 hash (FIPS 180-4) as a value. This type hashes nothing.
+/// A SHA-256 hash (FIPS 180-4) as a value. It is computed elsewhere.
 public struct SHA256Digest: Hashable, Sendable {
-    // There are four words and no array, because digests are often compared and hashed, and must not allocate.
+    // Four words are kept and not an array, because digests are often compared and hashed, and must not allocate
+    // memory.
     private let words: (UInt64, UInt64, UInt64, UInt64)
 
+    /// Takes the bytes of a hash.
+    ///
     /// - Returns: `nil` unless there are exactly 32 bytes.
     package init?(_ bytes: some Sequence<UInt8>) {
         var iterator = bytes.makeIterator()
@@ -18,7 +21,7 @@ public struct SHA256Digest: Hashable, Sendable {
         words = (a, b, c, d)
     }
 
-    /// Takes a hash in the form in which the hash function returned it.
+    /// Takes a hash as the hash function returned it.
     ///
     /// - Returns: `nil` unless there are exactly 32 bytes.
     package init?(raw: RawSpan) {
@@ -32,7 +35,7 @@ public struct SHA256Digest: Hashable, Sendable {
 
     /// Reads 64 lower-case hexadecimal digits; `nil` for anything else.
     ///
-    /// A hash has one text, so that readers that compare texts and readers that compare bytes agree.
+    /// A hash has only one text, so that comparing texts and comparing bytes give the same result.
     package init?(hex: String) {
         var hex = hex
         guard let words = hex.withUTF8({ unsafe Self.words($0.span) }) else { return nil }

@@ -1,4 +1,5 @@
-/// Milliseconds since 1970-01-01T00:00:00Z: the last change of a collection or record, or a time of day passed in.
+/// Milliseconds since 1970-01-01T00:00:00Z: the last change of a collection or record, or a time that a caller passes
+/// in.
 ///
 /// The protocol calls it `timestamp` or `last_modified`. A collection's timestamp is the `timestamp` of its changeset,
 /// never the highest `last_modified` of its records.
@@ -6,12 +7,14 @@ public struct Timestamp: Hashable, Sendable {
     /// Milliseconds since 1970-01-01T00:00:00Z, as the server's `last_modified` counts them.
     public let milliseconds: UInt64
 
+    /// Makes a timestamp.
+    ///
     /// - Parameter milliseconds: the milliseconds since 1970-01-01T00:00:00Z.
     public init(milliseconds: UInt64) {
         self.milliseconds = milliseconds
     }
 
-    /// Reads decimal milliseconds, as the protocol writes them; `nil` for anything else.
+    /// Reads decimal milliseconds as the protocol writes them; `nil` for anything else.
     package init?(_ text: some StringProtocol) {
         guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 48 && $0 <= 57 }), let value = UInt64(text) else {
             return nil
@@ -27,8 +30,8 @@ public struct Timestamp: Hashable, Sendable {
         .milliseconds(milliseconds < earlier.milliseconds ? 0 : milliseconds &- earlier.milliseconds)
     }
 
-    /// The time that is `duration` later, or earlier if it is negative. Out of range, it is the first or last possible
-    /// time.
+    /// The time that is `duration` later, or earlier if it is negative. If it is out of range, the first or last
+    /// possible time.
     public func advanced(by duration: Duration) -> Timestamp {
         let (seconds, attoseconds) = duration.components
         let delta = seconds.magnitude.saturatingMultiplying(by: 1000)
@@ -39,7 +42,7 @@ public struct Timestamp: Hashable, Sendable {
 }
 
 extension Duration {
-    /// Milliseconds, rounded towards zero. Out of range, it is the nearest possible value.
+    /// The duration in milliseconds, rounded towards zero. If it is out of range, the nearest possible value.
     package var wholeMilliseconds: Int64 {
         let (seconds, attoseconds) = components
         return seconds.saturatingMultiplying(by: 1000).saturatingAdding(attoseconds / 1_000_000_000_000_000)
@@ -55,9 +58,10 @@ extension Timestamp: CustomStringConvertible {
 }
 
 extension Timestamp {
-    /// The time in RFC 3339, in UTC with milliseconds: `2026-11-21T08:48:13.000Z`. Locale and time zone do not matter.
+    /// The time as RFC 3339 in UTC with milliseconds: `2026-11-21T08:48:13.000Z`. It does not depend on locale or time
+    /// zone.
     ///
-    /// RFC 3339 ends with the year 9999. A later year has as many digits as it needs, and ``init(rfc3339:)`` reads it.
+    /// RFC 3339 ends with the year 9999. A later year has more digits, and ``init(rfc3339:)`` reads it.
     public var rfc3339: String {
         let (year, month, day) = Timestamp.civil(daysSince1970: Int(clamping: milliseconds / 86_400_000))
         let rest = milliseconds % 86_400_000
@@ -74,7 +78,7 @@ extension Timestamp {
             return bytes[range].allSatisfy { $0 >= 48 && $0 <= 57 }
                 ? Int(String(decoding: bytes[range], as: UTF8.self)) : nil
         }
-        // A year of nine digits covers everything that 64 bits of milliseconds can hold.
+        // A year of nine digits covers all times that 64 bits of milliseconds can hold.
         guard let end = bytes.firstIndex(of: 0x2D), (4...9).contains(end), end == 4 || bytes[0] != 48,
             bytes.count >= end + 6, bytes[end + 3] == 0x2D,
             let year = number(0..<end), let month = number(end + 1..<end + 3), let day = number(end + 4..<end + 6),
@@ -100,7 +104,7 @@ extension Timestamp {
         milliseconds = total.partialValue
     }
 
-    /// The Gregorian date of a day, by Howard Hinnant's `civil_from_days` ("chrono-Compatible Low-Level Date
+    /// The Gregorian date of a day, computed by Howard Hinnant's `civil_from_days` ("chrono-Compatible Low-Level Date
     /// Algorithms").
     package static func civil(daysSince1970 days: Int) -> (year: Int, month: Int, day: Int) {
         let shifted = days + 719_468

@@ -1,8 +1,8 @@
 /// Text from outside, made harmless for a terminal and unambiguous for a reader.
 package enum VisibleText {
-    /// The text with every character escaped that could control a terminal, break a line or be invisible.
+    /// Escapes every character that could control a terminal, break a line or be invisible.
     ///
-    /// The escapes look like `\u{1b}`. The characters are Unicode's categories Cc, Cf (bidirectional overrides,
+    /// The escapes look like `\u{1b}`. The escaped characters are Unicode's categories Cc, Cf (bidirectional overrides,
     /// zero-width characters, tags), Zl and Zp.
     package static func escape(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isInvisible) else { return text }

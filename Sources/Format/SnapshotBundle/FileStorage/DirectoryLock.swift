@@ -1,11 +1,14 @@
 import RemoteSettingsModel
 
-/// An advisory lock on a directory, so that two refreshes never work in it at once. It ends with the process.
+/// An advisory lock on a directory, so that two refreshes never work in it at once. It is released when the process
+/// ends.
 ///
-/// The lock is on the directory itself (`flock`), so it makes no file and leaves none behind.
+/// The lock is on the directory itself (`flock`), so it creates no file and leaves none behind.
 package final class DirectoryLock {
     private let descriptor: Int32
 
+    /// Takes the lock.
+    ///
     /// - Returns: `nil` if another process holds the lock.
     package init?(_ path: String) throws(FileError) {
         let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -20,7 +23,7 @@ package final class DirectoryLock {
     }
 
     deinit {
-        // Closing is not enough: a child process that another thread has just forked holds the same lock until it
+        // Closing is not enough: a child process that another thread has just forked also holds the lock until it
         // starts its program.
         flock(descriptor, LOCK_UN)
         close(descriptor)

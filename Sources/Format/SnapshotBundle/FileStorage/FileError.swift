@@ -6,7 +6,7 @@ package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
     package let operation: String
     package let code: Int32
 
-    // These are negative because the codes of `errno` are positive.
+    // These are negative, because the codes of `errno` are positive.
     /// The path is a pipe or a device.
     package static let notRegular: Int32 = -1
     /// The path is a symbolic link.
@@ -18,7 +18,8 @@ package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
         self.code = code
     }
 
-    /// Whether the path is a pipe, a device, a link or a directory. That is bad input, not a failure of the machine.
+    /// Whether the path is a pipe, a device, a link or a directory. That is a mistake of the caller and not a failure
+    /// of the machine.
     package var isWrongKind: Bool { [Self.notRegular, Self.isLink, EISDIR].contains(code) }
 
     package var isMissing: Bool { code == ENOENT || code == ENOTDIR }
@@ -31,13 +32,13 @@ package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
     var reason: String {
         switch code {
         case Self.notRegular: "it is a pipe or a device; expected a regular file"
-        case Self.isLink: "it is a symbolic link, which is not followed; name what it leads to, or remove it"
+        case Self.isLink: "it is a symbolic link, which is not followed; give the path that it leads to, or remove it"
         default: systemError(code)
         }
     }
 }
 
-// These have their own names because the types here have methods called read, write, rename and link.
+// These have names of their own, because the types here have methods called read, write, rename and link.
 package func systemWrite(_ descriptor: Int32, _ buffer: UnsafeRawPointer?, _ count: Int) -> Int {
     unsafe write(descriptor, buffer, count)
 }
@@ -46,7 +47,7 @@ package func systemRename(_ path: String, _ target: String) -> Int32 {
     unsafe rename(path, target)
 }
 
-/// Makes two paths change places in one step. Fails with `ENOSYS` if the system cannot.
+/// Swaps two paths in one step. Fails with `ENOSYS` if the system cannot do that.
 package func systemExchange(_ path: String, _ other: String) -> Int32 {
     #if canImport(Darwin)
     return unsafe renamex_np(path, other, UInt32(RENAME_SWAP))
@@ -67,10 +68,10 @@ package func systemExchange(_ path: String, _ other: String) -> Int32 {
 
 /// Waits until a file's content is on the disk.
 ///
-/// On Apple systems `fsync` leaves it in the disk's own memory, and the disk writes it later (fsync(2)).
+/// On Apple systems, `fsync` leaves it in the drive's cache, which is written later (fsync(2)).
 package func systemFlush(_ descriptor: Int32) -> Int32 {
     #if canImport(Darwin)
-    // A file system that cannot do this, such as one over a network, gets an ordinary `fsync`.
+    // A file system that does not support this, such as one on a network, gets an ordinary `fsync`.
     if fcntl(descriptor, F_FULLFSYNC) == 0 { return 0 }
     #endif
     return fsync(descriptor)

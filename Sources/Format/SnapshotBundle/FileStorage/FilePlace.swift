@@ -6,28 +6,29 @@ import Glibc
 import Musl
 #endif
 
-/// Where a file is, or will be: a name in an open directory.
+/// The place of a file that exists or will be created: a name in an open directory.
 ///
-/// Because the directory is open, operations happen in it even if somebody replaces its path meanwhile.
+/// The directory is open, so operations happen in it even if somebody replaces its path meanwhile.
 struct FilePlace: ~Copyable {
     let directory: Int32
     let name: String
-    /// For error messages.
+    /// The path for error messages.
     let path: String
 
-    /// A path that is taken as it is.
+    /// Uses a path as it is.
     init(_ path: String) {
         directory = AT_FDCWD
         name = path
         self.path = path
     }
 
-    /// A path below a directory that somebody has named. That directory may be a link; below it, no link is followed.
+    /// Uses a path below a directory that the user has given. That directory may be a link. No link below it is
+    /// followed.
     ///
-    /// - Parameter making: whether missing directories are made.
-    /// - Throws: ``FileError`` if something on the way is a link or no directory.
+    /// - Parameter making: whether to create missing directories.
+    /// - Throws: ``FileError`` if a part of the path is a link or not a directory.
     init(_ path: String, below root: String, making: Bool) throws(FileError) {
-        // The path is split by bytes, because a character may consist of a slash and a mark.
+        // The path is split by bytes, because Swift joins a slash and a combining mark to one character.
         let parts = path.utf8.dropFirst(root.utf8.count).split(separator: UInt8(ascii: "/")).compactMap(String.init)
         guard path.utf8.starts(with: (root + "/").utf8), let last = parts.last, !parts.contains(".."),
             !parts.contains(".")
@@ -42,7 +43,7 @@ struct FilePlace: ~Copyable {
         for part in parts.dropLast() {
             reached += "/\(part)"
             if making, unsafe mkdirat(open, part, 0o777) != 0, errno != EEXIST {
-                let error = FileError("make the directory", reached)
+                let error = FileError("create the directory", reached)
                 close(open)
                 throw error
             }
@@ -67,7 +68,7 @@ struct FilePlace: ~Copyable {
         if let root { try self.init(path, below: root, making: making) } else { self.init(path) }
     }
 
-    /// The place of another name in the same directory, which must stay open.
+    /// The place of another name in the same directory. Use it only while this place exists.
     borrowing func beside(_ suffix: String) -> (directory: Int32, name: String, path: String) {
         (directory, name + suffix, path + suffix)
     }
@@ -75,7 +76,7 @@ struct FilePlace: ~Copyable {
     /// Waits until the names in the directory are on the disk.
     borrowing func flushDirectory() throws(FileError) {
         guard directory != AT_FDCWD else { return try FileStore.flushDirectory(of: path) }
-        // As in `FileStore.flush(directory:)`.
+        // As `FileStore.flush(directory:)` does.
         guard systemFlush(directory) == 0 || errno == EINVAL else {
             throw FileError("flush", FileStore.parent(of: path))
         }
@@ -85,14 +86,14 @@ struct FilePlace: ~Copyable {
 }
 
 extension FileStore {
-    /// Makes directories below one that somebody has named. No link is followed.
+    /// Creates directories below one that the user has given. No link is followed.
     ///
-    /// - Throws: ``FileError`` if something on the way is a link or no directory.
+    /// - Throws: ``FileError`` if a part of the path is a link or not a directory.
     package static func makeDirectories(_ path: String, below root: String) throws(FileError) {
         _ = try FilePlace("\(path)/x", below: root, making: true)
     }
 
-    /// Makes a new directory, under a name that begins with `prefix`.
+    /// Creates a new directory with a name that begins with `prefix`.
     ///
     /// - Returns: its path.
     package static func makeUniqueDirectory(_ prefix: String) throws(FileError) -> String {
@@ -100,12 +101,12 @@ extension FileStore {
         for _ in 0..<1000 {
             let path = uniquePath(prefix)
             if unsafe mkdir(path, 0o777) == 0 { return path }
-            guard errno == EEXIST else { throw FileError("make the directory", path) }
+            guard errno == EEXIST else { throw FileError("create the directory", path) }
         }
-        throw FileError("make a directory of its own beside", prefix, code: EEXIST)
+        throw FileError("create a new directory beside", prefix, code: EEXIST)
     }
 
-    /// Removes a file below a directory that somebody has named. No link is followed.
+    /// Removes a file below a directory that the user has given. No link is followed.
     package static func remove(_ path: String, below root: String) throws(FileError) {
         do throws(FileError) {
             let place = try FilePlace(path, below: root, making: false)
@@ -127,9 +128,10 @@ extension FileStore {
         }
     }
 
-    /// Renames below a directory that somebody has named, and makes the target's directory. No link is followed.
+    /// Renames a file below a directory that the user has given, and creates the target's directory. No link is
+    /// followed.
     ///
-    /// - Parameter flushing: whether to flush the directory, so that the new name lasts.
+    /// - Parameter flushing: whether to flush the directory, so that the new name survives a failure of the machine.
     package static func rename(
         _ path: String, to target: String, below root: String, flushing: Bool = true
     ) throws(FileError) {

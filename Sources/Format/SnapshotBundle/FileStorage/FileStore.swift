@@ -1,12 +1,13 @@
 import RemoteSettingsModel
 
-/// File operations. Each happens as a whole or not at all.
+/// File operations. Each one is done completely or not at all.
 package enum FileStore {
     /// A file's content; `nil` if there is no such file.
     package static func read(_ path: String, limit: Int) throws(FileError) -> Bytes? {
         guard let file = try ReadableFile.existing(path) else { return nil }
         guard file.size <= limit else { throw FileError("read", path, code: EFBIG) }
-        // One byte more than expected is asked for, so that the last read finds the end. The file may grow meanwhile.
+        // One byte more than expected is asked for, so that the last read finds the end, even if the file grows
+        // meanwhile.
         var content = try file.next(file.size.saturatingAdding(1))
         var isWhole = content.count <= file.size
         while !isWhole, content.count <= limit {
@@ -20,7 +21,7 @@ package enum FileStore {
 
     /// The first bytes of a file, and the size of the whole file in bytes; `nil` if there is no such file.
     ///
-    /// - Parameter most: how many bytes are read at the most.
+    /// - Parameter most: the largest number of bytes that is read.
     package static func readBeginning(
         _ path: String, most: Int
     ) throws(FileError) -> (bytes: Bytes, fileSize: Int)? {
@@ -33,14 +34,14 @@ package enum FileStore {
     /// - Throws: ``FileError`` if it is a pipe, a device or a directory.
     static func regularFile(_ descriptor: Int32, _ path: String) throws(FileError) -> stat {
         var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else { throw FileError("look at", path) }
+        guard unsafe fstat(descriptor, &status) == 0 else { throw FileError("access", path) }
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw FileError("use", path, code: status.st_mode & S_IFMT == S_IFDIR ? EISDIR : FileError.notRegular)
         }
         return status
     }
 
-    /// Reads a file from start to end in little memory.
+    /// Reads a file from start to end with little memory.
     package static func readPieces(
         _ path: String, _ consume: (Span<UInt8>) throws(FileError) -> Void
     ) throws(FileError) {
@@ -49,16 +50,18 @@ package enum FileStore {
         while case let count = try file.next(into: &piece), count > 0 { try consume(piece.span.extracting(0..<count)) }
     }
 
-    /// Replaces a file by these bytes. A temporary file beside it is written, flushed to disk, and then renamed.
+    /// Replaces a file with these bytes. They are written to a temporary file beside it, flushed to the disk, and
+    /// renamed.
     ///
     /// - Parameters:
-    ///   - isContended: whether others may replace the same file at the same time. Each then has its own temporary
-    ///     file, which stays if the process is killed.
-    ///   - flushing: whether to wait for the disk. Otherwise a failure of the machine may leave an empty file.
-    ///   - root: a directory that somebody has named, if `path` is below one. No link is followed below it, and missing
-    ///     directories are made.
-    ///   - isPrivate: whether only its owner may read it (mode 0600), whatever the mask and the previous file say.
-    ///   - ending: the end of the temporary file's name. A `.gitignore` that names the file must name that one too.
+    ///   - isContended: whether others may replace the same file at the same time. Each of them then has its own
+    ///     temporary file, which is left behind if the process is killed.
+    ///   - flushing: whether to wait for the disk. Without it, a failure of the machine may leave an empty file.
+    ///   - root: a directory that the user has given, if `path` is below one. Below it, no link is followed, and
+    ///     missing directories are created.
+    ///   - isPrivate: whether only the owner may read it (mode 0600), whatever the mask and the previous file's mode
+    ///     are.
+    ///   - ending: the end of the temporary file's name. A `.gitignore` that names the file must also name this one.
     package static func replace(
         _ path: String, below root: String? = nil, with content: Bytes, isContended: Bool = false,
         flushing: Bool = true,
@@ -85,14 +88,14 @@ package enum FileStore {
         }
     }
 
-    /// Whether anyone but a file's owner may read or write it.
+    /// Whether anyone except a file's owner may read or write it.
     ///
     /// - Throws: ``FileError`` if there is no regular file.
     package static func isOpenToOthers(_ path: String) throws(FileError) -> Bool {
         try ReadableFile(path).status.st_mode & 0o077 != 0
     }
 
-    /// Writes a command's output to a file that somebody has named, and replaces a regular file of that name.
+    /// Writes a command's output to a file that the user has named. A regular file of that name is replaced.
     ///
     /// If `body` throws, the previous file stays.
     ///
@@ -101,7 +104,7 @@ package enum FileStore {
         _ path: String, writing body: (_ write: (Span<UInt8>) throws -> Void) throws -> Void
     ) throws {
         try checkOutput(path)
-        // The usual name of a temporary file may be taken by another file of the same person.
+        // The usual name of a temporary file may belong to another file of the same user.
         let temporary = uniquePath(path) + ".tmp"
         let file = try WritableFile(creating: temporary)
         do {
@@ -115,17 +118,17 @@ package enum FileStore {
         }
     }
 
-    /// Writes a command's output to a file that somebody has named, like ``writeOutput(_:writing:)``.
+    /// Writes a command's output to a file that the user has named, as ``writeOutput(_:writing:)`` does.
     package static func writeOutput(_ path: String, _ content: Bytes) throws {
         try writeOutput(path) { write in try content.withSpan { try write($0) } }
     }
 
-    /// Checks that a path which somebody has named for a command's output is a regular file or does not exist.
+    /// Checks that the path that the user has named for a command's output is a regular file or does not exist.
     ///
-    /// Renaming a file over `/dev/null`, or over the link `/dev/stdout`, would break these for the whole machine if the
-    /// process has the right to.
+    /// With enough rights, renaming a file over `/dev/null`, or over the link `/dev/stdout`, would break these for the
+    /// whole machine.
     ///
-    /// - Parameter path: `nil` if no file is to be written.
+    /// - Parameter path: the path; `nil` if no file will be written.
     /// - Throws: ``FileError`` if the path is a link, a directory, a pipe or a device.
     package static func checkOutput(_ path: String?) throws(FileError) {
         guard let path, let status = try status(path) else { return }
@@ -137,12 +140,12 @@ package enum FileStore {
         }
     }
 
-    /// Whether both paths lead to the same existing file, also through links.
+    /// Whether both paths lead to the same existing file, even through links.
     package static func isSameFile(_ path: String, _ other: String) throws(FileError) -> Bool {
         func identity(_ path: String) throws(FileError) -> (dev_t, ino_t)? {
             var status = stat()
             if unsafe stat(path, &status) == 0 { return (status.st_dev, status.st_ino) }
-            guard errno == ENOENT || errno == ENOTDIR else { throw FileError("look at", path) }
+            guard errno == ENOENT || errno == ENOTDIR else { throw FileError("access", path) }
             return nil
         }
         guard let one = try identity(path), let two = try identity(other) else { return false }
@@ -151,13 +154,13 @@ package enum FileStore {
 
     /// Renames a file or directory.
     ///
-    /// - Parameter flushing: whether to flush the directory, so that the new name lasts.
+    /// - Parameter flushing: whether to flush the directory, so that the new name survives a failure of the machine.
     package static func rename(_ path: String, to target: String, flushing: Bool = true) throws(FileError) {
         guard systemRename(path, target) == 0 else { throw FileError("rename \(path) to", target) }
         if flushing { try flushDirectory(of: target) }
     }
 
-    /// Gives a file a second name.
+    /// Gives a file a second name (a hard link).
     package static func link(_ path: String, as other: String) throws(FileError) {
         guard systemLink(path, other) == 0 else { throw FileError("link \(path) as", other) }
     }
@@ -169,7 +172,7 @@ package enum FileStore {
         let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw FileError("open", directory) }
         defer { close(descriptor) }
-        // Some file systems cannot flush a directory and say so; the rename itself is still atomic there.
+        // Some file systems report that they cannot flush a directory. A rename is still atomic there.
         guard systemFlush(descriptor) == 0 || errno == EINVAL else { throw FileError("flush", directory) }
     }
 
@@ -189,9 +192,9 @@ package enum FileStore {
         try flush(directory: tree)
     }
 
-    /// Makes two paths change places, in one step if the system can.
+    /// Swaps two paths, in one step if the system can do that.
     ///
-    /// Otherwise, a process that is killed meanwhile leaves what was at `path` at `path` with `.old` appended.
+    /// Otherwise, a process that is killed meanwhile leaves the content of `path` at `path` with `.old` appended.
     package static func exchange(_ path: String, with other: String) throws(FileError) {
         guard systemExchange(path, other) != 0 else { return try flushDirectory(of: path) }
         guard [EINVAL, ENOSYS, ENOTSUP].contains(errno) else { throw FileError("rename \(other) to", path) }
@@ -212,8 +215,10 @@ package enum FileStore {
         case EEXIST: return
         case ENOENT:
             try makeDirectories(parent(of: path))
-            guard unsafe mkdir(path, 0o777) == 0 || errno == EEXIST else { throw FileError("make the directory", path) }
-        default: throw FileError("make the directory", path)
+            guard unsafe mkdir(path, 0o777) == 0 || errno == EEXIST else {
+                throw FileError("create the directory", path)
+            }
+        default: throw FileError("create the directory", path)
         }
     }
 
@@ -228,10 +233,10 @@ package enum FileStore {
         }
     }
 
-    /// Removes a directory with its contents. Of a link or a file, it removes only that. Does nothing if the path does
-    /// not exist.
+    /// Removes a directory with its contents. A link or a file is removed itself. Does nothing if the path does not
+    /// exist.
     ///
-    /// Each directory is opened relative to its parent, so nothing outside is removed even if a link replaces a
+    /// Each directory is opened relative to its parent, so nothing outside is removed, even if a link replaces a
     /// directory meanwhile.
     package static func removeTree(_ path: String) throws(FileError) {
         try removeTree(path, in: AT_FDCWD, path: path)
@@ -248,12 +253,12 @@ package enum FileStore {
 
     /// Removes everything in an open directory.
     ///
-    /// The contents of its directories are first moved up into it, so neither the stack nor the number of open files
-    /// limits the depth. A process may have 256 open files, and opening two hundred nested directories at once is
-    /// already too much.
+    /// The contents of nested directories are first moved up into it, so neither the stack nor the number of open files
+    /// limits the depth. A process may have 256 open files, which two hundred nested open directories would come too
+    /// close to.
     private static func empty(_ directory: Int32, path: String) throws(FileError) {
         var number = 0
-        // Whatever already has this name is about to be removed too. An empty directory may be replaced.
+        // An existing file of this name will be removed anyway. An empty directory may be replaced.
         var next: String { "moved-up-\(number)" }
         while case let children = try names(in: directory, path: path), !children.isEmpty {
             for child in children {
@@ -282,7 +287,7 @@ package enum FileStore {
         }
     }
 
-    /// Opens a directory. A link or a file is removed, and the result is `nil`, as if there were nothing.
+    /// Opens a directory. A link or a file in its place is removed, and the result is then `nil`.
     private static func openTree(_ name: String, in parent: Int32, path: String) throws(FileError) -> Int32? {
         let descriptor = unsafe openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor < 0 else { return descriptor }
@@ -309,6 +314,8 @@ package enum FileStore {
         return try names(in: descriptor, path: path)
     }
 
+    /// Lists a directory.
+    ///
     /// - Parameter descriptor: an open directory, which stays open.
     private static func names(in descriptor: Int32, path: String) throws(FileError) -> [String] {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
@@ -318,7 +325,7 @@ package enum FileStore {
             throw FileError("list", path)
         }
         defer { unsafe closedir(directory) }
-        // The copy starts at the place where an earlier listing by the same descriptor has ended.
+        // The copy shares its position, which is where an earlier listing ended.
         unsafe rewinddir(directory)
         var names: [String] = []
         while true {
@@ -335,16 +342,17 @@ package enum FileStore {
         }
     }
 
-    // The functions below say that nothing is at a path only if the system says so. Any other failure is an error: a
-    // file on a disk that cannot be read must not look missing.
+    // The functions below report that a path does not exist only if the system says so. Any other failure is an error:
+    // a file on a disk that cannot be read must not look missing.
 
-    /// The size of a regular file in bytes; `nil` if there is none, or if `Int` cannot hold it. Links are not followed.
+    /// The size of a regular file in bytes; `nil` if there is none, or if `Int` cannot hold the size. Links are not
+    /// followed.
     package static func size(_ path: String) throws(FileError) -> Int? {
         guard let status = try status(path), status.st_mode & S_IFMT == S_IFREG else { return nil }
         return Int(exactly: status.st_size)
     }
 
-    /// The identity of a file's present version; `nil` if there is no regular file. It changes when the file is
+    /// The identity of a file's current version; `nil` if there is no regular file. It changes when the file is
     /// replaced.
     ///
     /// Links are not followed.
@@ -360,24 +368,25 @@ package enum FileStore {
             size: Int64(status.st_size), seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
     }
 
-    /// Whether something is at a path. Links are followed.
+    /// Whether a path exists. Links are followed.
     package static func exists(_ path: String) throws(FileError) -> Bool {
         if unsafe access(path, F_OK) == 0 { return true }
-        let error = FileError("look at", path)
+        let error = FileError("access", path)
         guard error.isMissing else { throw error }
         return false
     }
 
-    /// The result of `lstat`; `nil` if nothing is at the path.
+    /// The result of `lstat`; `nil` if the path does not exist.
     private static func status(_ path: String) throws(FileError) -> stat? {
         var status = stat()
         if unsafe lstat(path, &status) == 0 { return status }
-        let error = FileError("look at", path)
+        let error = FileError("access", path)
         guard error.isMissing else { throw error }
         return nil
     }
 
-    /// What is at a path: a regular file, a directory, or anything else; `nil` if nothing is. Links are not followed.
+    /// The kind of a path: a regular file, a directory, or anything else; `nil` if it does not exist. Links are not
+    /// followed.
     package static func kind(_ path: String) throws(FileError) -> FileKind? {
         guard let status = try status(path) else { return nil }
         switch status.st_mode & S_IFMT {
@@ -399,13 +408,13 @@ package enum FileStore {
         }
     }
 
-    /// Whether a directory is at a path. Links are not followed.
+    /// Whether a path is a directory. Links are not followed.
     package static func isDirectory(_ path: String) throws(FileError) -> Bool {
         guard let status = try status(path) else { return false }
         return status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// Where this user's temporary files go: `TMPDIR`, or `/tmp` if that is not set.
+    /// The directory for this user's temporary files: `TMPDIR`, or `/tmp` if that is not set.
     package static var temporaryDirectory: String {
         guard let path = unsafe getenv("TMPDIR").map({ unsafe String(cString: $0) }), !path.isEmpty else {
             return "/tmp"
@@ -413,7 +422,7 @@ package enum FileStore {
         return path
     }
 
-    /// Makes an empty directory that only this user may enter, below ``temporaryDirectory``. The caller removes it.
+    /// Creates an empty directory that only this user may enter, below ``temporaryDirectory``. The caller removes it.
     ///
     /// - Parameter prefix: the start of the directory's name.
     /// - Returns: the directory's path.
@@ -422,7 +431,7 @@ package enum FileStore {
         let made = unsafe template.withUnsafeMutableBufferPointer { buffer in
             unsafe buffer.baseAddress.flatMap { unsafe mkdtemp($0) }.map { unsafe String(cString: $0) }
         }
-        guard let made else { throw FileError("make a temporary directory (see TMPDIR) in", temporaryDirectory) }
+        guard let made else { throw FileError("create a temporary directory (see TMPDIR) in", temporaryDirectory) }
         return made
     }
 
@@ -436,7 +445,7 @@ package enum FileStore {
 
     private static let uniqueCount = Atomic(0)
 
-    /// The absolute path without links; `nil` if nothing is at the path.
+    /// The absolute path without links; `nil` if the path does not exist.
     package static func resolved(_ path: String) throws(FileError) -> String? {
         guard let resolved = unsafe realpath(path, nil) else {
             let error = FileError("resolve the links of", path)
@@ -452,7 +461,7 @@ package enum FileStore {
     /// - Throws: ``FileError`` if the working directory is unknown.
     package static func absolute(_ path: String) throws(FileError) -> String {
         guard !path.hasPrefix("/") else { return path }
-        guard let current = unsafe getcwd(nil, 0) else { throw FileError("find the working directory of", path) }
+        guard let current = unsafe getcwd(nil, 0) else { throw FileError("find the working directory for", path) }
         defer { unsafe free(current) }
         var rest = path[...]
         while rest.hasPrefix("./") { rest = rest.dropFirst(2) }
@@ -477,7 +486,7 @@ package struct FileIdentity: Hashable, Sendable {
     let device: UInt64
     let inode: UInt64
     let size: Int64
-    /// When its content was last changed, since 1970.
+    /// When its content last changed, since 1970.
     package let seconds: Int64
     package let nanoseconds: Int64
 }

@@ -6,7 +6,9 @@ final class ReadableFile {
     let descriptor: Int32
     private(set) var status = stat()
 
-    /// - Throws: ``FileError`` if there is no such file, or if it is a pipe, a device or a directory.
+    /// Opens a file.
+    ///
+    /// - Throws: ``FileError`` if it does not exist, or if it is a pipe, a device or a directory.
     init(_ path: String) throws(FileError) {
         self.path = path
         // Without O_NONBLOCK, opening a pipe would wait for a writer.
@@ -17,7 +19,9 @@ final class ReadableFile {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// - Returns: `nil` if there is no such file.
+    /// Opens a file.
+    ///
+    /// - Returns: `nil` if it does not exist.
     static func existing(_ path: String) throws(FileError) -> ReadableFile? {
         do throws(FileError) {
             return try ReadableFile(path)
@@ -27,10 +31,10 @@ final class ReadableFile {
         }
     }
 
-    /// Bytes, when it was opened.
+    /// The size in bytes at the time of opening.
     var size: Int { Int(clamping: status.st_size) }
 
-    /// The bytes that come next: `count`, or fewer at the file's end.
+    /// The next bytes: `count`, or fewer at the file's end.
     func next(_ count: Int) throws(FileError) -> [UInt8] {
         var failure: FileError?
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
@@ -43,9 +47,9 @@ final class ReadableFile {
         return bytes
     }
 
-    /// Fills `piece` with the bytes that come next.
+    /// Fills `piece` with the next bytes.
     ///
-    /// - Returns: how many; fewer than its size at the file's end.
+    /// - Returns: how many bytes were read. At the file's end, there may be fewer than the piece can hold.
     func next(into piece: inout [UInt8]) throws(FileError) -> Int {
         guard let count = unsafe piece.withUnsafeMutableBytes({ unsafe readFully(descriptor, into: $0) }) else {
             throw FileError("read", path)
@@ -55,7 +59,7 @@ final class ReadableFile {
 }
 
 extension BundleError {
-    /// Reads a file of which a bundle or its source consists.
+    /// Reads a file that is a bundle or a source of one.
     static func reading<Value>(
         entry: String? = nil, _ read: () throws(FileError) -> Value
     ) throws(BundleError) -> Value {
@@ -64,7 +68,7 @@ extension BundleError {
         } catch {
             throw BundleError(
                 .unreadable, file: error.path, entry: entry, expected: "a readable regular file",
-                found: error.isWrongKind ? "something that is not a regular file" : error.reason)
+                found: error.isWrongKind ? "not a regular file" : error.reason)
         }
     }
 }

@@ -1,10 +1,11 @@
 import RemoteSettingsModel
 
-/// A directory that only this user may enter. It is removed with its last holder, or when the process exits.
+/// A directory that only this user may enter. It is removed when nothing refers to it any more, or when the process
+/// exits.
 package final class TemporaryDirectory: Sendable {
     package let path: String
 
-    /// Does I/O. If no directory can be made, nothing is stored, and the errors of writing name this path.
+    /// Creates the directory. Does I/O. If that fails, later writes fail, and their errors name this path.
     package init(_ prefix: String) {
         _ = Self.removedAtExit
         path = (try? FileStore.makeTemporaryDirectory(prefix)) ?? "/dev/null/no-temporary-directory"
@@ -18,10 +19,11 @@ package final class TemporaryDirectory: Sendable {
 
     private static let existing = Mutex<Set<String>>([])
 
-    /// Many programs hold theirs until they exit, and an exit ends no holder.
+    /// Removes all of them when the process exits, because many programs keep theirs until then, and an exit runs no
+    /// `deinit`.
     private static let removedAtExit: Void = {
         atexit {
-            // A second time, for what another thread has written meanwhile.
+            // The second pass removes what another thread has written meanwhile.
             for path in TemporaryDirectory.existing.withLock({ $0 }) where (try? FileStore.removeTree(path)) == nil {
                 try? FileStore.removeTree(path)
             }

@@ -1,9 +1,10 @@
 import RemoteSettingsModel
 
 extension FileStore {
-    /// Creates an empty file in the temporary directory that nobody else can open. It ends with its last descriptor.
+    /// Creates an empty file in the temporary directory that nobody else can open. It disappears with its last
+    /// descriptor.
     ///
-    /// - Returns: a descriptor to read and write it with.
+    /// - Returns: a descriptor for reading and writing.
     package static func makeUnnamedFile() throws(FileError) -> Int32 {
         let directory = temporaryDirectory
         var template = Array("\(directory)/remote-settings-XXXXXX".utf8CString)
@@ -18,7 +19,7 @@ extension FileStore {
         return descriptor
     }
 
-    /// Opens a file that has a content and no name, at its beginning. If the content is empty, it is `/dev/null`.
+    /// Opens a file without a name that has this content, at its beginning. For an empty content, it opens `/dev/null`.
     ///
     /// - Returns: a descriptor, which the caller closes.
     package static func openUnnamedFile(with content: Bytes) throws(FileError) -> Int32 {

@@ -1,15 +1,15 @@
 import RemoteSettingsModel
 
-/// A file open for writing, for one writer.
+/// A file that is open for one writer.
 package final class WritableFile {
     private let path: String
     private var descriptor: Int32
 
-    /// Creates the file. A regular file of that name is removed first, so that its other names do not lead here.
+    /// Creates the file. A regular file of that name is removed first, so that its other hard links are not changed.
     /// Anything else of that name is an error.
     ///
-    /// - Parameter root: a directory that somebody has named, if `path` is below one. No link is followed below it, and
-    ///   missing directories are made.
+    /// - Parameter root: a directory that the user has given, if `path` is below one. Below it, no link is followed,
+    ///   and missing directories are created.
     package convenience init(creating path: String, below root: String? = nil) throws(FileError) {
         let place = try FilePlace(path, below: root, making: true)
         try self.init(place.beside(""))
@@ -29,14 +29,14 @@ package final class WritableFile {
             default: throw FileError("use", path, code: FileError.notRegular)
             }
         } else if errno != ENOENT {
-            throw FileError("look at", path)
+            throw FileError("access", path)
         }
         descriptor = unsafe systemOpen(
             place.directory, place.name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw FileError("create", path) }
     }
 
-    /// Opens a file for appending, and creates it if it is missing. A link of that name is not followed.
+    /// Opens a file for appending, and creates it if it does not exist. A link of that name is not followed.
     package init(appendingTo path: String) throws(FileError) {
         self.path = path
         descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o666)
@@ -65,6 +65,8 @@ package final class WritableFile {
         guard ftruncate(descriptor, 0) == 0 else { throw FileError("empty", path) }
     }
 
+    /// Closes the file.
+    ///
     /// - Parameter flushing: whether to wait until the content is on the disk.
     package func finish(flushing: Bool) throws(FileError) {
         if flushing, systemFlush(descriptor) != 0 { throw FileError("flush", path) }
@@ -73,7 +75,7 @@ package final class WritableFile {
         guard result == 0 else { throw FileError("close", path) }
     }
 
-    /// Closes a file that is discarded, and ignores errors.
+    /// Closes a file that will be discarded, and ignores errors.
     package func abandon() {
         if descriptor >= 0 { close(descriptor) }
         descriptor = -1

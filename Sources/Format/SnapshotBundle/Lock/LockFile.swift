@@ -7,11 +7,12 @@ package struct LockFile: Hashable, Sendable {
 
     /// A collection's bundle as a file.
     package struct Bundle: Hashable, Sendable {
-        /// Relative to the directory of the lock: `<bucket>/<collection>.zip`. It follows from the collection's name.
+        /// The path relative to the lock's directory: `<bucket>/<collection>.zip`. It follows from the collection's
+        /// name.
         package let path: String
-        /// Bytes.
+        /// The size in bytes.
         package let size: Int
-        /// Of the whole file. It changes with the compressor; ``Collection/content`` does not.
+        /// The SHA-256 of the whole file. It depends on the compressor; ``Collection/content`` does not.
         package let sha256: SHA256Digest
 
         package init(collection: CollectionID, size: Int, sha256: SHA256Digest) {
@@ -25,44 +26,44 @@ package struct LockFile: Hashable, Sendable {
         }
     }
 
-    /// Where a refresh notes a bundle's future entry before the bundle gets its name, relative to the directory of the
-    /// lock. The note is itself a lock file, with this one collection.
+    /// The path of the note in which a refresh writes a bundle's future entry before the bundle is renamed into place,
+    /// relative to the lock's directory. The note is itself a lock file with this one collection.
     package static func notePath(of collection: CollectionID) -> String {
-        // Ids have no dots, so that no two collections share a name.
+        // Ids have no dots, so no two collections share a name.
         "\(notes)/\(collection.bucket).\(collection.name).json"
     }
 
-    /// Where a publication notes the future entries of all bundles that get their names together, relative to the
-    /// directory of the lock. The note is itself a lock file. It is written when all of these bundles are packed.
+    /// The path of the note for all bundles that are renamed together, relative to the lock's directory. The note is
+    /// itself a lock file with their future entries. It is written when all of these bundles are packed.
     package static let togetherPath = "\(notes)/catalogue.json"  // the note of a single bundle has a dot more
 
-    /// Where a bundle is packed, relative to the directory of the lock, until it gets its name.
+    /// The path at which a bundle is packed before it is renamed into place, relative to the lock's directory.
     package static func packPath(of collection: CollectionID) -> String {
         ".rsdump/\(collection.bucket).\(collection.name).zip.tmp"
     }
 
-    /// The directory of the notes, relative to that of the lock.
+    /// The directory of the notes, relative to the lock's directory.
     package static let notes = ".rsdump/pending"
 
     /// One collection's entry.
     package struct Collection: Hashable, Sendable {
-        /// The URL of the server that it came from, or what it was imported from.
+        /// The URL of the server that the bundle came from, or the source of an import.
         package var server: String
         package var timestamp: Timestamp
         package var records: Int
-        /// Attachment files in the bundle.
+        /// The number of attachment files in the bundle.
         package var attachments: Int
-        /// The rule that selected the attachments, as one line of text. When the rule changes, the bundle is packed
+        /// The rule that selected the attachments, as one line of text. If the rule changes, the bundle is packed
         /// again.
         package var attachmentRule: String
         /// What was left out, sorted by reason.
         package var omitted: [Omission]
-        /// SHA-256 of the bundle's manifest: what names the snapshot.
+        /// SHA-256 of the bundle's manifest, which identifies the snapshot.
         package var content: SHA256Digest
         package var bundle: Bundle
-        /// What vouches for the records, as the lock claims; verifying the bundle checks the claim.
+        /// What vouches for the records, as the lock claims. Verifying the bundle checks the claim.
         package var trust: Provenance
-        /// The guards that this state violates, if somebody accepted it in spite of them: one line each.
+        /// The guards that this state violates and that somebody overrode, one line each.
         package var accepted: [String] = []
 
         package init(
@@ -94,8 +95,8 @@ package struct LockFile: Hashable, Sendable {
     }
 
     package var collections: [CollectionID: Collection]
-    /// The catalogue that the collections are states of, as the lock claims; verifying the directory checks the claim.
-    /// `nil` for a directory whose configuration asks for no catalogues.
+    /// The catalogue that the collections are states of, as the lock claims. Verifying the directory checks the claim.
+    /// `nil` for a directory whose configuration does not require a catalogue.
     package var catalogue: CatalogueReference?
 
     package init(collections: [CollectionID: Collection] = [:], catalogue: CatalogueReference? = nil) {
@@ -105,10 +106,10 @@ package struct LockFile: Hashable, Sendable {
 }
 
 extension LockFile.Collection {
-    /// Makes the entry of a bundle. Every entry in a lock is made here.
+    /// Makes the lock entry of a bundle. No entry is made elsewhere.
     ///
     /// - Parameters:
-    ///   - bundle: a bundle whose contents were verified.
+    ///   - bundle: a bundle with verified contents.
     ///   - server: the URL of the server that the snapshot came from, or the source of an import.
     ///   - attachmentRule: the rule that selected its attachments.
     package init(

@@ -2,9 +2,9 @@ import RemoteSettingsModel
 import SnapshotTrust
 
 extension LockFile {
-    /// Reads a lock's text. No I/O.
+    /// Reads a lock's text. Does no I/O.
     ///
-    /// The version is the first key and is checked first. Unknown keys, missing keys, keys in another order, wrong
+    /// The version must be the first key and is checked first. Unknown keys, missing keys, keys in another order, wrong
     /// types, values that contradict each other, and paths that do not follow from the collection's name are refused.
     ///
     /// - Parameter path: the lock's path for error messages.
@@ -36,14 +36,14 @@ extension LockFile {
         try reader.finish()
     }
 
-    /// Reads only the version and one collection's entry from a lock's text. No I/O.
+    /// Reads only the version and one collection's entry from a lock's text. Does no I/O.
     ///
-    /// It is meant for a lock that is as trusted as the program, if reading all of it would take longer than reading
-    /// the collection. The entry is found by its quoted key and the colon after it, which cannot occur elsewhere in a
-    /// lock.
+    /// It is for a lock that is part of the trusted program, where reading the whole lock would take longer than
+    /// reading the collection. The entry is found by its quoted key and the colon after it, which cannot occur
+    /// elsewhere in a lock.
     ///
-    /// - Returns: `nil` if the lock has no such collection.
-    /// - Throws: ``BundleError``, as ``init(parsing:path:limits:)``; lines are counted from the entry on.
+    /// - Returns: `nil` if the lock does not have the collection.
+    /// - Throws: ``BundleError``, as ``init(parsing:path:limits:)`` does. Lines are counted from the entry on.
     package static func collection(
         _ id: CollectionID, in text: Bytes, path: String, limits: Limits = Limits()
     ) throws(BundleError) -> Collection? {
@@ -94,7 +94,7 @@ extension LockFile.Collection {
                 expected: "lastModified \(timestamp.rfc3339), as the timestamp says", found: lastModified.rfc3339)
         }
         guard zip(omitted, omitted.dropFirst()).allSatisfy({ $0.reason < $1.reason }) else {
-            throw reader.failure(expected: "omissions sorted by reason, each once", found: "another order")
+            throw reader.failure(expected: "omissions sorted by reason, without duplicates", found: "another order")
         }
     }
 }

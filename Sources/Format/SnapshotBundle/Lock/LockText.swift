@@ -1,8 +1,8 @@
 import RemoteSettingsModel
 
 extension LockFile {
-    /// The lock as text: JSON in ASCII, indented by two spaces, with sorted collections, a fixed order of members and a
-    /// line end after it. The same lock always has the same bytes.
+    /// The lock as text: ASCII JSON that is indented by two spaces and ends with a line feed. Collections are sorted,
+    /// and members have a fixed order. The same lock always has the same bytes.
     package var text: [UInt8] {
         let entries = collections.sorted { $0.key < $1.key }
             .map { id, entry in JSONValue.Member(key: "\(id)", value: entry.json) }
@@ -18,7 +18,7 @@ extension LockFile {
 }
 
 extension LockFile.Collection {
-    /// The entry as the lock has it.
+    /// The entry as it is written in the lock.
     package var json: JSONValue {
         .members([
             "server": .string(server),

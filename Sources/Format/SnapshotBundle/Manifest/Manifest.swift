@@ -1,15 +1,14 @@
 import RemoteSettingsModel
 
-/// A bundle's table of contents, `manifest.json`: what is in the bundle, what was left out and why.
+/// A bundle's table of contents, `manifest.json`: what is in the bundle, what was left out, and why.
 ///
-/// Every byte of its text is prescribed, so that a snapshot has exactly one manifest. The SHA-256 of the text
-/// (``digest(of:)``, `content` in the lock) identifies the snapshot independent of the compressor that wrote the
-/// bundle.
+/// Every byte of its text is prescribed, so a snapshot has exactly one manifest. The SHA-256 of the text
+/// (``digest(of:)``, `content` in the lock) identifies the snapshot, whichever compressor wrote the bundle.
 package struct Manifest: Hashable, Sendable {
     /// The size and hash of `records.json`, `metadata.json` or `chain.pem`.
     package struct Entry: Hashable, Sendable {
         package let name: String
-        /// Bytes, uncompressed.
+        /// The size in bytes, uncompressed.
         package let size: Int
         package let sha256: SHA256Digest
 
@@ -23,9 +22,9 @@ package struct Manifest: Hashable, Sendable {
     /// An attachment that records name, whether or not the bundle has its file.
     package struct File: Hashable, Sendable {
         package let sha256: SHA256Digest
-        /// Bytes, uncompressed.
+        /// The size in bytes, uncompressed.
         package let size: Int
-        /// Its location on the server, relative to the base URL of attachments, from the records.
+        /// The location on the server, relative to the base URL of attachments, as the records state it.
         package let location: String
         /// The ids of the records that name it, sorted.
         package let records: [String]
@@ -35,7 +34,8 @@ package struct Manifest: Hashable, Sendable {
 
     package let head: BundleHead
     package let entries: [Entry]
-    /// Sorted by hash, then by location. The same file at two locations is listed twice, and is once in the bundle.
+    /// The files, sorted by hash and then by location. A file with two locations is listed twice, but the bundle has it
+    /// once.
     package let files: [File]
 
     package init(head: BundleHead, entries: [Entry], files: [File]) {
@@ -51,10 +51,10 @@ package struct Manifest: Hashable, Sendable {
 }
 
 extension Manifest {
-    /// Reads the text of a manifest. No I/O.
+    /// Reads the text of a manifest. Does no I/O.
     ///
     /// - Parameter file: the bundle's name for error messages.
-    /// - Throws: ``BundleError`` if the text is not exactly what the format prescribes for its values.
+    /// - Throws: ``BundleError`` if the text differs from what the format prescribes for its values.
     package init(parsing text: Bytes, file: String, limits: Limits = Limits()) throws(BundleError) {
         guard text.count <= limits.manifestBytes else {
             throw BundleError(
@@ -68,7 +68,7 @@ extension Manifest {
             let same = zip(prescribed, text.array).prefix { $0 == $1 }.count
             throw BundleError(
                 .malformed, file: file, entry: BundleFormat.manifest, expected: "the text that its values prescribe",
-                found: "another one from byte \(same) on")
+                found: "another text from byte \(same) on")
         }
         try check(file: file)
     }
@@ -97,7 +97,7 @@ extension Manifest {
         try reader.finish()
     }
 
-    /// Checks the rules for the manifest's values in relation to each other.
+    /// Checks that the manifest's values agree with each other.
     func check(file: String) throws(BundleError) {
         func failure(_ place: String, expected: String, found: String) -> BundleError {
             BundleError(
@@ -123,7 +123,7 @@ extension Manifest {
             }
             if let previous, previous.sha256 == file.sha256 {
                 guard previous.size == file.size, previous.omitted == file.omitted else {
-                    throw failure(place, expected: "one size and one reason for one hash", found: "two")
+                    throw failure(place, expected: "a single size and reason for each hash", found: "two")
                 }
             } else if file.omitted == nil {
                 present += 1
@@ -134,7 +134,7 @@ extension Manifest {
                 zip(file.records, file.records.dropFirst()).allSatisfy({
                     Identifier.isValid($1.utf8) && $0.utf8.lexicographicallyPrecedes($1.utf8)
                 })
-            else { throw failure(place, expected: "valid record ids, sorted, each once", found: "others") }
+            else { throw failure(place, expected: "valid record ids, sorted and without duplicates", found: "others") }
             previous = file
         }
         guard (present, omitted) == (head.attachments, head.omitted) else {
@@ -146,7 +146,7 @@ extension Manifest {
 }
 
 extension Manifest.File {
-    /// The order of files in a manifest.
+    /// Whether this file comes before another one in a manifest.
     package func precedes(_ other: Manifest.File) -> Bool {
         sha256 == other.sha256
             ? location.utf8.lexicographicallyPrecedes(other.location.utf8) : sha256 < other.sha256

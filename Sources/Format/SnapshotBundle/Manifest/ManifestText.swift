@@ -3,8 +3,8 @@ import RemoteSettingsModel
 extension Manifest {
     /// The text of `manifest.json`.
     ///
-    /// One line for the head, then one line for every entry and every file: JSON without other white space, in ASCII,
-    /// its members in this order.
+    /// The head is on one line, followed by a line for each entry and each file. It is ASCII JSON without other white
+    /// space, with its members in this order.
     package var text: [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(1024 + files.count * 256)

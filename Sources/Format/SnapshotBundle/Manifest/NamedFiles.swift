@@ -1,10 +1,10 @@
 import RemoteSettingsModel
 
 extension Manifest {
-    /// The attachments that records name, grouped by hash and location, in a manifest's order.
+    /// The attachments that records name, grouped by hash and location, in the order of a manifest.
     ///
     /// - Parameter file: the bundle's name for error messages.
-    /// - Throws: ``BundleError`` if a record's attachment is invalid, or one hash is named with two sizes.
+    /// - Throws: ``BundleError`` if a record's attachment is invalid, or if records state two sizes for one hash.
     package static func files(
         namedBy records: RecordTable, file: String, limits: Limits
     ) throws(BundleError) -> [File] {
@@ -29,7 +29,7 @@ extension Manifest {
                     sha256: attachment.hash, size: size, location: attachment.location, records: [record.id],
                     omitted: nil))
         }
-        // The id is the last key, so that the ids of one file stay sorted.
+        // The id is the last sort key, so that the ids of each file stay sorted.
         named.sort { left, right in
             if left.precedes(right) { return true }
             if right.precedes(left) { return false }
@@ -64,13 +64,13 @@ extension Manifest {
             found: "\(right.size)")
     }
 
-    /// The same file with the reason for which it was left out.
+    /// The same file with the reason why it was left out.
     package static func file(_ file: File, omitted: OmissionReason?) -> File {
         File(
             sha256: file.sha256, size: file.size, location: file.location, records: file.records, omitted: omitted)
     }
 
-    /// The files that the bundle has, each once.
+    /// The files that the bundle has, without duplicates.
     package var packed: [File] {
         var previous: SHA256Digest?
         return files.filter { file in
@@ -79,7 +79,7 @@ extension Manifest {
         }
     }
 
-    /// What was left out, by reason, each file counted once.
+    /// What was left out, by reason. Each file is counted once.
     package var omissions: [Omission] {
         var sums: [OmissionReason: (count: Int, bytes: Int)] = [:]
         var previous: SHA256Digest?
@@ -95,7 +95,7 @@ extension Manifest {
     }
 }
 
-/// How many attachment files were left out for one reason, and how large they are together.
+/// How many attachment files were left out for one reason, and their total size.
 package struct Omission: Hashable, Sendable {
     package let reason: OmissionReason
     package let count: Int

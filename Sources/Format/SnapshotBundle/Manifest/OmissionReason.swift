@@ -2,6 +2,8 @@
 package struct OmissionReason: Hashable, Sendable {
     package let word: String
 
+    /// Makes a reason.
+    ///
     /// - Returns: `nil` if `word` breaks the rule.
     package init?(_ word: String) {
         let valid = word.utf8.allSatisfy { byte in
@@ -15,15 +17,15 @@ package struct OmissionReason: Hashable, Sendable {
         self.word = word
     }
 
-    /// No attachment of the collection is wanted.
+    /// The rule includes no attachments of the collection.
     package static let none = OmissionReason(known: "none")
     /// The include filter does not select any record that names it.
     package static let filter = OmissionReason(known: "filter")
-    /// It is larger than one attachment may be.
+    /// It is larger than the limit for one attachment.
     package static let maxSize = OmissionReason(known: "max-size")
-    /// With it, the collection's attachments would be larger than they may be in all.
+    /// With it, the collection's attachments would exceed the limit for their total size.
     package static let maxTotal = OmissionReason(known: "max-total")
-    /// It was not in what the collection was imported from.
+    /// The source that the collection was imported from did not have it.
     package static let notImported = OmissionReason(known: "not-imported")
 }
 

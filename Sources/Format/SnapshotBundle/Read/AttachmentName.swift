@@ -17,7 +17,7 @@ enum AttachmentName {
         var valid = high
         for step in 0..<8 {
             let word = text.bigWord(prefixLength + step * 8)
-            // For each byte below 0x80, bit 7 of a sum tells whether the byte reaches 0x80 less the addend.
+            // For each byte below 0x80, bit 7 of the sum shows whether the byte is at least 0x80 minus the addend.
             let digit = (word &+ ones &* 0x50) & ~(word &+ ones &* 0x46)
             let letter = (word &+ ones &* 0x1F) & ~(word &+ ones &* 0x19)
             valid &= (digit | letter) & ~word
@@ -25,7 +25,7 @@ enum AttachmentName {
         return valid == high
     }
 
-    /// The order of the digits of the names at two offsets: negative, zero or positive.
+    /// Compares the digits of the names at two offsets. The result is negative, zero or positive.
     @inline(__always)
     static func compare(_ leftName: Int, in left: RawSpan, with rightName: Int, in right: RawSpan) -> Int {
         for step in 0..<8 {

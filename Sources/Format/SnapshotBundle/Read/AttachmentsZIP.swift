@@ -1,9 +1,10 @@
 import RemoteSettingsModel
 
-/// The server's zip of a collection's attachments: for each record `{id}`, the file, and `{id}.meta.json`, the record.
+/// The server's zip of a collection's attachments. For each record, `{id}` is the file and `{id}.meta.json` is the
+/// record.
 ///
-/// It is unsigned, may lag behind the collection and may lack files; it only saves requests. The caller must check
-/// every file against the hash in its record.
+/// It is unsigned, may be older than the collection and may lack files; its only use is to save requests. The caller
+/// must check every file against the hash in its record.
 package struct AttachmentsZIP: Sendable {
     fileprivate struct Entry {
         var method: UInt16
@@ -11,8 +12,8 @@ package struct AttachmentsZIP: Sendable {
         var size: Int
         var header: Int
 
-        /// Deflate does not compress by more than 1,032 to 1 (zlib's technical notes): what claims more is passed over
-        /// before memory is taken for it.
+        /// Deflate does not compress by more than 1,032 to 1 (zlib's technical notes). An entry that claims more is
+        /// skipped before memory is allocated for it.
         var canHaveItsSize: Bool { size / 1032 <= compressedSize }
     }
 
@@ -22,17 +23,17 @@ package struct AttachmentsZIP: Sendable {
 
     /// Maps a downloaded zip into memory. Does I/O.
     ///
-    /// - Throws: as ``init(_:name:limits:)``, and ``BundleError`` if the file cannot be read.
+    /// - Throws: the errors of ``init(_:name:limits:)``, and ``BundleError`` if the file cannot be read.
     package init(path: String, limits: Limits) throws(BundleError) {
         try self.init(try MappedFile(path: path).bytes, name: path, limits: limits)
     }
 
     /// Reads the directory.
     ///
-    /// - Parameter name: the URL or path it came from, for error messages.
-    /// - Throws: ``BundleError`` if it is no ZIP file, is larger than ``Limits/attachmentsZipBytes``, claims more than
-    ///   ``Limits/attachmentsZipContentBytes`` or entries that overlap, or has an entry that is not a regular file
-    ///   named as above, is encrypted, or has the name of another.
+    /// - Parameter name: the URL or path of the zip, for error messages.
+    /// - Throws: ``BundleError`` if it is not a ZIP file, is larger than ``Limits/attachmentsZipBytes``, claims more
+    ///   than ``Limits/attachmentsZipContentBytes``, or has entries that overlap. Each entry must be a regular file
+    ///   that is named as above, is not encrypted, and does not have the name of another entry.
     package init(_ bytes: Bytes, name: String, limits: Limits) throws(BundleError) {
         guard bytes.count <= limits.attachmentsZipBytes else {
             throw BundleError(
@@ -65,14 +66,14 @@ package struct AttachmentsZIP: Sendable {
                     nameEnd + Int(record.little(30, as: UInt16.self)) + Int(record.little(32, as: UInt16.self))
                 guard next <= end.directory.upperBound else {
                     throw BundleError(
-                        .malformed, file: name, expected: "a directory record inside of the directory",
+                        .malformed, file: name, expected: "a directory record inside the directory",
                         found: "one at byte \(offset) that leaves it")
                 }
                 let entry = bytes[offset + ZIPLayout.centralSize..<nameEnd].text
                 try Self.check(record, named: entry, file: name)
                 let place = Entry(record)
                 guard entries.updateValue(place, forKey: entry) == nil else {
-                    throw Self.refusal(entry, file: name, expected: "each name once", found: "it twice")
+                    throw Self.refusal(entry, file: name, expected: "unique names", found: "this name twice")
                 }
                 packed = packed.saturatingAdding(place.compressedSize)
                 if place.canHaveItsSize { unpacked = unpacked.saturatingAdding(place.size) }
@@ -82,13 +83,13 @@ package struct AttachmentsZIP: Sendable {
                 throw BundleError(
                     .overLimit, file: name,
                     expected:
-                        "files of at most \(limits.attachmentsZipContentBytes) bytes in all "
+                        "files of at most \(limits.attachmentsZipContentBytes) bytes in total "
                         + "(Limits.attachmentsZipContentBytes)", found: "\(unpacked)")
             }
-            // The same compressed bytes under many names are how a small file becomes a large one.
+            // A small file can claim a large content if many names share the same compressed bytes.
             guard packed <= end.directory.lowerBound else {
                 throw BundleError(
-                    .malformed, file: name, expected: "entries beside each other, in \(end.directory.lowerBound) bytes",
+                    .malformed, file: name, expected: "separate entries in \(end.directory.lowerBound) bytes",
                     found: "\(packed) bytes of entries")
             }
             return entries
@@ -97,9 +98,9 @@ package struct AttachmentsZIP: Sendable {
 
     /// The file of a record.
     ///
-    /// - Parameter size: what the record declares, in bytes: a file of another size is not read, nor one that is larger
-    ///   than ``Limits/attachmentsZipBytes`` when it is decompressed.
-    /// - Returns: `nil` if the zip has no such file, or if it cannot be read.
+    /// - Parameter size: the size that the record states, in bytes. A file of another size is not read. Neither is a
+    ///   file that is larger than ``Limits/attachmentsZipBytes`` after decompression.
+    /// - Returns: `nil` if the zip does not have the file, or if it cannot be read.
     package func file(of record: String, size: Int) -> Bytes? {
         guard Identifier.isValid(record.utf8), let entry = entries[record], entry.size == size, entry.canHaveItsSize,
             size <= limits.attachmentsZipBytes
@@ -127,13 +128,13 @@ package struct AttachmentsZIP: Sendable {
         let suffix = ".meta.json"
         let id = entry.hasSuffix(suffix) ? String(entry.dropLast(suffix.count)) : entry
         guard Identifier.isValid(id.utf8) else {
-            throw refusal(entry, file: file, expected: "a record id, or one and .meta.json", found: "another name")
+            throw refusal(entry, file: file, expected: "a record id, or RECORD-ID.meta.json", found: "another name")
         }
         let flags: UInt16 = record.little(8)
-        // Python leaves out the type of a regular file.
+        // Python leaves out the type bits of a regular file.
         let type = record.little(40, as: UInt16.self) & ZIPLayout.typeMask
         guard flags & encryptedFlag == 0, [0, ZIPLayout.regularFile].contains(type) else {
-            throw refusal(entry, file: file, expected: "a regular file that is not encrypted", found: "something else")
+            throw refusal(entry, file: file, expected: "a regular file that is not encrypted", found: "another entry")
         }
     }
 

@@ -4,11 +4,11 @@ import RemoteSettingsModel
 package struct BundleHead: Hashable, Sendable {
     package var collection: CollectionID
     package var timestamp: Timestamp
-    /// Records in the collection.
+    /// The number of records in the collection.
     package var records: Int
-    /// Attachment files in the bundle.
+    /// The number of attachment files in the bundle.
     package var attachments: Int
-    /// Attachment files that records of the collection name and that were left out of the bundle.
+    /// The number of attachment files that records name and that were left out of the bundle.
     package var omitted: Int
     package var trust: Provenance.Kind
 
@@ -28,7 +28,7 @@ package struct BundleHead: Hashable, Sendable {
 extension BundleHead {
     /// Reads the head from the first 1,024 bytes of a file. Does I/O; nothing is mapped, inflated or verified.
     ///
-    /// - Throws: ``BundleError`` if the file cannot be read or does not begin like a bundle.
+    /// - Throws: ``BundleError`` if the file cannot be read, or if it does not begin like a bundle.
     package static func read(path: String) throws(BundleError) -> BundleHead {
         let beginning = try BundleError.reading { () throws(FileError) in
             try ReadableFile(path).next(BundleFormat.headBytes)
@@ -36,7 +36,7 @@ extension BundleHead {
         return try read(Bytes(beginning), name: path)
     }
 
-    /// Reads the head from the first bytes of a bundle, of which 1,024 are enough.
+    /// Reads the head from the first bytes of a bundle. 1,024 bytes are enough.
     ///
     /// - Parameter name: the bundle's name for error messages.
     package static func read(_ bytes: Bytes, name: String) throws(BundleError) -> BundleHead {
@@ -49,7 +49,7 @@ extension BundleHead {
             else {
                 throw BundleError(
                     .malformed, file: name, expected: "a ZIP file that begins with a stored manifest.json",
-                    found: "something else")
+                    found: "other bytes")
             }
             let start = nameEnd + Int(raw.little(28, as: UInt16.self))
             let text = bytes[min(start, bytes.count)..<bytes.count]
@@ -57,7 +57,7 @@ extension BundleHead {
             try reader.begin()
             let head = try BundleHead(&reader)
             guard text.starts(with: head.text.utf8) else {
-                throw reader.failure(expected: "`\(head.text)`", found: "another text of the same values")
+                throw reader.failure(expected: "`\(head.text)`", found: "another text for the same values")
             }
             return head
         }

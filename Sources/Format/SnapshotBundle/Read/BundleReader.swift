@@ -1,19 +1,19 @@
 import RemoteSettingsModel
 
-/// A bundle, opened for reading.
+/// A bundle that is open for reading.
 ///
-/// Opening reads the end of the file, its directory and its first bytes; the rest is read on demand. Entries that are
-/// stored uncompressed are slices of the mapped file.
+/// Opening reads the end of the file, its directory and its first bytes. Everything else is read on demand. Entries
+/// that are stored uncompressed are slices of the mapped file.
 ///
-/// Opening checks the structure, not the contents: ``verifyContents()`` does that. A snapshot from outside of the
-/// program must be verified, by its signature or by the lock's hash, before its records are used.
+/// Opening checks the structure; ``verifyContents()`` checks the contents. A snapshot from outside the program must be
+/// verified, by its signature or by the lock's hash, before its records are used.
 package struct BundleReader: Sendable {
     /// The bundle's path or name, for error messages.
     package let name: String
     package let head: BundleHead
     let directory: ZIPDirectory
     let limits: Limits
-    /// The file, if it is one; `nil` for bytes in memory.
+    /// The mapped file; `nil` for bytes in memory.
     let mapping: MappedFile?
 
     /// Maps the file into memory and reads its directory. Does I/O.
@@ -25,17 +25,17 @@ package struct BundleReader: Sendable {
 
     /// Copies a file that others may write to while it is read, and reads the copy's directory. Does I/O.
     ///
-    /// - Throws: as ``init(path:limits:)``.
+    /// - Throws: the errors of ``init(path:limits:)``.
     package init(copying path: String, limits: Limits = Limits()) throws(BundleError) {
         try self.init(MappedFile(copying: path, limits: limits), limits: limits)
     }
 
-    /// Reads the directory of a file that is open already: its name may lead to another one by now.
+    /// Reads the directory of a file that is already open, because its name may lead to another file by now.
     package init(_ file: MappedFile, limits: Limits) throws(BundleError) {
         try self.init(file.bytes, name: file.path, limits: limits, mapping: file)
     }
 
-    /// Reads the directory of a bundle that is in memory, such as one that is part of the program. No I/O.
+    /// Reads the directory of a bundle in memory, such as one that is part of the program. Does no I/O.
     package init(bytes: Bytes, name: String, limits: Limits = Limits()) throws(BundleError) {
         try self.init(bytes, name: name, limits: limits, mapping: nil)
     }
@@ -45,7 +45,7 @@ package struct BundleReader: Sendable {
         do throws(BundleError) {
             head = try BundleHead.read(bytes[0..<min(bytes.count, BundleFormat.headBytes)], name: name)
         } catch {
-            // What is not a ZIP file, or is cut short, is described better by its directory's error.
+            // For a file that is not a ZIP file or is cut short, the directory's error is clearer.
             if error.kind != .unknownVersion { _ = try ZIPDirectory(bytes, file: name, limits: limits) }
             throw error
         }
@@ -68,12 +68,13 @@ package struct BundleReader: Sendable {
     /// The text of `manifest.json`, in place.
     package func manifestText() throws(BundleError) -> Bytes { try contents(0) }
 
-    /// The manifest. Every call parses it again: keep the result.
+    /// The manifest. Every call parses it again, so keep the result.
     package func manifest() throws(BundleError) -> Manifest {
         try Manifest(parsing: manifestText(), file: name, limits: limits)
     }
 
-    /// `records.json`, the canonical signed payload: a slice of the file if it is stored, else inflated at every call.
+    /// `records.json`, the canonical signed payload. It is a slice of the file if it is stored, otherwise every call
+    /// inflates it.
     ///
     /// Inflated bytes are checked against their CRC-32. Stored bytes are not, because the caller verifies the signature
     /// or trusts the file.
@@ -92,15 +93,16 @@ package struct BundleReader: Sendable {
 
     package func contains(_ digest: SHA256Digest) -> Bool { directory.index(of: digest) != nil }
 
-    /// An attachment's size in bytes, uncompressed; `nil` if the bundle has no such file.
+    /// An attachment's size in bytes, uncompressed; `nil` if the bundle does not have it.
     package func attachmentSize(_ digest: SHA256Digest) throws(BundleError) -> Int? {
         try packedAttachment(digest)?.size
     }
 
-    /// An attachment's bytes: a slice of the file if it is stored, else inflated.
+    /// An attachment's bytes: a slice of the file if it is stored, otherwise inflated bytes.
     ///
-    /// - Parameter isTrusted: skips checking the SHA-256, for a bundle that is as trusted as the program.
-    /// - Returns: `nil` if the bundle has no such file.
+    /// - Parameter isTrusted: whether to skip the check of the SHA-256, for a bundle that is part of the trusted
+    ///   program.
+    /// - Returns: `nil` if the bundle does not have it.
     /// - Throws: ``BundleError`` if the bytes do not have this hash.
     package func attachment(_ digest: SHA256Digest, isTrusted: Bool = false) throws(BundleError) -> Bytes? {
         guard let index = directory.index(of: digest) else { return nil }
@@ -110,11 +112,12 @@ package struct BundleReader: Sendable {
         return bytes
     }
 
-    /// Passes an attachment's bytes to `consume` in pieces of at most 1 MiB, using little memory.
+    /// Passes an attachment's bytes to `consume` in pieces of at most 1 MiB, with little memory.
     ///
-    /// The hash is checked after the last piece: results of `consume` are valid only after this function has returned.
+    /// The hash is checked after the last piece, so results of `consume` are valid only after this function has
+    /// returned.
     ///
-    /// - Returns: whether the bundle has the file.
+    /// - Returns: whether the bundle has the attachment.
     /// - Throws: ``BundleError`` if the bytes do not have this hash, and what `consume` throws.
     package func streamAttachment(
         _ digest: SHA256Digest, to consume: (Span<UInt8>) throws -> Void

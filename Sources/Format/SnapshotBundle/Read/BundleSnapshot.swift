@@ -1,14 +1,14 @@
 import RemoteSettingsModel
 
 extension BundleReader {
-    /// The bundle's snapshot, whose signatures are still to be verified. Inflates and reads `records.json` once.
+    /// The bundle's snapshot before its signatures are verified. Inflates and reads `records.json` once.
     ///
-    /// - Throws: ``BundleError``, as ``payload()`` and ``metadata()``.
+    /// - Throws: ``BundleError``, as ``payload()`` and ``metadata()`` do.
     package func unverifiedSnapshot() throws(BundleError) -> UnverifiedSnapshot {
         UnverifiedSnapshot(collection: head.collection, payload: try payload(), metadata: try metadata())
     }
 
-    /// The bundle's payload with its records. Every call inflates and reads it again: keep the result.
+    /// The bundle's payload with its records. Every call inflates and reads it again, so keep the result.
     ///
     /// - Throws: ``BundleError`` if it is damaged, not canonical, or differs from the head.
     package func payload() throws(BundleError) -> Payload { try payload(parsing: payloadText()) }

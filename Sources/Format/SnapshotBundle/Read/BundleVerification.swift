@@ -2,26 +2,27 @@ import Dispatch
 import RemoteSettingsModel
 
 extension BundleReader {
-    /// Reads every byte of the bundle and checks it: each entry's size, CRC-32 and SHA-256, the manifest against the
-    /// entries and the entries against the manifest, the payload's count, timestamp and attachments against the
-    /// manifest, and that nothing lies between the entries. Does I/O; uses little memory besides the manifest and the
-    /// payload, which is inflated and read once.
+    /// Reads every byte of the bundle and checks it. It checks each entry's size, CRC-32 and SHA-256, the manifest
+    /// against the entries and the entries against the manifest. It checks the payload's count, timestamp and
+    /// attachments against the manifest, and that nothing lies between the entries. Does I/O. It needs little memory
+    /// besides the manifest and the payload, which is inflated and read once.
     ///
-    /// Signatures are not checked here (`SnapshotTrust` does that), nor the hash of the file (the lock has it).
+    /// Signatures are checked by `SnapshotTrust`, and the hash of the file is in the lock. This function checks
+    /// neither.
     ///
     /// - Returns: the manifest.
-    /// - Throws: ``BundleError`` that names the first entry that is wrong.
+    /// - Throws: ``BundleError`` with the first wrong entry.
     @discardableResult
     package func verifyContents() throws(BundleError) -> Manifest { try verifiedContents().manifest }
 
-    /// Like ``verifyContents()``, and also returns the payload, so that its signature can be verified without reading
-    /// it again.
+    /// Verifies the bundle as ``verifyContents()`` does, and also returns the payload, so that its signature can be
+    /// verified without reading it again.
     package func verifiedContents() throws(BundleError) -> (manifest: Manifest, payload: Payload) {
         try verifiedContents(written: nil)
     }
 
-    /// Like ``verifyContents()``, for a bundle that was just written from `payload`: the records in the file are
-    /// compared with it, and are neither kept nor read.
+    /// Verifies a bundle that was just written from `payload`, as ``verifyContents()`` does. The records in the file
+    /// are compared with the payload; they are neither kept nor parsed.
     ///
     /// - Parameter content: the SHA-256 of the manifest that was written.
     package func verifyContents(of payload: Payload, content: SHA256Digest) throws(BundleError) {
@@ -30,7 +31,7 @@ extension BundleReader {
         _ = try verifiedContents(written: payload)
     }
 
-    /// Whether the records in the bundle are exactly those of `payload`. Keeps none of them in memory.
+    /// Whether the records in the bundle are exactly those of `payload`. None of them is kept in memory.
     package func hasPayload(_ payload: Payload) -> Bool {
         (try? comparePayload(payload)) != nil
     }
@@ -58,10 +59,12 @@ extension BundleReader {
     private func difference(behind count: Int) -> BundleError {
         BundleError(
             .disagreement, file: name, entry: BundleFormat.records, expected: "the records that were written",
-            found: "others behind byte \(count)")
+            found: "others after byte \(count)")
     }
 
-    /// - Parameter written: what the bundle was made of, if it was just written.
+    /// Verifies all contents.
+    ///
+    /// - Parameter written: the payload that the bundle was written from; `nil` if it was not just written.
     private func verifiedContents(
         written: Payload?
     ) throws(BundleError) -> (manifest: Manifest, payload: Payload) {
@@ -89,8 +92,8 @@ extension BundleReader {
                 failures.withLock { $0[part] = error }
             }
         }
-        // Parts are independent of each other, and all cores read them, unless starting a thread would take longer. Of
-        // several errors, the first one in the file's order is reported.
+        // The parts are independent of each other, so all cores read them, unless starting a thread would take longer.
+        // Of several errors, the first one in the file's order is reported.
         if bytes < Self.leastShared {
             for part in 0...parts.count { run(part) }
         } else {
@@ -106,11 +109,11 @@ extension BundleReader {
         return (manifest, payload)
     }
 
-    /// So few bytes of attachments are read by one thread.
+    /// Attachments of fewer bytes than this are read by one thread.
     private static let leastShared: UInt64 = 128 << 10
 
-    /// At most four runs of attachments that are read side by side, of about as many bytes each: few, because each
-    /// takes memory of its own.
+    /// Divides the attachments into at most four runs of similar size that are read in parallel. There are only a few,
+    /// because each needs memory of its own.
     private static func parts(of files: [Manifest.File], _ bytes: UInt64) -> [Range<Int>] {
         let most = max(bytes / 4, leastShared)
         var parts: [Range<Int>] = []
@@ -124,7 +127,7 @@ extension BundleReader {
         return parts
     }
 
-    /// Verifies everything but manifest and attachments.
+    /// Verifies everything except the attachments.
     private func verifiedHead(_ manifest: Manifest, _ written: Payload?) throws(BundleError) -> Payload {
         let payload: Payload
         if let written {
@@ -136,12 +139,12 @@ extension BundleReader {
         for (offset, entry) in manifest.entries.enumerated().dropFirst() {
             try verify(1 + offset, size: entry.size, sha256: entry.sha256)
         }
-        // The manifest of a bundle that was just written was made from its records.
+        // The manifest of a bundle that was just written was made from its records, so it is not compared with them.
         if written == nil { try checkFiles(manifest, payload.records) }
         return payload
     }
 
-    /// Verifies the attachments that lie behind each other from the entry `start` on.
+    /// Verifies consecutive attachments from the entry `start` on.
     private func verify(_ files: ArraySlice<Manifest.File>, from start: Int) throws(BundleError) {
         let inflater = try? Inflater()
         var read: Range<Int>?
@@ -154,7 +157,7 @@ extension BundleReader {
                     found: present.map { BundleFormat.attachmentPrefix + $0.hex } ?? "no more entries")
             }
             try verify(start + offset, size: file.size, sha256: file.sha256, with: inflater)
-            // Pages of the file that were read count as memory of the process until they are released.
+            // Pages that were read count as memory of the process until they are released.
             let data = try directory.open(start + offset).data
             let range = (read?.lowerBound ?? data.lowerBound)..<data.upperBound
             let isLarge = range.count >= 1 << 20 || offset == files.count - 1
@@ -173,12 +176,12 @@ extension BundleReader {
         }
     }
 
-    /// Inflates `records.json`, the first entry that the manifest lists, checks its hash and reads it.
+    /// Inflates `records.json`, the first entry in the manifest, checks its hash and reads it.
     private func verifiedPayload(_ listed: Manifest.Entry) throws(BundleError) -> Payload {
         let entry = try entry(1)
         try check(1, entry.size == listed.size, expected: "\(listed.size) bytes", found: "\(entry.size)")
         let text = try contents(1)
-        // What is inflated was checked by contents(_:).
+        // `contents(_:)` has already checked what it inflated.
         let crc = entry.isDeflated ? entry.crc : crc32(of: text)
         guard crc == entry.crc else { throw entry.damaged(expected: "CRC-32 \(entry.crc)", found: "\(crc)") }
         let found = SHA256Digest(hashing: text)

@@ -2,18 +2,18 @@ import RemoteSettingsModel
 
 /// The bytes of a regular file, read-only: the file itself mapped into memory, or a private copy of it.
 ///
-/// They last as long as this object or any slice of its ``bytes``. A mapped file that is shortened crashes its reader
-/// (SIGBUS). Bundles of the program and of tools are therefore only ever replaced by renaming a finished file over
-/// them, which leaves an existing mapping untouched. What others may write to is read by ``init(copying:limits:)``.
+/// They last as long as this object or any slice of its ``bytes``. A reader crashes (SIGBUS) if its mapped file is
+/// shortened. Bundles of the program and of tools are therefore only replaced by renaming a finished file over them,
+/// which leaves an existing mapping as it is. ``init(copying:limits:)`` reads files that others may write to.
 package final class MappedFile: Sendable {
     package let path: String
     package let bytes: Bytes
-    /// Whether pages that were discarded can be read again from a file.
+    /// Whether discarded pages can be read again from a file.
     private let isBacked: Bool
 
-    /// Opens, maps and closes the file. Does I/O, but reads no page of the file yet.
+    /// Opens, maps and closes the file. Does I/O, but does not read the file's contents yet.
     ///
-    /// - Throws: ``BundleError`` of kind `unreadable`, with the system's own words.
+    /// - Throws: ``BundleError`` of kind `unreadable`, with the system's message.
     package init(path: String) throws(BundleError) {
         let file = try BundleError.reading { () throws(FileError) in try ReadableFile(path) }
         defer { withExtendedLifetime(file) {} }
@@ -22,11 +22,11 @@ package final class MappedFile: Sendable {
         bytes = try Self.map(file.descriptor, size: file.size, path)
     }
 
-    /// Copies a file that others may change or shorten while it is read: what is verified is what is used. The copy is
-    /// in memory, or a file without a name in the temporary directory if it is larger than
-    /// ``Limits/copiedBundleBytes``. Does I/O.
+    /// Copies a file that others may change or shorten while it is read, so that the bytes that are verified are the
+    /// bytes that are used. The copy is in memory. If it is larger than ``Limits/copiedBundleBytes``, it is a file
+    /// without a name in the temporary directory. Does I/O.
     ///
-    /// - Throws: ``BundleError`` of kind `unreadable`, with the system's own words.
+    /// - Throws: ``BundleError`` of kind `unreadable`, with the system's message.
     package init(copying path: String, limits: Limits) throws(BundleError) {
         let file = try BundleError.reading { () throws(FileError) in try ReadableFile(path) }
         defer { withExtendedLifetime(file) {} }
@@ -39,7 +39,7 @@ package final class MappedFile: Sendable {
                 return
             }
         }
-        // If the temporary directory has no room, memory may have it.
+        // If the temporary directory has no room, memory may still have it.
         bytes = try Self.read(file)
         isBacked = false
     }
@@ -55,7 +55,7 @@ package final class MappedFile: Sendable {
         return unsafe owned(address, size)
     }
 
-    /// Reads a file from its start into memory of its own.
+    /// Reads a file from its start into memory that only this process has.
     private static func read(_ file: ReadableFile) throws(BundleError) -> Bytes {
         let size = file.size
         guard size > 0 else { return Bytes() }
@@ -70,8 +70,8 @@ package final class MappedFile: Sendable {
         return bytes
     }
 
-    /// Memory for a copy. Each of its pages is new: taking 4 KiB after 4 KiB of them takes ten times as long as copying
-    /// does, so that pages of 2 MiB are used if the system has them. The last of them may be up to half empty.
+    /// Memory for a copy. All its pages are new, and getting them in units of 4 KiB takes ten times as long as copying.
+    /// Pages of 2 MiB are therefore used if the system has them. The last one may be half empty.
     private static func makeMemory(_ size: Int) -> (address: UnsafeMutableRawPointer, bytes: Bytes)? {
         #if os(Linux)
         let page = 2 << 20
@@ -86,15 +86,17 @@ package final class MappedFile: Sendable {
         #if os(Linux)
         if inLargePages > 0 {
             unsafe address = unsafe start.alignedUp(toMultipleOf: page)
-            // If the system does not take the advice, the copy has small pages.
+            // If the system ignores the advice, the copy has small pages.
             _ = unsafe madvise(address, inLargePages, MADV_HUGEPAGE)
         }
         #endif
-        // What lies around the copy is never touched, and takes no memory.
+        // The memory around the copy is never touched and costs nothing.
         let offset = unsafe address - start
         return unsafe (address, owned(start, mapped)[offset..<offset + size])
     }
 
+    /// Copies the file to another.
+    ///
     /// - Returns: whether all bytes were copied.
     private static func copy(_ file: ReadableFile, to copy: Int32) -> Bool {
         var piece = [UInt8](repeating: 0, count: 1 << 20)
@@ -115,7 +117,7 @@ package final class MappedFile: Sendable {
             })
     }
 
-    /// The SHA-256 of the whole file, read in little memory.
+    /// The SHA-256 of the whole file, computed with little memory.
     package func digest() -> SHA256Digest {
         let piece = 1 << 20
         var hasher = ContentHasher()
@@ -127,8 +129,8 @@ package final class MappedFile: Sendable {
         return hasher.finish()
     }
 
-    /// Tells the system that the pages inside of `range` are not needed for now, so that reading a large file from
-    /// end to end keeps little of it resident. They are read from the file again when they are touched again.
+    /// Tells the system that the pages in `range` are not needed for now, so that little of a large file stays in
+    /// memory while it is read from end to end. The system reads them from the file again when they are used again.
     package func discard(_ range: Range<Int>) {
         guard isBacked, !bytes.isEmpty else { return }
         unsafe bytes.withUnsafeBytes { whole in

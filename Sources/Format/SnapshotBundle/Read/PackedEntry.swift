@@ -1,10 +1,10 @@
 import RemoteSettingsModel
 
-/// An entry as it lies in a bundle.
+/// An entry in the form that it has in a bundle.
 package struct PackedEntry: Sendable {
-    /// Bytes, uncompressed.
+    /// The size in bytes, uncompressed.
     package let size: Int
-    /// CRC-32 of the uncompressed bytes, as the archive's directory says.
+    /// CRC-32 of the uncompressed bytes, as the archive's directory states it.
     package let crc: UInt32
     /// Whether ``bytes`` are a raw deflate stream (RFC 1951).
     package let isDeflated: Bool
@@ -13,21 +13,21 @@ package struct PackedEntry: Sendable {
     /// The bundle and the entry, for error messages.
     let file: String
     let name: String
-    /// The file from which ``bytes`` are mapped, if they are, and their place in it.
+    /// The file that ``bytes`` are mapped from; `nil` for bytes in memory.
     let mapping: MappedFile?
     let start: Int
 
     private static let inputPiece = 1 << 20
     private static let outputPiece = 256 << 10
 
-    /// Tells the system that data which was read is not needed for now.
+    /// Tells the system that data that has been read is not needed for now.
     func discard(_ range: Range<Int>) { mapping?.discard(start + range.lowerBound..<start + range.upperBound) }
 
-    /// Reads the contents from end to end, piece by piece, and checks their size and CRC-32. Pages of the file that
-    /// were read are released.
+    /// Reads the contents from end to end, piece by piece, and checks their size and CRC-32. Pages that have been read
+    /// are released.
     ///
-    /// - Parameter inflater: one that is used for entry after entry, because making one costs as much as inflating a
-    ///   small entry; `nil` for one of its own.
+    /// - Parameter inflater: an inflater to reuse, because making one costs as much as inflating a small entry; `nil`
+    ///   to make one.
     func read(with inflater: Inflater? = nil, _ consume: (Span<UInt8>) throws -> Void) throws {
         var foundCRC: UInt32 = 0
         var foundSize = 0
@@ -74,10 +74,10 @@ package struct PackedEntry: Sendable {
 }
 
 extension PackedEntry {
-    /// The uncompressed bytes, piece by piece, unchecked.
+    /// Returns an object that gives the uncompressed bytes piece by piece, without checking them.
     package func unpacking() throws(BundleError) -> Unpacking { try Unpacking(self, nil) }
 
-    /// Inflates an entry piece by piece, on demand. Not shared between threads.
+    /// Inflates an entry piece by piece, on demand. Threads must not share it.
     package final class Unpacking {
         private let entry: PackedEntry
         private let inflater: Inflater?
@@ -97,9 +97,9 @@ extension PackedEntry {
             }
         }
 
-        /// Fills `piece` from its start with the bytes that come next.
+        /// Fills `piece` from its start with the next bytes.
         ///
-        /// - Returns: how many; 0 at the end.
+        /// - Returns: how many bytes there were; 0 at the end.
         package func next(into piece: inout [UInt8]) throws(BundleError) -> Int {
             guard let inflater else {
                 let count = min(piece.count, entry.bytes.count - consumed)
@@ -128,14 +128,14 @@ extension PackedEntry {
 extension BundleReader {
     /// An attachment in its compressed form. Its bytes are not checked.
     ///
-    /// - Returns: `nil` if the bundle has no such file.
+    /// - Returns: `nil` if the bundle does not have it.
     /// - Throws: ``BundleError`` if the archive's structure is wrong.
     package func packedAttachment(_ digest: SHA256Digest) throws(BundleError) -> PackedEntry? {
         guard let index = directory.index(of: digest) else { return nil }
         return try entry(index)
     }
 
-    /// How the bundle was written, as far as its bytes show.
+    /// The compression that the bundle was written with, as far as its bytes show it.
     package var compression: BundleWriter.Compression {
         if (0..<directory.count).allSatisfy({ !directory.isDeflated(at: $0) }) { return .stored }
         return directory.isDeflated(at: 1) ? .deflate : .storedRecords
@@ -149,7 +149,7 @@ extension BundleReader {
             start: place.lowerBound)
     }
 
-    /// An entry's bytes: a slice of the file if it is stored, else inflated and checked against their CRC-32.
+    /// An entry's bytes: a slice of the file if it is stored, otherwise inflated and checked against their CRC-32.
     func contents(_ index: Int) throws(BundleError) -> Bytes {
         let entry = try entry(index)
         guard entry.isDeflated else { return entry.bytes }

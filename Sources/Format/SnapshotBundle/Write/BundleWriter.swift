@@ -2,18 +2,18 @@ import RemoteSettingsModel
 
 /// Writes a verified snapshot as a bundle of format 1.
 ///
-/// The same snapshot, attachments and options always make the same bytes, independent of time zone, locale, mask,
-/// directory, thread and the order of the attachments. Another version of zlib may compress differently; the manifest,
-/// and with it ``WrittenBundle/content``, stays the same.
+/// The same snapshot, attachments and options always give the same bytes, whatever the time zone, locale, mask,
+/// directory, thread and order of the attachments are. Another version of zlib may compress differently, but the
+/// manifest, and with it ``WrittenBundle/content``, stays the same.
 package struct BundleWriter: Sendable {
-    /// What is compressed, where that makes it smaller. Nothing else depends on it, and ``WrittenBundle/content`` does
-    /// not.
+    /// Which entries are compressed, if that makes them smaller. It changes nothing else: ``WrittenBundle/content`` is
+    /// the same for all of these.
     package enum Compression: Sendable {
-        /// All entries but the manifest, for the smallest file.
+        /// All entries except the manifest, for the smallest file.
         case deflate
-        /// All but the records, so that readers use these in place.
+        /// All entries except the records, so that readers can use the records in place.
         case storedRecords
-        /// None, for a store that finds by itself what two versions have in common, such as git's.
+        /// None, for storage that itself finds what two versions have in common, such as git's.
         case stored
     }
 
@@ -24,13 +24,15 @@ package struct BundleWriter: Sendable {
     private let old: BundleReader?
     private let limits: Limits
 
+    /// Makes a writer for one snapshot.
+    ///
     /// - Parameters:
-    ///   - attachments: the bytes of each attachment that the snapshot's records name, or the reason to leave it out,
-    ///     by hash. Size, hash, location and record ids come from the records.
-    ///   - packedRecords: the snapshot's payload, compressed beforehand; used only if records are compressed. It is
-    ///     not compared with the snapshot: ``BundleReader/verifyContents()`` over the finished bundle does that.
-    ///   - old: the bundle of an earlier state. Parts of its compressed payload are copied instead of being compressed
-    ///     once more; the bytes that are written do not depend on it.
+    ///   - attachments: by hash, the bytes of each attachment that the records name, or the reason to leave it out. The
+    ///     size, location and record ids come from the records.
+    ///   - packedRecords: the snapshot's payload if it is already compressed; used only if records are compressed. It
+    ///     is not compared with the snapshot here; ``BundleReader/verifyContents()`` does that for the finished bundle.
+    ///   - old: the bundle of an earlier state. Unchanged parts of its compressed payload are copied and not compressed
+    ///     again. The written bytes do not depend on it.
     package init(
         _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput],
         compression: Compression = .deflate, packedRecords: PackedRecords? = nil,
@@ -47,27 +49,27 @@ package struct BundleWriter: Sendable {
 
     /// Writes the bundle to a new file and flushes it to the disk. Does I/O.
     ///
-    /// Write to a temporary file and rename it: a bundle that is in use must not be overwritten in place.
+    /// Write to a temporary file and rename it. A bundle that is in use must not be overwritten in place.
     ///
     /// - Parameter flushing: see ``OutputFile/create(path:flushing:_:)``.
-    /// - Throws: ``BundleError``, after removing the file.
+    /// - Throws: ``BundleError``, after the file was removed.
     package func write(toNewFile path: String, flushing: Bool = true) throws(BundleError) -> WrittenBundle {
         try OutputFile.create(path: path, flushing: flushing) { (descriptor) throws(BundleError) in
             try write(toDescriptor: descriptor, name: path)
         }
     }
 
-    /// Writes the bundle to an open file, from its current place on. Does I/O.
+    /// Writes the bundle to an open file from its current position on. Does I/O.
     ///
     /// - Parameter name: the file's name for error messages.
-    /// - Throws: ``BundleError``; what was written until then is incomplete.
+    /// - Throws: ``BundleError``. What has been written by then is incomplete.
     package func write(toDescriptor descriptor: Int32, name: String) throws(BundleError) -> WrittenBundle {
         try write(to: OutputFile(descriptor: descriptor, name: name))
     }
 
-    /// The bundle in memory. No I/O, unless an attachment is a file.
+    /// Makes the bundle in memory. Does no I/O, unless an attachment is a file.
     ///
-    /// - Parameter name: what error messages call it.
+    /// - Parameter name: the bundle's name for error messages.
     package func bytes(name: String) throws(BundleError) -> (bytes: Bytes, bundle: WrittenBundle) {
         let output = OutputFile(inMemory: name)
         let bundle = try write(to: output)
@@ -109,7 +111,7 @@ package struct BundleWriter: Sendable {
         return WrittenBundle(size: output.size, sha256: output.digest(), content: content, manifest: manifest)
     }
 
-    /// Whatever a reader would refuse is refused here, before anything is written.
+    /// Refuses here, before anything is written, whatever a reader would refuse.
     private func check(_ size: Int, limit: Int, entry: String, file: String) throws(BundleError) {
         guard size <= limit else {
             throw BundleError(
@@ -165,7 +167,7 @@ extension BundleWriter {
             case nil:
                 throw BundleError(
                     .wrongSource, file: name, entry: BundleFormat.attachmentPrefix + file.sha256.hex,
-                    expected: "the bytes of \(file.location), or a reason to leave it out", found: "neither")
+                    expected: "the bytes of \(file.location), or the reason for leaving it out", found: "neither")
             case .omitted(let reason): files[index] = Manifest.file(file, omitted: reason)
             default: try check(file.size, limit: limits.attachmentBytes, entry: file.location, file: name)
             }
@@ -186,11 +188,11 @@ extension BundleWriter {
 
 /// A bundle's file, as the lock describes it.
 package struct WrittenBundle: Hashable, Sendable {
-    /// Bytes of the file.
+    /// The size of the file in bytes.
     package let size: Int
-    /// SHA-256 of the file.
+    /// The SHA-256 of the file.
     package let sha256: SHA256Digest
-    /// SHA-256 of the manifest, which identifies the snapshot independent of the compressor.
+    /// The SHA-256 of the manifest, which identifies the snapshot, whichever compressor wrote the bundle.
     package let content: SHA256Digest
     package let manifest: Manifest
 
@@ -202,7 +204,7 @@ package struct WrittenBundle: Hashable, Sendable {
     }
 }
 
-/// Where an attachment's bytes come from, or why the bundle does not contain it.
+/// The source of an attachment's bytes, or why the bundle does not contain them.
 package enum AttachmentInput: Sendable {
     case bytes(Bytes)
     /// A regular file, which is read while the bundle is written.
@@ -213,7 +215,7 @@ package enum AttachmentInput: Sendable {
 }
 
 extension BundleReader {
-    /// The sources of a bundle with the same attachments: this one, or the reason why one was left out.
+    /// The inputs for a bundle with the same attachments: those of this bundle, or the reasons why they were left out.
     ///
     /// - Throws: ``BundleError`` if the manifest cannot be read.
     package func attachmentInputs() throws(BundleError) -> [SHA256Digest: AttachmentInput] {
@@ -224,15 +226,17 @@ extension BundleReader {
     }
 }
 
-/// A payload in the form in which a bundle contains it, compressed while the snapshot's attachments are still being
-/// downloaded, because it takes longest.
+/// A payload in the form that a bundle contains. It is compressed while the snapshot's attachments are still being
+/// downloaded, because compression takes the most time.
 package struct PackedRecords: Sendable {
     let content: PackedContent
     let bytes: Bytes
 
+    /// Compresses a payload.
+    ///
     /// - Parameter old: see ``BundleWriter``.
-    /// - Returns: `nil` for a payload so large that it is written block by block.
-    /// - Throws: ``BundleError`` if there is too little memory.
+    /// - Returns: `nil` if the payload is so large that it is written block by block.
+    /// - Throws: ``BundleError`` if there is not enough memory.
     package init?(_ payload: Payload, keeping old: BundleReader? = nil) throws(BundleError) {
         guard payload.bytes.count <= EntryWriter.wholeTrial else { return nil }
         let file = BundleFormat.records

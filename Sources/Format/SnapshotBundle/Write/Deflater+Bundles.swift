@@ -1,15 +1,16 @@
 import RemoteSettingsModel
 
 extension Deflater {
-    /// One with zlib's highest level, or another: bundles are written once and read often.
+    /// Makes a deflater for bundles. The default is zlib's highest level, because a bundle is written once and read
+    /// often.
     static func forBundles(_ file: String, level: Int32 = 9) throws(BundleError) -> Deflater {
         guard let deflater = Deflater(level: level) else {
-            throw BundleError(.unwritable, file: file, expected: "memory for a compressor", found: "too little")
+            throw BundleError(.unwritable, file: file, expected: "memory for a compressor", found: "not enough")
         }
         return deflater
     }
 
-    /// Deflates contents of at most 1 GiB if that makes them smaller, and leaves others as they are.
+    /// Deflates contents of at most 1 GiB if that makes them smaller. Other contents stay as they are.
     func pack(_ content: Bytes) -> (PackedContent, Bytes) {
         guard let deflated = smaller(content) else { return (PackedContent(stored: content), content) }
         return (PackedContent(isStored: false, size: content.count, crc: crc32(of: content)), Bytes(deflated))

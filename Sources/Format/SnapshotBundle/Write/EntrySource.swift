@@ -1,15 +1,15 @@
 import RemoteSettingsModel
 
-/// The bytes of one entry that is to be written, with the size and hash that they must have.
+/// The bytes of one entry to write, with the size and hash that they must have.
 struct EntrySource {
     let name: String
     let size: Int
     let sha256: SHA256Digest
     let source: AttachmentInput
-    /// The bundle that is written, for error messages.
+    /// The name of the bundle that is being written, for error messages.
     let file: String
 
-    /// All bytes in memory, checked.
+    /// Reads all bytes into memory and checks them.
     func load() throws(BundleError) -> Bytes {
         if case .bytes(let bytes) = source {
             guard bytes.count == size else { throw wrong("\(size) bytes", "\(bytes.count)") }
@@ -25,7 +25,7 @@ struct EntrySource {
 
     /// Passes the bytes to `consume`, piece by piece, and checks them.
     ///
-    /// - Throws: ``BundleError`` that names the source if size or hash is wrong, and what `consume` throws.
+    /// - Throws: ``BundleError`` with the source if its size or hash is wrong, and what `consume` throws.
     func read(_ consume: (Span<UInt8>) throws(BundleError) -> Void) throws(BundleError) {
         var hasher = ContentHasher()
         var count = 0
@@ -41,7 +41,7 @@ struct EntrySource {
         guard found == sha256 else { throw wrong("SHA-256 \(sha256)", found.hex) }
     }
 
-    /// The first bytes, unchecked.
+    /// The first bytes, without a check.
     func prefix(_ count: Int) throws(BundleError) -> Bytes {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
@@ -64,7 +64,7 @@ struct EntrySource {
             }
         case .file(let path): try pieces(ofFile: path, consume)
         case .bundle(let reader): try pieces(of: reader, consume)
-        case .omitted: throw wrong("an attachment's bytes", "none that can be read uncompressed")
+        case .omitted: throw wrong("an attachment's bytes", "none in uncompressed form")
         }
     }
 

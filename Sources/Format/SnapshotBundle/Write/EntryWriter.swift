@@ -1,18 +1,18 @@
 import RemoteSettingsModel
 
-/// Writes entries, compressing each one if that makes it smaller.
+/// Writes entries. Each one is compressed if that makes it smaller.
 ///
-/// The rule depends on the bytes alone. An entry of at most 4 MiB is deflated if that makes it smaller by one byte or
-/// more, else stored. Of a larger one, the first 1 MiB decides. A payload is deflated in blocks (``PayloadBlocks``).
+/// The rule depends only on the bytes. An entry of at most 4 MiB is deflated if that saves at least one byte; otherwise
+/// it is stored. For a larger one, its first 1 MiB decides. A payload is deflated in blocks (``PayloadBlocks``).
 struct EntryWriter {
     let archive: ZIPArchive
-    /// `nil` if all entries are stored.
+    /// The compressor; `nil` if all entries are stored.
     let deflater: Deflater?
 
     static let wholeTrial = 4 << 20
     static let prefixTrial = 1 << 20
 
-    /// Writes bytes that are in memory, and whose hash nobody states: at most 4 MiB, or any number as they are.
+    /// Writes bytes in memory that have no expected hash. They may have at most 4 MiB, or any size if they are stored.
     func write(_ name: String, _ bytes: Bytes, isStored: Bool = false) throws(BundleError) {
         let (content, packed) = (isStored ? nil : deflater)?.pack(bytes) ?? (PackedContent(stored: bytes), bytes)
         try write(name, content: content, bytes: packed)
@@ -28,18 +28,18 @@ struct EntryWriter {
         }
     }
 
-    /// Writes an entry that was packed beforehand by the same rule.
+    /// Writes an entry that was already packed by the same rule.
     func write(_ name: String, content: PackedContent, bytes: Bytes) throws(BundleError) {
         try archive.begin(name, size: content.size, isStored: content.isStored)
         try bytes.withSpan { (span) throws(BundleError) in try archive.append(span) }
         try archive.endEntry(crc: content.crc)
     }
 
-    /// Writes `records.json`: what is larger than ``wholeTrial``, block by block.
+    /// Writes `records.json`. A payload larger than ``wholeTrial`` is written block by block.
     ///
     /// - Parameters:
     ///   - old: see ``PayloadBlocks/write(keeping:file:_:)``.
-    ///   - file: the bundle that is written, for error messages.
+    ///   - file: the name of the bundle that is being written, for error messages.
     func write(_ payload: Payload, keeping old: BundleReader?, file: String) throws(BundleError) {
         let (name, bytes) = (BundleFormat.records, payload.bytes)
         if let packed = try PackedRecords(payload, keeping: old) {
@@ -56,7 +56,9 @@ struct EntryWriter {
         try archive.endEntry(crc: crc)
     }
 
-    /// - Parameter deflater: `nil` to store the contents.
+    /// Writes an entry piece by piece.
+    ///
+    /// - Parameter deflater: the compressor; `nil` to store the contents.
     private func stream(_ source: EntrySource, with deflater: Deflater?) throws(BundleError) {
         try archive.begin(source.name, size: source.size, isStored: deflater == nil)
         deflater?.reset()

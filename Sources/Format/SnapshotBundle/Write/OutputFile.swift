@@ -1,28 +1,30 @@
 import RemoteSettingsModel
 
-/// A file that is being written, or bytes in memory in its place, with the size and SHA-256 of what was written to it.
-/// Not shared between threads.
+/// A file that is being written, or bytes in memory in its place, with the size and the SHA-256 of what has been
+/// written. Threads must not share it.
 package final class OutputFile {
     package let name: String
-    /// `nil` if there is no file.
+    /// The file's descriptor; `nil` for bytes in memory.
     private let descriptor: Int32?
     private var memory: [UInt8] = []
     package private(set) var size = 0
     private var hasher = ContentHasher()
 
-    /// - Parameter descriptor: stays the caller's to close.
+    /// Writes to an open file.
+    ///
+    /// - Parameter descriptor: the file, which the caller closes.
     package init(descriptor: Int32, name: String) {
         self.descriptor = descriptor
         self.name = name
     }
 
-    /// No file: the bytes stay in memory.
+    /// Writes to memory.
     init(inMemory name: String) {
         descriptor = nil
         self.name = name
     }
 
-    /// What was written, if there is no file.
+    /// What has been written, if there is no file.
     var bytes: Bytes { Bytes(memory) }
 
     func write(_ bytes: [UInt8]) throws(BundleError) { try write(bytes.span) }
@@ -44,10 +46,10 @@ package final class OutputFile {
 
     func digest() -> SHA256Digest { hasher.finish() }
 
-    /// Creates a new file, lets `body` write it, and brings it to the disk. The file is removed if that fails.
+    /// Creates a new file, lets `body` write it, and flushes it to the disk. If that fails, the file is removed.
     ///
-    /// - Parameter flushing: whether to wait until the file is on the disk; otherwise call ``flush(path:)`` before it
-    ///   gets its name.
+    /// - Parameter flushing: whether to wait until the file is on the disk. If not, call ``flush(path:)`` before
+    ///   renaming it into place.
     package static func create<Value>(
         path: String, flushing: Bool = true, _ body: (Int32) throws(BundleError) -> Value
     ) throws(BundleError) -> Value {
@@ -74,7 +76,7 @@ package final class OutputFile {
         defer { if descriptor >= 0 { close(descriptor) } }
         guard descriptor >= 0, fsync(descriptor) == 0 else {
             throw BundleError(
-                .unwritable, file: path, expected: "a file that can be brought to the disk", found: lastSystemError())
+                .unwritable, file: path, expected: "a file that can be flushed to the disk", found: lastSystemError())
         }
     }
 }

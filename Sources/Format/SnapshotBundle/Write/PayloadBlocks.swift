@@ -1,32 +1,38 @@
 import Dispatch
 import RemoteSettingsModel
 
-/// A payload, deflated in blocks on all cores: parts of one deflate stream that do not refer to each other.
+/// A payload that is deflated in blocks on all cores. The blocks are parts of one deflate stream and do not refer to
+/// each other.
 ///
-/// Where a block begins follows from the ids and sizes of the records near it. So a change of one record changes one
-/// block or two. The others are copied from the bundle that has them, and git stores them once. The bytes are the same
-/// whatever is copied and however many cores there are: what another version of zlib made is not copied.
+/// Where a block begins depends on the ids and sizes of the records near that point. A change of one record therefore
+/// changes only one or two blocks. The others are copied from the old bundle, and git stores them once. The bytes are
+/// the same, whatever is copied and however many cores there are, because blocks from another version of zlib are not
+/// copied.
 ///
-/// - The first block begins with the payload. A further one begins at a record if the block before it has at least L
-///   bytes by then, and either that block has four times L, or the hash of the record's id, modulo L, is less than the
-///   bytes of the record. If there is a second block, the last one is what follows the last record: the timestamp.
+/// The bytes are defined by these rules:
+/// - The first block begins with the payload. A record begins a further block if the block before it has at least L
+///   bytes, and if that block has four times L bytes or the hash of the record's id, modulo L, is less than the size of
+///   the record in bytes. If there are several blocks, the last one begins after the last record and contains the
+///   timestamp.
 /// - L is 16,384. It is doubled, up to 524,288, as long as the square of the ratio is more than 2.5 times L / 16,384.
-///   The ratio is that of the payload's first 131,072 bytes to what zlib makes of them at level 1. A payload of at most
-///   16,384 bytes is one block.
-/// - The hash is FNV-1a of 64 bits over the id, `h`; then `h = (h ^ h >> 33) * 0xff51afd7ed558ccd`, and `h ^ h >> 33`
-///   is the hash, all modulo 2^64.
-/// - Each block is deflated on its own by zlib at level 7 (at level 9 if it is the only one), with a window of 32 KiB
-///   and a memory level of 8. It is flushed at its end (`Z_SYNC_FLUSH`: an empty stored block, up to a whole byte); the
-///   last one is finished (`Z_FINISH`).
+///   The ratio is the size of the payload's first 131,072 bytes, divided by the size that zlib compresses them to at
+///   level 1. A payload of at most 16,384 bytes is one block.
+/// - The hash begins with `h`, the 64-bit FNV-1a of the id. Then `h = (h ^ h >> 33) * 0xff51afd7ed558ccd`, and the hash
+///   is `h ^ h >> 33`, all modulo 2^64.
+/// - zlib deflates each block on its own at level 7 (or 9 if it is the only one), with a window of 32 KiB and a memory
+///   level of 8. Each block is flushed at its end (`Z_SYNC_FLUSH`: an empty stored block, up to a whole byte). The last
+///   one is finished (`Z_FINISH`).
 struct PayloadBlocks {
     let payload: Payload
     let ranges: [Range<Int>]
-    /// No block but the last two is smaller, and no record is added to one of four times as many bytes. A record begins
-    /// a block with a probability of its size divided by this.
+    /// Only the last two blocks may be smaller than this, and a block of four times this size gets no further records.
+    /// A record begins a block with a probability of its size divided by this.
     let least: Int
 
-    /// - Parameter file: the bundle, for error messages.
-    /// - Throws: ``BundleError`` if there is too little memory.
+    /// Divides a payload.
+    ///
+    /// - Parameter file: the bundle's name, for error messages.
+    /// - Throws: ``BundleError`` if there is not enough memory.
     init(_ payload: Payload, file: String) throws(BundleError) {
         let least = try Self.least(payload.bytes, file: file)
         var ranges: [Range<Int>] = []
@@ -39,7 +45,7 @@ struct PayloadBlocks {
             }
             end = place.upperBound
         }
-        // Behind the records is the timestamp, which changes every time.
+        // After the records comes the timestamp, which changes every time.
         if start > 0 {
             ranges.append(start..<end)
             start = end
@@ -50,9 +56,9 @@ struct PayloadBlocks {
         self.least = least
     }
 
-    /// The smallest size of a block. To begin anew costs bytes, the more the better a payload deflates, because its
-    /// records are like those before them. So the size follows the square of the ratio, which the payload's beginning
-    /// shows at the fastest level.
+    /// The smallest size of a block. Each new block costs bytes. It costs more if the payload deflates well, because
+    /// then its records are like those before them. The size therefore grows with the square of the ratio, which is
+    /// measured on the payload's beginning at the fastest level.
     private static func least(_ payload: Bytes, file: String) throws(BundleError) -> Int {
         var least = 16 << 10
         guard payload.count > least else { return least }
@@ -62,11 +68,11 @@ struct PayloadBlocks {
         return least
     }
 
-    /// The highest level for one block. For several, the highest level that is within 1 % of the smallest size takes
-    /// half of the time.
+    /// The highest level for a single block. For several blocks, the highest level whose result is within 1 % of the
+    /// smallest one and that takes half the time.
     private var level: Int32 { ranges.count == 1 ? 9 : 7 }
 
-    /// FNV-1a of 64 bits, whose low bits are mixed with the high ones.
+    /// Whether a record begins a block. The hash is 64-bit FNV-1a, whose low bits are mixed with the high ones.
     private static func isStart(_ id: Span<UInt8>, size: Int, spread: Int) -> Bool {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for index in id.indices { hash = (hash ^ UInt64(id[index])) &* 0x100_0000_01B3 }
@@ -74,18 +80,18 @@ struct PayloadBlocks {
         return (hash ^ hash >> 33) % UInt64(spread) < UInt64(clamping: size)
     }
 
-    /// Passes the deflated blocks to `consume`, in their order.
+    /// Passes the deflated blocks to `consume` in their order.
     ///
-    /// - Parameter old: the bundle whose blocks are copied if they are the same.
-    /// - Returns: CRC-32 of the payload.
+    /// - Parameter old: the bundle from which equal blocks are copied.
+    /// - Returns: the CRC-32 of the payload.
     func write(
         keeping old: BundleReader?, file: String, _ consume: (Span<UInt8>) throws(BundleError) -> Void
     ) throws(BundleError) -> UInt32 {
-        // An old bundle that is damaged has nothing to copy.
+        // Nothing is copied from a damaged old bundle.
         let kept = old.flatMap { try? KeptBlocks(of: $0, for: self) }
         var crc: UInt32 = 0
         var start = 0
-        // Some at a time, so that not all of them are in memory.
+        // Only some blocks are compressed at a time, so that they are never all in memory.
         let width = 8 * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         while start < ranges.count {
             let wave = start..<min(start + width, ranges.count)
@@ -118,12 +124,12 @@ struct PayloadBlocks {
         }
         let blocks = made.withLock { made in wave.compactMap { made[$0] } }
         guard blocks.count == wave.count else {
-            throw BundleError(.unwritable, file: file, expected: "memory for compressors", found: "too little")
+            throw BundleError(.unwritable, file: file, expected: "memory for compressors", found: "not enough")
         }
         return blocks
     }
 
-    /// A block that is deflated now; `nil` if there is too little memory.
+    /// Deflates a block; `nil` if there is not enough memory.
     func deflated(_ index: Int) -> Bytes? {
         Deflater(level: level).map { deflater in
             Bytes(deflater.block(payload.bytes[ranges[index]], isLast: index == ranges.count - 1))
@@ -131,17 +137,17 @@ struct PayloadBlocks {
     }
 }
 
-/// The deflated blocks of a bundle that a new payload has too.
+/// The deflated blocks of a bundle that a new payload also has.
 struct KeptBlocks {
     private let entry: PackedEntry
-    /// The places in the entry's data, by the number of the new payload's block.
+    /// The places in the entry's data, by the number of the block in the new payload.
     private let places: [Int: Range<Int>]
 
-    /// Bytes by which a block is recognised before it is compared.
+    /// The number of bytes by which blocks are matched before they are compared.
     private static let head = 512
 
-    /// Inflates the bundle's blocks on all cores and compares them. What the bundle has does not matter: a block is
-    /// taken only if it inflates, on its own, to what the new payload has.
+    /// Inflates the bundle's blocks on all cores and compares them. The bundle does not have to be trusted: a block is
+    /// used only if it inflates, on its own, to what the new payload has.
     init(of bundle: BundleReader, for blocks: PayloadBlocks) throws(BundleError) {
         let entry = try bundle.entry(1)
         self.entry = entry
@@ -151,18 +157,20 @@ struct KeptBlocks {
         }
         let places = Self.places(of: blocks, in: entry.bytes) { entry.discard($0) }
         let indices = places.keys.sorted()
-        // The bytes must not depend on who made the present bundle: a version of zlib that deflates otherwise shows at
-        // a sample.
+        // The written bytes must not depend on who made the current bundle. A sample shows whether it was written by a
+        // version of zlib that deflates differently.
         let isSame = Set([indices.first, indices.last, indices.isEmpty ? nil : indices[indices.count / 2]])
             .allSatisfy { index in index.map { blocks.deflated($0) == places[$0].map { entry.bytes[$0] } } ?? true }
         self.places = isSame ? places : [:]
     }
 
-    /// - Parameter done: called with each part of `data` that was looked at.
+    /// Finds the blocks.
+    ///
+    /// - Parameter done: called with each part of `data` that has been searched.
     private static func places(
         of blocks: PayloadBlocks, in data: Bytes, done: @Sendable (Range<Int>) -> Void
     ) -> [Int: Range<Int>] {
-        // The last block has the timestamp, and ends the stream.
+        // The last block has the timestamp and ends the stream.
         let wanted = Dictionary(grouping: blocks.ranges.indices.dropLast()) { index in
             let range = blocks.ranges[index]
             return blocks.payload.bytes[range.lowerBound..<min(range.upperBound, range.lowerBound + head)]
@@ -175,7 +183,7 @@ struct KeptBlocks {
             guard let inflater = try? Inflater(),
                 let first = try? inflater.piece(of: data[place], from: 0, size: head).bytes
             else { return }
-            // Few blocks begin alike.
+            // Only a few blocks begin alike.
             for index in wanted[Bytes(first)]?.prefix(4) ?? []
             where inflater.isBlock(data[place], of: blocks.payload.bytes[blocks.ranges[index]]) {
                 found.withLock { $0[index] = place }
@@ -185,7 +193,7 @@ struct KeptBlocks {
         return found.withLock { $0 }
     }
 
-    /// The places behind what may be the end of a block; none if there are more than `most`.
+    /// The places after what may be the end of a block; none if there are more than `most`.
     private static func ends(in data: Bytes, most: Int) -> [Int] {
         let search = ByteSearch(Deflater.blockEnd)
         return data.withSpan { span in

@@ -1,23 +1,24 @@
-/// A ZIP archive that is written to a file, from the first entry to the end record (APPNOTE 4.3). Not shared between
-/// threads.
+/// A ZIP archive that is written to a file, from the first entry to the end record (APPNOTE 4.3). Threads must not
+/// share it.
 ///
-/// The bytes are those that libarchive writes for the same entries, which the tests compare. libarchive is not used
-/// because it compresses one entry after the other, while attachments are compressed here as they are downloaded.
-/// Nothing of the machine is in the archive: no time, user, group or mask.
+/// The bytes are those that libarchive writes for the same entries; the tests compare them. libarchive is not used
+/// because it compresses one entry after the other, while here attachments are compressed as they are downloaded. The
+/// archive has nothing from the machine: no time, user, group or mask.
 final class ZIPArchive {
     private struct Entry {
         let name: [UInt8]
         let size: Int
         let isStored: Bool
         let offset: Int
-        /// Whether sizes are written as 64 bits. The margin is for what deflate makes longer, less than a thousandth.
+        /// Whether sizes are written as 64 bits. The margin is for data that deflate makes longer, by less than a
+        /// thousandth.
         var isLarge: Bool { size > ZIPArchive.most32 - 1 << 24 }
         var version: UInt16 { isLarge ? 45 : isStored ? 10 : 20 }
     }
 
     private static let most32 = Int(UInt32.max)
     private static let bufferSize = 256 << 10
-    /// `UT` without a time, and `ux` with user and group 0.
+    /// The extra fields: `UT` without a time, and `ux` with user and group 0.
     private static let extra: [UInt8] = [
         0x55, 0x54, 1, 0, 0, 0x75, 0x78, 11, 0, 1, 4, 0, 0, 0, 0, 4, 0, 0, 0, 0,
     ]
@@ -55,12 +56,14 @@ final class ZIPArchive {
         try write(header.local)
     }
 
-    /// Appends bytes as they lie in the archive. They are deflated if the entry is.
+    /// Appends bytes in the form that they have in the archive: deflated bytes if the entry is deflated.
     func append(_ bytes: Span<UInt8>) throws(BundleError) {
         packedSize += bytes.count
         try write(bytes)
     }
 
+    /// Ends the entry.
+    ///
     /// - Parameter crc: CRC-32 of the uncompressed bytes.
     func endEntry(crc: UInt32) throws(BundleError) {
         guard let entry else { return }
@@ -100,7 +103,7 @@ final class ZIPArchive {
         directory += header.record(offset: UInt32(clamping: entry.offset))
     }
 
-    /// Writes the directory and the end.
+    /// Writes the directory and the end record.
     func close() throws(BundleError) {
         let start = position
         let size = directory.count

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// Checks the entries of a bundle's directory in relation to each other: names, order, places, sizes.
+/// Checks that the entries of a bundle's directory agree with each other: names, order, places and sizes.
 struct DirectoryCheck {
     let file: String
     let limits: Limits
@@ -35,8 +35,8 @@ struct DirectoryCheck {
                 .overLimit, file: file, entry: ZIPEntry.text(raw, entry.name), expected: "at most \(limit) bytes",
                 found: "\(entry.size) bytes")
         }
-        // No deflate stream expands by more than 1032 (zlib's technical notes), so that a larger claim is a lie that
-        // must not lead to an allocation.
+        // No deflate stream expands by more than 1032 to 1 (zlib's technical notes). A larger claim is false and must
+        // not lead to an allocation.
         guard entry.compressedSize <= directory.lowerBound, entry.size / 1032 <= entry.compressedSize else {
             throw failure(
                 entry, raw, expected: "a size that \(entry.compressedSize) compressed bytes can have",
@@ -47,7 +47,7 @@ struct DirectoryCheck {
             accepted > 0 || entry.headerOffset == 0
         else {
             throw failure(
-                entry, raw, expected: "data behind the entry before it and in front of the directory",
+                entry, raw, expected: "data after the previous entry and before the directory",
                 found: "\(entry.compressedSize) bytes at \(entry.headerOffset)")
         }
         previousEnd = entry.headerOffset + smallest
@@ -67,7 +67,7 @@ struct DirectoryCheck {
         switch (accepted, name) {
         case (0, BundleFormat.manifest):
             guard entry.method == ZIPLayout.stored else {
-                throw failure(entry, raw, expected: "manifest.json stored", found: "it compressed")
+                throw failure(entry, raw, expected: "an uncompressed manifest.json", found: "a compressed one")
             }
             return limits.manifestBytes
         case (1, BundleFormat.records): return limits.changesetBytes

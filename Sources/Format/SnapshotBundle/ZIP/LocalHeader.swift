@@ -1,12 +1,12 @@
 import RemoteSettingsModel
 
-/// The header in front of an entry's data (APPNOTE 4.3.7), and the descriptor behind it (4.3.9).
+/// The header before an entry's data (APPNOTE 4.3.7), and the descriptor after it (4.3.9).
 ///
-/// Streaming readers use these, seeking readers use the directory; both must agree.
+/// Streaming readers use these, and seeking readers use the directory. Both must agree.
 enum LocalHeader {
-    /// Where the data of `entry` lies.
+    /// The place of an entry's data.
     ///
-    /// - Parameter end: where the next entry, or the directory, begins.
+    /// - Parameter end: where the next entry or the directory begins.
     static func data(of entry: ZIPEntry, in raw: RawSpan, end: Int, file: String) throws(BundleError) -> Range<Int> {
         func failure(_ expected: String, _ found: String) -> BundleError {
             BundleError(
@@ -21,7 +21,7 @@ enum LocalHeader {
         let nameStart = start + ZIPLayout.localSize
         let dataStart = nameStart + nameLength + extraLength
         guard dataStart <= end, entry.compressedSize <= end - dataStart else {
-            throw failure("\(entry.compressedSize) bytes of data before byte \(end)", "less room")
+            throw failure("\(entry.compressedSize) bytes of data before byte \(end)", "less space")
         }
         guard nameLength == entry.name.count,
             raw.extracting(nameStart..<nameStart + nameLength).isEqual(to: raw.extracting(entry.name))
@@ -31,22 +31,22 @@ enum LocalHeader {
                 "\"\(ZIPEntry.text(raw, nameStart..<nameStart + nameLength))\"")
         }
         guard raw.little(start + 6) == entry.flags, raw.little(start + 8) == entry.method else {
-            throw failure("the directory's flags and method in the local header", "others")
+            throw failure("the directory's flags and method in the local header", "other values")
         }
         let crc: UInt32 = raw.little(start + 14)
         let sizes: (UInt32, UInt32) = (raw.little(start + 18), raw.little(start + 22))
         func agrees(_ value: UInt32, _ size: Int) -> Bool {
-            // It is 0 if a descriptor follows. It is all ones if a ZIP64 field has it; the directory then has it as
-            // well.
+            // A value is 0 if a descriptor follows. It is all ones if the real value is in a ZIP64 field, in the header
+            // and in the directory alike.
             (entry.usesDescriptor && value == 0) || value == .max || value == UInt32(clamping: size)
         }
         guard crc == entry.crc || (entry.usesDescriptor && crc == 0), agrees(sizes.0, entry.compressedSize),
             agrees(sizes.1, entry.size)
-        else { throw failure("the directory's checksum and sizes in the local header", "others") }
+        else { throw failure("the directory's checksum and sizes in the local header", "other values") }
         return dataStart..<dataStart + entry.compressedSize  // bounded: by the file, in DirectoryCheck
     }
 
-    /// Checks what lies between the data of `entry` and the next entry: its descriptor, or nothing.
+    /// Checks the bytes between an entry's data and the next entry: its descriptor, or nothing.
     static func checkDescriptor(
         of entry: ZIPEntry, in raw: RawSpan, _ range: Range<Int>, file: String
     ) throws(BundleError) {
@@ -69,7 +69,7 @@ enum LocalHeader {
         guard agrees, signed else {
             throw BundleError(
                 .malformed, file: file, entry: ZIPEntry.text(raw, entry.name),
-                expected: entry.usesDescriptor ? "a data descriptor that agrees" : "no gap behind the data",
+                expected: entry.usesDescriptor ? "a data descriptor with the same values" : "no gap after the data",
                 found: "\(range.count) other bytes")
         }
     }

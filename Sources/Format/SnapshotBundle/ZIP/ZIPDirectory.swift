@@ -1,21 +1,22 @@
 import RemoteSettingsModel
 
-/// The directory of a bundle: which entries it has and where their data lies.
+/// The directory of a bundle: its entries, and where their data lies.
 ///
-/// Only the end of the file is read: no local header, no data. The entries must be exactly those of the format, in its
-/// order, each a regular file within ``Limits``, one behind the other. The local headers are checked later, when their
+/// Only the end of the file is read, and no local header or data. The entries must be exactly those of the format, in
+/// its order and without gaps. Each must be a regular file within ``Limits``. The local headers are checked when their
+/// entries are opened.
 /// entries are opened.
 struct ZIPDirectory: Sendable {
     let file: String
     let bytes: Bytes
     let hasChain: Bool
-    /// The offsets of the directory's records. Neither names nor hashes are copied: they are looked up in place.
+    /// The offsets of the directory's records. Names and hashes are not copied, but read in place.
     private let records: [Int]
-    /// Where the directory begins and ends in the file.
+    /// The range of the directory in the file.
     private let range: Range<Int>
 
     var count: Int { records.count }
-    /// The entries before the first attachment.
+    /// The number of entries before the first attachment.
     var fixedCount: Int { hasChain ? 4 : 3 }
     var attachmentCount: Int { records.count - fixedCount }
 
@@ -39,7 +40,7 @@ struct ZIPDirectory: Sendable {
             }
             guard offset == end.directory.upperBound else {
                 throw BundleError(
-                    .malformed, file: file, expected: "\(end.count) entries in the directory", found: "more bytes")
+                    .malformed, file: file, expected: "\(end.count) entries in the directory", found: "further bytes")
             }
             try check.finish()
             return (end, records, check.hasChain)
@@ -71,7 +72,7 @@ struct ZIPDirectory: Sendable {
         return SHA256Digest(hex: bytes[hex..<hex + 64].text)
     }
 
-    /// The index of an attachment's entry, by binary search over the names in place.
+    /// The index of an attachment's entry, found by binary search over the names in place.
     func index(of digest: SHA256Digest) -> Int? {
         let wanted = Bytes(utf8: BundleFormat.attachmentPrefix + digest.hex)
         return wanted.withRawSpan { wanted in
@@ -89,7 +90,7 @@ struct ZIPDirectory: Sendable {
         }
     }
 
-    /// The record of an entry, and where in the file its data lies, by its local header, which must agree.
+    /// The record of an entry, and where its data lies according to its local header. Both must agree.
     func open(_ index: Int) throws(BundleError) -> (entry: ZIPEntry, data: Range<Int>, end: Int) {
         let entry = try record(index)
         let end = try index + 1 < count ? record(index + 1).headerOffset : range.lowerBound

@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 
-/// The end of a ZIP file: where its directory lies and how many entries that has (APPNOTE 4.3.14 to 4.3.16).
+/// The end of a ZIP file: where its directory lies and how many entries it has (APPNOTE 4.3.14 to 4.3.16).
 ///
-/// A bundle ends with its end record: no comment, nothing after it, and nothing between it and the directory but the
-/// ZIP64 record and its locator, if they are needed. There is only one way to read such a file.
+/// A bundle ends with its end record. It has no comment and nothing after it. Only the ZIP64 record and its locator may
+/// lie between it and the directory, and only if they are necessary. Such a file can be read in only one way.
 struct ZIPEnd {
     let directory: Range<Int>
     let count: Int
@@ -17,7 +17,7 @@ struct ZIPEnd {
         guard raw.little(end) == ZIPLayout.endSignature, raw.little(end + 20, as: UInt16.self) == 0 else {
             throw failure(
                 "a ZIP end record without a comment at the end of the file",
-                "something else (a file that is cut short, has bytes after its end, or is no bundle)")
+                "another ending; the file is cut short, has further bytes at its end, or is not a bundle")
         }
         let disks: (UInt16, UInt16) = (raw.little(end + 4), raw.little(end + 6))
         let counts: (UInt16, UInt16) = (raw.little(end + 8), raw.little(end + 10))
@@ -28,7 +28,7 @@ struct ZIPEnd {
         let length: Int?
         let count: Int?
         let directoryEnd: Int
-        // A full field alone does not say so: 65,535 entries fit without a ZIP64 record.
+        // A field with its highest value does not prove it, because 65,535 entries fit without a ZIP64 record.
         let isFull = counts.1 == .max || size == .max || offset == .max
         let locatorStart = end - ZIPLayout.zip64LocatorSize
         if isFull, locatorStart >= 0, raw.little(locatorStart) == ZIPLayout.zip64LocatorSignature {
@@ -41,7 +41,7 @@ struct ZIPEnd {
                 raw.little(directoryEnd + 24, as: UInt64.self) == raw.little(directoryEnd + 32, as: UInt64.self)
             else { throw failure("a ZIP64 end record", "none, or one with other fields") }
             guard raw.little(locatorStart + 8, as: UInt64.self) == UInt64(directoryEnd) else {
-                throw failure("a ZIP64 locator that points to the record before it", "another")
+                throw failure("a ZIP64 locator that points to the record before it", "another locator")
             }
             count = Int(exactly: raw.little(directoryEnd + 32, as: UInt64.self))
             length = Int(exactly: raw.little(directoryEnd + 40, as: UInt64.self))

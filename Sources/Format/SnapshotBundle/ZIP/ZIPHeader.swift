@@ -1,5 +1,5 @@
-/// What is written about one entry of a ZIP archive (APPNOTE 4.3.7 and 4.3.12): a regular file, mode 0644, of
-/// 1980-01-01 00:00, the earliest time that there is.
+/// What a ZIP archive states about an entry (APPNOTE 4.3.7 and 4.3.12): a regular file of mode 0644. Its time is
+/// 1980-01-01 00:00, the earliest one possible.
 package struct ZIPHeader {
     var version: UInt16
     var flags: UInt16 = 0
@@ -8,11 +8,11 @@ package struct ZIPHeader {
     var crc: UInt32
     var packedSize: UInt32
     var size: UInt32
-    /// In ASCII.
+    /// The name in ASCII.
     var name: [UInt8]
     var extra: [UInt8] = []
 
-    /// An entry with ZIP 2.0's features, whose sizes are known.
+    /// An entry with the features of ZIP 2.0 and known sizes.
     package init(name: String, isStored: Bool, crc: UInt32, packedSize: UInt32, size: UInt32) {
         self.init(
             version: 20, isStored: isStored, crc: crc, packedSize: packedSize, size: size, name: Array(name.utf8))
@@ -32,7 +32,7 @@ package struct ZIPHeader {
         self.extra = extra
     }
 
-    /// The header in front of the entry's data.
+    /// The header before the entry's data.
     package var local: [UInt8] {
         var header: [UInt8] = []
         header.little(ZIPLayout.localSignature)
@@ -50,7 +50,7 @@ package struct ZIPHeader {
         record.little(ZIPLayout.centralSignature)
         record.little(UInt16(ZIPLayout.unixHost) << 8 | version)
         appendShared(to: &record)
-        // Comment, disk and internal attributes.
+        // The lengths of the comment, the disk number and the internal attributes.
         record += [0, 0, 0, 0, 0, 0]
         record.little(UInt32(ZIPLayout.regularFile | 0o644) << 16)
         record.little(offset)
@@ -59,7 +59,7 @@ package struct ZIPHeader {
         return record
     }
 
-    /// The end record of an archive; a ZIP64 end record precedes it if one is needed.
+    /// The end record of an archive. A ZIP64 end record precedes it if it is necessary.
     package static func end(count: Int, directorySize: Int, directoryOffset: Int) -> [UInt8] {
         var end: [UInt8] = []
         end.little(ZIPLayout.endSignature)

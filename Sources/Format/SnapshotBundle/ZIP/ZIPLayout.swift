@@ -17,7 +17,8 @@ package enum ZIPLayout {
     package static let descriptorSize = 16
     package static let zip64DescriptorSize = 24
 
-    /// Bit 3: checksum and sizes follow the data. Bit 11: names are UTF-8. Nothing else is set in a bundle.
+    /// Bit 3 says that the checksum and sizes follow the data, bit 11 that names are UTF-8. A bundle sets no other
+    /// bits.
     package static let descriptorFlag: UInt16 = 1 << 3
     package static let allowedFlags: UInt16 = 1 << 3 | 1 << 11
 
@@ -32,13 +33,13 @@ package enum ZIPLayout {
 }
 
 extension RawSpan {
-    /// A little-endian integer at `offset`, which must be inside, as for every subscript.
+    /// A little-endian integer at `offset`, which must be inside the memory, as for every subscript.
     @inline(__always)
     func little<Value: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: Value.Type = Value.self) -> Value {
         Value(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: Value.self))
     }
 
-    /// A big-endian word, so that comparing words compares text.
+    /// A big-endian word. Comparing such words compares text.
     @inline(__always)
     func bigWord(_ offset: Int) -> UInt64 {
         UInt64(bigEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
@@ -51,7 +52,7 @@ extension Bytes {
         _ body: (RawSpan) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try withSpan { (span) throws(Failure) in
-            // Unsafe only for elements with padding between them, which bytes have not.
+            // This is unsafe only for elements with padding between them, which bytes do not have.
             try body(unsafe span.bytes)
         }
     }

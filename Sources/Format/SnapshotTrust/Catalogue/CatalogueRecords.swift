@@ -5,7 +5,7 @@ extension Catalogue {
 
     /// Reads the records of ``collection``.
     ///
-    /// Members that this version does not know are ignored, so that later versions can add some.
+    /// Members that this version does not know are ignored, so that later versions can add members.
     ///
     /// - Throws: ``CatalogueError/malformed(_:)`` or ``CatalogueError/laterFormat(_:)``.
     package init(_ records: RecordTable) throws(CatalogueError) {
@@ -17,7 +17,7 @@ extension Catalogue {
         }
         guard format == Self.format else { throw .laterFormat(format) }
         guard let publisher = catalogue.field("publisher")?.string.flatMap({ PublisherName($0) }) else {
-            throw .malformed("no publisher in the record \(Self.catalogueID); a name has \(PublisherName.rule)")
+            throw .malformed("no valid publisher in the record \(Self.catalogueID) (a name has \(PublisherName.rule))")
         }
         self.publisher = publisher
         number = try Self.number("number", of: catalogue, in: 1...Self.highestNumber)
@@ -25,14 +25,14 @@ extension Catalogue {
         confirmed = try Self.time("confirmed", of: catalogue)
         expires = try Self.time("expires", of: catalogue)
         guard made <= confirmed, confirmed <= expires else {
-            throw .malformed("a catalogue that is not made before it is confirmed, or not confirmed before it expires")
+            throw .malformed("times in the wrong order (made, confirmed, expires)")
         }
         (entries, removed) = ([:], [:])
         for record in records where record.id != Self.catalogueID {
             let id = try Self.collection(of: record)
             guard entries[id] == nil, removed[id] == nil else { throw .malformed("two records of \(id)") }
             if record.field("removed") != nil {
-                // One reader would take the collection for listed, and another would take it for removed.
+                // Otherwise one reader could take the collection as listed, and another as removed.
                 if let state = ["timestamp", "sha256", "records"].first(where: { record.field($0) != nil }) {
                     throw .malformed("both \(state) and removed in the record \(record.id)")
                 }
@@ -40,7 +40,7 @@ extension Catalogue {
                 continue
             }
             guard let payload = record.field("sha256")?.string.flatMap({ SHA256Digest(hex: $0) }) else {
-                throw .malformed("no SHA-256 of \(id)")
+                throw .malformed("no SHA-256 for \(id)")
             }
             let count = try Self.number("records", of: record, in: 0...UInt64(Int32.max))
             entries[id] = Entry(
@@ -52,9 +52,9 @@ extension Catalogue {
         guard let bucket = record.field("bucket")?.string, let name = record.field("collection")?.string,
             let id = try? CollectionID(bucket: bucket, name: name)
         else { throw .malformed("no bucket or collection in the record \(record.id)") }
-        guard id != collection else { throw .malformed("itself in its list") }
+        guard id != collection else { throw .malformed("the catalogue itself in its list") }
         guard recordID(of: id) == record.id else {
-            throw .malformed("the record \(record.id) for \(id), which belongs into the record \(recordID(of: id))")
+            throw .malformed("\(id) in the record \(record.id), not in the record \(recordID(of: id))")
         }
         return id
     }
@@ -73,7 +73,7 @@ extension Catalogue {
         Timestamp(milliseconds: try number(name, of: record, in: 0...highestNumber))
     }
 
-    /// The id of the record about a collection: `BUCKET_-NAME`.
+    /// The id of a collection's record: `BUCKET_-NAME`.
     ///
     /// Each `_` in the two names becomes `__`, so that no two collections share an id.
     package static func recordID(of id: CollectionID) -> String {
@@ -83,7 +83,7 @@ extension Catalogue {
         return "\(doubled(id.bucket))_-\(doubled(id.name))"
     }
 
-    /// The id and the other members of each record, without `last_modified`.
+    /// The id and the other members of each record, except `last_modified`.
     package var records: [(id: String, members: [JSONValue.Member])] {
         let catalogue: [JSONValue.Member] = [
             .init(key: "format", value: .count(Self.format)), .init(key: "publisher", value: .string("\(publisher)")),

@@ -1,18 +1,21 @@
 import RemoteSettingsModel
 
-/// A verified catalogue, with what its signature says of it: how new the signing key is, and how long it may confirm.
+/// A verified catalogue, with what its signature says about it: how new the signing key is, and how long it is
+/// confirmed.
 package struct VerifiedCatalogue: Hashable, Sendable {
     package let catalogue: Catalogue
-    /// When the newest certificate becomes valid that signed it under a pinned root; `nil` if nothing is signed.
+    /// When the newest certificate that signed it under a pinned root became valid; `nil` if there is no signature.
     package let certificateBegins: Timestamp?
     /// Until when clients may accept the catalogue as the current one.
     package let confirmedUntil: Timestamp
 
-    /// The chains of all its signatures (`KeptChains`); `nil` if nothing is signed.
+    /// The chains of all its signatures (`KeptChains`); `nil` if there is no signature.
     package let chains: Bytes?
 
+    /// Makes a verified catalogue.
+    ///
     /// - Parameters:
-    ///   - begins: when the certificate that signed it becomes valid; `nil` if nothing is signed.
+    ///   - begins: when the certificate that signed it became valid; `nil` if there is no signature.
     ///   - end: when the chain of that certificate ends.
     package init(
         _ catalogue: Catalogue, certificateBegins begins: Timestamp?, certificateEnds end: Timestamp? = nil,
@@ -24,11 +27,11 @@ package struct VerifiedCatalogue: Hashable, Sendable {
         confirmedUntil = catalogue.confirmedUntil(certificateEnds: end)
     }
 
-    /// Reads the catalogue of a snapshot, and what signed it. Does no I/O.
+    /// Reads a snapshot's catalogue and what signed it. Does no I/O.
     ///
     /// - Parameter roots: the pinned roots. Of all valid signatures under any of them, the one with the newest
-    ///   certificate counts. The thief of a replaced key can add signatures and cross-certificates, but cannot make
-    ///   the key's certificate younger.
+    ///   certificate counts. A thief of a replaced key can add signatures and cross-certificates, but cannot make the
+    ///   key's own certificate newer.
     /// - Throws: ``CatalogueError/malformed(_:)`` or ``CatalogueError/laterFormat(_:)``.
     package init(
         _ snapshot: Snapshot, roots: TrustAnchors, limits: Limits = Limits()
@@ -41,14 +44,14 @@ package struct VerifiedCatalogue: Hashable, Sendable {
 
     package func isConfirmed(at time: Timestamp) -> Bool { time <= confirmedUntil }
 
-    /// Checks that a catalogue of the server may be taken.
+    /// Checks that a catalogue from the server may be accepted.
     ///
     /// - Parameters:
     ///   - current: the verified catalogue that it would replace; `nil` for the first one. The first one must be
     ///     confirmed, because nothing else shows that it is not an old one (The Update Framework, specification 5.4.4:
-    ///     freeze attacks). A later one may have expired: it is newer than the current one all the same.
-    ///   - now: the time of the device. A confirmation that is more than ``Limits/clockToleranceSeconds`` ahead of it
-    ///     would refuse every honest one until then.
+    ///     freeze attacks). A later one may have expired, because it is still newer than the current one.
+    ///   - now: the time of the device. A confirmation may be at most ``Limits/clockToleranceSeconds`` ahead of it. If
+    ///     a later one were accepted, it would make every honest confirmation fail until then.
     /// - Throws: ``CatalogueError``.
     package func checkAcceptance(
         after current: VerifiedCatalogue?, at now: Timestamp, limits: Limits
@@ -62,9 +65,9 @@ package struct VerifiedCatalogue: Hashable, Sendable {
 
     /// Checks that this catalogue may replace one that was verified before.
     ///
-    /// Under one certificate, numbers only grow. A newer certificate starts anew, whichever pinned root it leads to,
-    /// because whoever had the older key could have published any number (The Update Framework, specification 5.3.11:
-    /// fast-forward attacks).
+    /// Under one certificate, numbers only grow. A newer certificate may start with any number, whichever pinned root
+    /// it leads to, because a thief of the older key could have published any number (The Update Framework,
+    /// specification 5.3.11: fast-forward attacks).
     ///
     /// - Throws: ``CatalogueError``.
     package func checkSuccession(of current: VerifiedCatalogue) throws(CatalogueError) {

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// Applies an operator to two values. `&&` and `||` are compiled to jumps, and never come here.
+/// Applies an operator to two values. `&&` and `||` are compiled to jumps and never get here.
 struct BinaryOperation {
     let operation: BinaryOperator
     let offset: Int
@@ -60,17 +60,17 @@ struct BinaryOperation {
         return .array(common)
     }
 
-    /// `+` joins text if one side is text and the other is text, a number or a boolean.
+    /// Adds two values. `+` joins strings if one side is a string and the other is a string, a number or a boolean.
     private func sum(
         _ left: FilterValue, _ right: FilterValue, budget: inout WorkBudget
     ) throws(FilterError) -> FilterValue {
         if case .number(let a) = left, case .number(let b) = right { return .number(a + b) }
         guard let first = Self.text(left), let second = Self.text(right) else {
-            throw wrongType(left, right, expected: "two numbers, or text and a plain value")
+            throw wrongType(left, right, expected: "two numbers, or a string and a plain value")
         }
         switch (left, right) {
         case (.string, _), (_, .string): break
-        default: throw wrongType(left, right, expected: "two numbers, or text and a plain value")
+        default: throw wrongType(left, right, expected: "two numbers, or a string and a plain value")
         }
         try budget.spend(text: first.utf8.count + second.utf8.count)
         let joined = first + second
@@ -96,7 +96,8 @@ struct BinaryOperation {
         return .number(operation(a, b))
     }
 
-    /// The power. Unlike in C, it is NaN in ECMA-262 if the exponent is NaN, or if it is infinite and the base is ±1.
+    /// Raises to a power. Unlike in C, the result in ECMA-262 is NaN if the exponent is NaN, or if it is infinite and
+    /// the base is ±1.
     private static func power(_ base: Double, _ exponent: Double) -> Double {
         exponent.isNaN || (base.magnitude == 1 && exponent.isInfinite) ? .nan : pow(base, exponent)
     }

@@ -1,8 +1,8 @@
 import RemoteSettingsModel
 
-/// Runs a program in a context. It never recurses, and every step reduces a budget.
+/// Runs a program in a context. It never recurses, and every step reduces its budget.
 struct FilterEvaluator {
-    /// A run over the elements of an array, in `array[.x > 0]`.
+    /// A run over the elements of an array, as for `array[.x > 0]`.
     private struct ElementRun {
         let elements: [FilterValue]
         let body: Int
@@ -96,7 +96,7 @@ struct FilterEvaluator {
         stack.append(try call.apply(transform, budget: &budget))
     }
 
-    /// Evaluates `subject[key]`. A boolean keeps or drops the whole subject; any other value is an index or a key.
+    /// Evaluates `subject[key]`. A boolean keeps or drops the whole subject. Any other value is an index or a key.
     private mutating func subscripting() throws(FilterError) {
         let key = pop()
         let subject = pop()
@@ -108,7 +108,7 @@ struct FilterEvaluator {
         }
     }
 
-    /// Starts a filter. A subject that is not an array is filtered as an array of one element; `undefined` stays
+    /// Starts a filter. A subject that is not an array is filtered like an array of one element. `undefined` stays
     /// `undefined`.
     private mutating func start(end: Int) {
         let subject = pop()

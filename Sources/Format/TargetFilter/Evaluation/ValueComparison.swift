@@ -3,7 +3,7 @@ enum ValueComparison {
     /// Whether two values are equal.
     ///
     /// Types must match, as in Mozilla's mobile client, but `undefined` and `null` are equal, as in Gecko. Arrays and
-    /// objects are equal if their contents are. Text is compared by code points, and is never normalised.
+    /// objects are equal if their contents are. Strings are compared by code points and never normalised.
     static func areEqual(
         _ left: FilterValue, _ right: FilterValue, budget: inout WorkBudget
     ) throws(FilterError) -> Bool {
@@ -37,8 +37,8 @@ enum ValueComparison {
     }
 
     /// Compares numbers by value, and strings by code points.
-    ///
-    /// - Returns: -1, 0 or 1 if `left` is less than, equal to or greater than `right`. `nil` if one of them is NaN,
+    /// - Returns: -1, 0 or 1 if `left` is less than, equal to or greater than `right`; `nil` if one of them is NaN,
+    ///   `null` or `undefined`, because every comparison with these is false.
     ///   `null` or `undefined`, because every comparison with these is false.
     /// - Throws: ``FilterError/wrongType(operator:expected:found:offset:)`` if the two types have no common order.
     static func order(
@@ -60,7 +60,8 @@ enum ValueComparison {
         }
     }
 
-    /// Whether `text` contains `needle`. The algorithm is Knuth, Morris and Pratt's, and is linear in both lengths.
+    /// Whether `text` contains `needle`. The algorithm of Knuth, Morris and Pratt takes time that is linear in both
+    /// lengths.
     static func isPart(_ needle: String, of text: String, budget: inout WorkBudget) throws(FilterError) -> Bool {
         let pattern = Array(needle.utf8)
         guard !pattern.isEmpty else { return true }

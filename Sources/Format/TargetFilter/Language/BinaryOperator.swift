@@ -1,4 +1,4 @@
-/// The operators between two operands. All of them group from the left.
+/// The operators between two operands. All of them are left-associative.
 enum BinaryOperator: String {
     case and = "&&"
     case or = "||"

@@ -13,7 +13,7 @@ struct FilterToken: Equatable {
     let kind: Kind
     let offset: Int
 
-    /// The token's name in an error.
+    /// How an error describes the token.
     var found: String {
         switch kind {
         case .number(let value): "the number \(NumberText.text(value))"
@@ -27,8 +27,8 @@ struct FilterToken: Equatable {
 
 /// Splits an expression into tokens, one at a time.
 ///
-/// White space is Unicode's, as `\s` in a JavaScript regular expression. A `#` outside a string starts a comment, which
-/// ends with the line.
+/// White space is that of Unicode, as `\s` in a JavaScript regular expression. A `#` outside a string starts a comment,
+/// which ends with the line.
 struct FilterLexer {
     private let bytes: [UInt8]
     private var position = 0
@@ -39,6 +39,8 @@ struct FilterLexer {
 
     private func byte(_ index: Int) -> UInt8 { index < bytes.count ? bytes[index] : 0 }
 
+    /// Reads the next token.
+    ///
     /// - Parameter operandNext: whether the grammar expects an operand here, so that `.5` is a number.
     mutating func next(operandNext: Bool) throws(FilterError) -> FilterToken {
         skipBlanks()
@@ -65,7 +67,7 @@ struct FilterLexer {
         }
     }
 
-    /// The width of the white space here in bytes; 0 if there is none.
+    /// The width of the white space at this position in bytes; 0 if there is none.
     private func blankWidth() -> Int {
         switch bytes[position] {
         case 0x20, 0x09...0x0D: 1
@@ -93,7 +95,7 @@ struct FilterLexer {
         if Self.isNameStart(byte(position)) {
             throw .syntax(offset: position, expected: "the end of the number \(digits.prefix(40))", found: describe())
         }
-        // The standard library does not accept a number that starts with the point.
+        // The standard library does not accept a number that starts with a decimal point.
         guard let value = Double(digits.hasPrefix(".") ? "0" + digits : digits) else {
             throw .syntax(offset: start, expected: "a number", found: String(digits.prefix(40)))
         }
@@ -107,9 +109,10 @@ struct FilterLexer {
     }
 
     /// Reads a string.
+    /// Reads a string.
     ///
-    /// A backslash escapes the closing quote and itself. Before anything else it stands for itself, so that regular
-    /// expressions need no doubled backslashes.
+    /// A backslash escapes the closing quote and itself. Before anything else it is an ordinary character, so regular
+    /// expressions do not require doubled backslashes.
     private mutating func text(closing: UInt8) throws(FilterError) -> FilterToken {
         let start = position
         var content: [UInt8] = []
@@ -146,7 +149,7 @@ struct FilterLexer {
         return FilterToken(kind: .symbol(String(UnicodeScalar(bytes[start]))), offset: start)
     }
 
-    /// The character here, for errors.
+    /// The character at this position, for errors.
     private func describe() -> String {
         let rest = String(decoding: bytes[position..<min(position + 8, bytes.count)], as: UTF8.self)
         return rest.unicodeScalars.first.map { $0.escaped(asASCII: true) }.map { "'\($0)'" } ?? "the end"

@@ -8,7 +8,7 @@ import RemoteSettingsModel
 ///     operand    = number | "-" number | string | "true" | "false" | "null" | name | "." name
 ///                | "(" expression ")" | "[" list "]" | "{" [ key ":" expression { "," … } ] "}"
 ///
-/// A list may end with a comma. The recursion is bounded by ``FilterLimits/nesting``.
+/// A list may end with a comma. ``FilterLimits/nesting`` limits the recursion.
 struct FilterParser {
     private struct WaitingOperator {
         let operation: BinaryOperator
@@ -49,7 +49,7 @@ struct FilterParser {
 
     private func isAt(_ symbol: String) -> Bool { token.kind == .symbol(symbol) }
 
-    /// Skips a closing bracket. An operator may follow it.
+    /// Skips a closing bracket, after which an operator may follow.
     private mutating func close(_ symbol: String, expected: String? = nil) throws(FilterError) {
         guard isAt(symbol) else { throw unexpected(expected ?? "an operator or '\(symbol)'") }
         try advance(operandNext: false)
@@ -84,8 +84,8 @@ struct FilterParser {
 
     /// Parses operands and the operators between them.
     ///
-    /// Operators wait for their right operands on a stack of their own. A recursion for each level of precedence would
-    /// need five times as much of the program's stack.
+    /// Operators wait for their right operands on a separate stack. A recursion for each level of precedence would use
+    /// five times as much of the thread's stack.
     private mutating func binary() throws(FilterError) {
         var waiting: [WaitingOperator] = []
         try unary()
@@ -94,7 +94,7 @@ struct FilterParser {
                 finish(last)
                 waiting.removeLast()
             }
-            // This is the position of a jump: between its operands.
+            // The position of a jump is between its operands.
             let place = next == .and || next == .or ? program.reserve(at: token.offset) : nil
             waiting.append(WaitingOperator(operation: next, offset: token.offset, jump: place))
             try advance(operandNext: true)
@@ -137,8 +137,8 @@ struct FilterParser {
         return offsets
     }
 
-    /// Parses an operand. What does not recurse is in other functions: a recursive function with fewer values needs
-    /// less stack.
+    /// Parses an operand. Code that does not recurse is in other functions, because a recursive function with fewer
+    /// values uses less stack.
     private mutating func operand() throws(FilterError) {
         if isAt("(") {
             try advance(operandNext: true)
@@ -176,7 +176,7 @@ struct FilterParser {
             sawRelative = true
         case .symbol("-"):
             try advance(operandNext: true)
-            guard case .number(let value) = token.kind else { throw unexpected("a number behind '-'") }
+            guard case .number(let value) = token.kind else { throw unexpected("a number after '-'") }
             try push(.number(-value), at: offset)
         default: throw unexpected("an operand")
         }
@@ -238,7 +238,7 @@ struct FilterParser {
     private mutating func member() throws(FilterError) {
         let offset = token.offset
         try advance(operandNext: false)
-        program.append(.member(try name("a name behind '.'")), at: offset)
+        program.append(.member(try name("a name after '.'")), at: offset)
     }
 
     private mutating func filter() throws(FilterError) {

@@ -1,19 +1,19 @@
-/// The syntax tree of a regular expression. The parser bounds its depth.
+/// The syntax tree of a regular expression. The parser limits its depth.
 indirect enum PatternNode {
     case scalar(Unicode.Scalar)
-    /// A scalar in the set, or one outside it with `isInverted`. If case is ignored, that differs from the complement
-    /// of the set.
+    /// A scalar in the set, or outside it if `isInverted` is set. If case is ignored, the latter differs from the
+    /// complement of the set.
     case set(ScalarSet, isInverted: Bool)
     case lineStart
     case lineEnd
-    /// `\b` if true, `\B` if false.
+    /// `\b` for `true`, `\B` for `false`.
     case boundary(Bool)
     case group(PatternNode, capture: Int)
     case reference(Int)
     case lookahead(PatternNode, isNegative: Bool)
     case sequence([PatternNode])
     case choice([PatternNode])
-    /// - captures: the groups in it. They are reset at the start of every repetition.
+    /// - captures: the groups in the repeated part. They are reset at the start of every repetition.
     case repeated(PatternNode, from: Int, to: Int?, isLazy: Bool, captures: Range<Int>)
 }
 
@@ -26,8 +26,7 @@ struct PatternError: Error, Equatable {
     }
 }
 
-/// Parses the regular expressions of ECMA-262, without lookbehind, property classes (`\p`) and octal escapes. Those are
-/// errors.
+/// Parses the regular expressions of ECMA-262. Lookbehind, property classes (`\p`) and octal escapes are errors.
 struct PatternParser {
     private let scalars: [Unicode.Scalar]
     private var position = 0
@@ -46,9 +45,9 @@ struct PatternParser {
 
     mutating func parse() throws(PatternError) -> PatternNode {
         let node = try choice()
-        guard position == scalars.count else { throw PatternError("there is no '(' for a ')'") }
+        guard position == scalars.count else { throw PatternError("a ')' has no '('") }
         if let unknown = references.first(where: { $0 > groups }) {
-            throw PatternError("\\\(unknown) refers to a group that is not there")
+            throw PatternError("\\\(unknown) refers to a group that does not exist")
         }
         return node
     }
@@ -63,7 +62,7 @@ struct PatternParser {
     }
 
     private mutating func choice() throws(PatternError) -> PatternNode {
-        guard depth < nesting else { throw PatternError("it nests deeper than \(nesting) levels") }
+        guard depth < nesting else { throw PatternError("it nests more than \(nesting) levels deep") }
         depth += 1
         defer { depth -= 1 }
         var branches = [try sequence()]
@@ -104,7 +103,7 @@ struct PatternParser {
         return .repeated(node, from: least, to: most, isLazy: take("?"), captures: captures)
     }
 
-    /// Parses `{n}`, `{n,}` or `{n,m}`. A brace that starts none of these stands for itself.
+    /// Parses `{n}`, `{n,}` or `{n,m}`. A brace that does not start one of these is an ordinary character.
     private mutating func bounds() throws(PatternError) -> (Int, Int?)? {
         let start = position
         guard take("{"), let least = number() else {
@@ -149,7 +148,7 @@ struct PatternParser {
     private mutating func group() throws(PatternError) -> PatternNode {
         let node: PatternNode
         if take("?:") {
-            // This is a sequence of one, because a group around a `^` may be repeated, but a bare `^` may not.
+            // The sequence of one node matters, because a group around a `^` may be repeated, but a bare `^` may not.
             node = .sequence([try choice()])
         } else if take("?=") {
             node = .lookahead(try choice(), isNegative: false)
@@ -166,11 +165,11 @@ struct PatternParser {
                     throw PatternError("two groups have the name \(name)")
                 }
             } else if current == "?" {
-                throw PatternError("a group of an unknown kind")
+                throw PatternError("a group has an unknown kind")
             }
             node = .group(try choice(), capture: number)
         }
-        guard take(")") else { throw PatternError("there is no ')' for a '('") }
+        guard take(")") else { throw PatternError("a '(' has no ')'") }
         return node
     }
 
@@ -187,7 +186,7 @@ struct PatternParser {
         if take("B") { return .boundary(false) }
         if take("k<") {
             let name = try name()
-            guard let number = names[name] else { throw PatternError("there is no group \(name) before its use") }
+            guard let number = names[name] else { throw PatternError("the group \(name) is used before it is defined") }
             return .reference(number)
         }
         if let digit = current, ("1"..."9").contains(digit), let number = number() {
@@ -254,7 +253,7 @@ struct PatternParser {
         let first = try hexadecimal(4)
         guard (0xD800...0xDBFF).contains(first), take("\\u") else { return try scalar(first) }
         let second = try hexadecimal(4)
-        guard (0xDC00...0xDFFF).contains(second) else { throw PatternError("half of a surrogate pair") }
+        guard (0xDC00...0xDFFF).contains(second) else { throw PatternError("it has half of a surrogate pair") }
         return try scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
     }
 
@@ -262,7 +261,7 @@ struct PatternParser {
         var value: UInt32 = 0
         for _ in 0..<width {
             guard let digit = current?.hexadecimalValue else {
-                throw PatternError("an escape needs \(width) hexadecimal digits")
+                throw PatternError("an escape requires \(width) hexadecimal digits")
             }
             value = value * 16 + digit
             position += 1
@@ -271,7 +270,7 @@ struct PatternParser {
     }
 
     private func scalar(_ value: UInt32) throws(PatternError) -> Unicode.Scalar {
-        guard let scalar = Unicode.Scalar(value) else { throw PatternError("an escape names no character") }
+        guard let scalar = Unicode.Scalar(value) else { throw PatternError("an escape does not name a character") }
         return scalar
     }
 
@@ -282,7 +281,7 @@ struct PatternParser {
         while !take("]") {
             let (first, firstSet) = try classMember()
             if let firstSet { sets.append(firstSet) }
-            // A '-' before the closing bracket stands for itself.
+            // A `-` before the closing bracket is an ordinary character.
             guard current == "-", position + 1 < scalars.count, scalars[position + 1] != "]" else {
                 if let first { ranges.append(first.value...first.value) }
                 continue
@@ -297,7 +296,7 @@ struct PatternParser {
     }
 
     private mutating func classMember() throws(PatternError) -> (Unicode.Scalar?, ScalarSet?) {
-        guard let next = current else { throw PatternError("there is no ']' for a '['") }
+        guard let next = current else { throw PatternError("a '[' has no ']'") }
         position += 1
         guard next == "\\" else { return (next, nil) }
         if take("b") { return ("\u{8}", nil) }

@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 
-/// A regular expression by the rules of ECMA-262, compiled to instructions for ``RegularExpressionMatcher``.
+/// A regular expression as in ECMA-262, compiled to instructions for ``RegularExpressionMatcher``.
 ///
 /// It does not use the standard library's `Regex`, which backtracks without limit. `(a*)*b` over thirty letters would
-/// hang it, and patterns come from a server. This one matches Unicode scalars, but JavaScript without the flag `u`
+/// hang it, and patterns come from a server. This engine matches Unicode scalars, while JavaScript without the flag `u`
 /// matches UTF-16 code units. The flags are `g`, `i`, `m`, `s` and `u`.
 struct RegularExpression {
     enum Instruction {
@@ -12,16 +12,16 @@ struct RegularExpression {
         case lineStart
         case lineEnd
         case boundary(Bool)
-        /// Notes the position in a slot: the start or end of a group, or the start of a repetition.
+        /// Stores the position in a slot: the start or end of a group, or the start of a repetition.
         case note(Int)
-        /// Continues only if the position has moved since it was noted in the slot.
+        /// Continues only if the position has moved since it was stored in the slot.
         case progress(Int)
         case forget(Range<Int>)
         case reference(Int)
-        /// Continues at the first, and after a failure at the second.
+        /// Continues at the first instruction, or at the second one after a failure.
         case fork(Int, Int)
         case jump(Int)
-        /// The pattern to look for follows, up to `success`. Matching then continues at `end`.
+        /// The pattern of the lookahead follows, up to `success`. Matching then continues at `end`.
         case lookahead(isNegative: Bool, end: Int)
         case success
     }
@@ -60,7 +60,8 @@ struct RegularExpression {
         instructions.append(instruction)
     }
 
-    /// Counts the work. It is bounded by itself, because a repetition of nothing takes work but makes no instructions.
+    /// Counts the work. It has a limit of its own, because a repetition of nothing takes work but creates no
+    /// instructions.
     private mutating func pay() throws(PatternError) {
         work += 1
         if work > limit { throw PatternError("its repetitions make it longer than \(limit) instructions") }

@@ -1,11 +1,11 @@
-/// Matches a regular expression against a text, by backtracking with a stack of its own.
+/// Matches a regular expression against a string by backtracking with a stack of its own.
 ///
 /// Every step reduces the budget.
 struct RegularExpressionMatcher {
     private enum Choice {
         /// Continue at this instruction and position.
         case resume(instruction: Int, position: Int)
-        /// Undo a note.
+        /// Restore a slot's earlier value.
         case restore(slot: Int, value: Int)
     }
 
@@ -65,9 +65,9 @@ struct RegularExpressionMatcher {
         return nil
     }
 
-    /// Matches from a position. It recurses only for lookaheads, and the parser lets these nest only a few levels.
+    /// Matches from a position. It recurses only for lookaheads, whose nesting the parser limits to a few levels.
     ///
-    /// - Returns: the end of the match; `nil` if there is none, and then every note is undone.
+    /// - Returns: the end of the match; `nil` if there is none. All slots then have their earlier values again.
     private mutating func run(
         from instruction: Int, at position: Int, budget: inout WorkBudget
     ) throws(FilterError) -> Int? {
@@ -122,7 +122,8 @@ struct RegularExpressionMatcher {
         return nil
     }
 
-    /// Tests a lookahead. It is not tried again after it holds, but its notes must be undone when matching goes back.
+    /// Tests a lookahead. It is not repeated after it succeeds, but its slots must be restored when the matcher
+    /// backtracks.
     private mutating func look(
         from instruction: Int, at position: Int, isNegative: Bool, budget: inout WorkBudget
     ) throws(FilterError) -> Bool {

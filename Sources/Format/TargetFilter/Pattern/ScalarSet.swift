@@ -51,9 +51,9 @@ struct ScalarSet: Sendable, Equatable {
     }
 }
 
-/// Letters compared without regard to case.
+/// Comparison of letters without regard to case.
 enum CaseFolding {
-    /// ECMA-262's Canonicalize: the upper-case letter, if it is one scalar and does not change into ASCII.
+    /// Canonicalize of ECMA-262: the upper-case letter, if it is a single scalar and does not change into ASCII.
     static func fold(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
         if scalar.isASCII {
             return ("a"..."z").contains(scalar) ? Unicode.Scalar(UInt8(scalar.value) - 32) : scalar

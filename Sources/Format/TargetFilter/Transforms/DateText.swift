@@ -1,10 +1,9 @@
 import RemoteSettingsModel
 
-/// Dates in the own format of JavaScript's `Date` (ECMA-262, section 21.4.1.32).
+/// Reads dates in the format of JavaScript's `Date` (ECMA-262, section 21.4.1.32).
 ///
-/// The forms are `YYYY`, `YYYY-MM` and `YYYY-MM-DD`. `THH:mm`, `THH:mm:ss` or `THH:mm:ss.sss` may follow, and after
-/// that `Z` or `±HH:mm`. A time without an offset is UTC here, because a filter has no time zone. In Gecko it is local
-/// time.
+/// The forms are `YYYY`, `YYYY-MM` and `YYYY-MM-DD`. `THH:mm`, `THH:mm:ss` or `THH:mm:ss.sss` may follow, and then `Z`
+/// or `±HH:mm`. A time without an offset is UTC here, because a filter has no time zone. In Gecko it is local time.
 enum DateText {
     /// Milliseconds since 1970-01-01T00:00:00Z; `nil` for any other text.
     static func milliseconds(_ text: String) -> Double? {
@@ -21,7 +20,7 @@ enum DateText {
             }
         }
         guard (1...12).contains(month), (1...31).contains(day) else { return nil }
-        // Adding whole cycles of 400 years keeps the calculation after 1970, where it is defined.
+        // Whole cycles of 400 years are added, so that the calculation stays after 1970, where it is defined.
         let cycles = year < 2000 ? 5 : 0
         let days = Timestamp.daysSince1970(year: year + cycles * 400, month: month, day: day)
         guard Timestamp.civil(daysSince1970: days) == (year + cycles * 400, month, day) else { return nil }

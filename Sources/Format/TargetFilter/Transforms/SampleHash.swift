@@ -1,16 +1,17 @@
 import Crypto
 import RemoteSettingsModel
 
-/// The point of an input among 2^48 points, as in Gecko: the first 48 bits of the SHA-256 of its JSON.
+/// The point of an input among 2^48 points, as in Gecko. It is the first 48 bits of the SHA-256 of the input's JSON.
 struct SampleHash {
-    /// The end of the points that have a bucket. The last of the 2^48 points is in no bucket, not even in one of 100 %.
+    /// The end of the points that are in a bucket. The last of the 2^48 points is in no bucket, not even in one of 100
+    /// %.
     static let points = (UInt64(1) << 48) - 1
     private static let highest = Double(points)
 
     private let point: UInt64
 
     init(_ input: FilterValue, budget: inout WorkBudget) throws(FilterError) {
-        // For undefined, Gecko hashes the empty text.
+        // For undefined, Gecko hashes the empty string.
         let text = try FilterJSON.text(input, budget: &budget) ?? ""
         try budget.spend(text: text.utf8.count)
         var hash = SHA256()
@@ -33,7 +34,7 @@ struct SampleHash {
         Self.buckets(start: start, count: count, total: total).map { $0.contains { $0.contains(point) } }
     }
 
-    /// The points of buckets: see ``isInBucket(start:count:total:)``.
+    /// The points of some buckets; see ``isInBucket(start:count:total:)``.
     static func buckets(start: Double, count: Double, total: Double) -> [Range<UInt64>]? {
         guard start >= 0, count >= 0, total > 0, start.isFinite, count.isFinite, total.isFinite else { return nil }
         let first = start.truncatingRemainder(dividingBy: total)

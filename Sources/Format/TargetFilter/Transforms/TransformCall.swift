@@ -1,4 +1,4 @@
-/// The transforms by their names in expressions.
+/// The transforms, named as in expressions.
 enum FilterTransform: String, CaseIterable {
     case date
     case versionCompare
@@ -17,7 +17,7 @@ enum FilterTransform: String, CaseIterable {
 /// One use of a transform: `subject|name(arguments)`.
 ///
 /// The transforms behave as in Gecko (`FilterExpressions.sys.mjs`), with one exception: a value of the wrong type gives
-/// `undefined`, while Gecko's JavaScript would convert it or throw.
+/// `undefined`. Gecko's JavaScript would convert it or throw.
 struct TransformCall {
     let subject: FilterValue
     let arguments: [FilterValue]
@@ -52,7 +52,7 @@ struct TransformCall {
         return .undefined
     }
 
-    /// The milliseconds since 1970, so that dates can be compared with numbers; NaN for text that is not a date.
+    /// The milliseconds since 1970, so that dates can be compared with numbers; NaN for a string that is not a date.
     private var date: FilterValue {
         switch subject {
         case .string(let text): .number(DateText.milliseconds(text) ?? .nan)
@@ -63,7 +63,7 @@ struct TransformCall {
 
     private func compareVersions(budget: inout WorkBudget) throws(FilterError) -> FilterValue {
         guard case .string(let left) = subject, case .string(let right) = argument(0) else { return .undefined }
-        // A part of a version costs as much as some dozen bytes of plain text.
+        // A part of a version costs as much as several dozen bytes of plain text.
         try budget.spend(left.utf8.count + right.utf8.count)
         return .number(Double(VersionOrder.compare(left, right)))
     }
@@ -98,7 +98,7 @@ struct TransformCall {
         return .array(elements.map { $0.element(key) })
     }
 
-    /// The match and its groups, or every match with the flag `g`; `null` if there is none.
+    /// The match and its groups, or all matches with the flag `g`; `null` if there is none.
     private func match(budget: inout WorkBudget) throws(FilterError) -> FilterValue {
         guard case .string(let text) = subject, case .string(let pattern) = argument(0) else { return .undefined }
         let flags: String

@@ -1,10 +1,10 @@
-/// The order of versions by Mozilla's toolkit version format (MDN, "Toolkit version format").
+/// Compares versions in Mozilla's toolkit version format (MDN, "Toolkit version format").
 ///
 /// A version consists of parts between dots. A part is a number, a text, a number and a text, and each of these may be
 /// missing: `3pre4x` is 3, `pre`, 4, `x`. Parts are compared from the left, and a missing part counts as 0. The four
-/// pieces of a part are compared in their order: numbers by value, texts by bytes. A missing text comes after every
-/// text, so `1.0pre1 < 1.0pre2 < 1.0`. A part `*` is larger than any number. A `+` after the first number makes the
-/// part the beginning of the next one: `1.0+` is `1.1pre`.
+/// pieces of a part are compared in order: numbers by value, texts by bytes. A missing text comes after every text, so
+/// `1.0pre1 < 1.0pre2 < 1.0`. A part `*` is larger than any number. A `+` after the first number stands for the
+/// beginning of the next number: `1.0+` is `1.1pre`.
 enum VersionOrder {
     private struct Part {
         var number = 0
@@ -13,6 +13,8 @@ enum VersionOrder {
         var rest: ArraySlice<UInt8>?
     }
 
+    /// Compares two versions.
+    ///
     /// - Returns: -1, 0 or 1 if `left` is before, equal to or after `right`.
     static func compare(_ left: String, _ right: String) -> Int {
         let first = parts(left)
@@ -49,8 +51,8 @@ enum VersionOrder {
         return part
     }
 
-    /// The number at the start, with its sign. If there is none, the result is 0 and nothing is consumed. A number
-    /// outside 32 bits becomes the nearest one inside.
+    /// Reads the number at the start, with its sign. If there is none, the result is 0 and nothing is consumed. A
+    /// number outside 32 bits becomes the nearest one that fits.
     private static func number(_ bytes: inout ArraySlice<UInt8>) -> Int {
         var tail = bytes.drop { $0 == 0x20 || (0x09...0x0D).contains($0) }
         let isNegative = tail.first == UInt8(ascii: "-")

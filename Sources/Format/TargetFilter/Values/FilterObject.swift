@@ -1,4 +1,4 @@
-/// An object of the filter language. Its members keep their order, and are found by name in constant time.
+/// An object of the filter language. Its members keep their order and are found by name in constant time.
 package struct FilterObject: Hashable, Sendable {
     package struct Member: Hashable, Sendable {
         package let key: String
@@ -11,14 +11,14 @@ package struct FilterObject: Hashable, Sendable {
 
     package init() {}
 
-    /// If a key appears twice, the later value replaces the earlier one in its position, as in JavaScript.
+    /// Makes an object. If a key appears twice, the later value takes the place of the earlier one, as in JavaScript.
     package init(_ members: some Sequence<(key: String, value: FilterValue)>) {
         for (key, value) in members { self[key] = value }
     }
 
     package var count: Int { members.count }
 
-    /// The value of a member; `undefined` if there is none. Setting `undefined` keeps the member.
+    /// The value of a member; `undefined` if there is none. A member that is set to `undefined` stays.
     package subscript(key: String) -> FilterValue {
         get { positions[key].map { members[$0].value } ?? .undefined }
         set {

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// A value of the filter language: a JSON value, or `undefined` if nothing is there.
+/// A value of the filter language: a JSON value, or `undefined` if there is no value.
 package enum FilterValue: Hashable, Sendable {
     case undefined
     case null
@@ -10,7 +10,7 @@ package enum FilterValue: Hashable, Sendable {
     case array([FilterValue])
     case object(FilterObject)
 
-    /// A JSON value. Numbers become doubles.
+    /// Makes a value from JSON. Numbers become doubles.
     package init(_ json: JSONValue) {
         switch json {
         case .null: self = .null
@@ -23,7 +23,8 @@ package enum FilterValue: Hashable, Sendable {
         }
     }
 
-    /// JavaScript's truth: every value except `undefined`, `null`, `false`, 0, NaN and the empty string.
+    /// Whether JavaScript treats the value as true. All values are, except `undefined`, `null`, `false`, 0, NaN and the
+    /// empty string.
     package var isTruthy: Bool {
         switch self {
         case .undefined, .null: false
@@ -36,7 +37,7 @@ package enum FilterValue: Hashable, Sendable {
 
     var isAbsent: Bool { self == .undefined || self == .null }
 
-    /// The value's kind in an error.
+    /// How an error describes the value.
     var kind: String {
         switch self {
         case .undefined: "undefined"
@@ -51,7 +52,7 @@ package enum FilterValue: Hashable, Sendable {
 
     /// The member of an object, or of an array's first element; `undefined` for anything else.
     ///
-    /// The first element counts by mozjexl's rule: if `a` is an array, `a.b` means `a[0].b`.
+    /// The first element is a rule of mozjexl: if `a` is an array, `a.b` means `a[0].b`.
     func member(_ name: String) -> FilterValue {
         switch self {
         case .object(let object): object[name]
@@ -91,8 +92,8 @@ extension FilterValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, 
 }
 
 extension FilterValue: CustomStringConvertible {
-    /// The value for people, not for programs: as JSON if JSON can express it, and cut off after some hundred
-    /// characters.
+    /// The value for people, not for programs. It is JSON if JSON can express the value, and is cut off after a few
+    /// hundred characters.
     package var description: String {
         var output = ""
         describe(into: &output)

@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 
 /// Reads a binary property list. It has objects that refer to each other by number, a table of their offsets, and a
-/// trailer of 32 bytes that says where the table is.
+/// trailer of 32 bytes that gives the place of the table.
 ///
-/// References of a damaged list may form a circle or multiply, so depth and number of values are limited.
+/// References in a damaged list may form a circle or multiply, so the depth and the number of values are limited.
 struct BinaryPropertyList {
     static let magic = Array("bplist00".utf8)
 
@@ -24,7 +24,7 @@ struct BinaryPropertyList {
         guard bytes.count >= 42, (1...8).contains(bytes[trailer + 6]), (1...8).contains(bytes[trailer + 7]),
             let objects = number(8), let top = number(16), let start = number(24), start >= 8, start <= trailer,
             objects <= (trailer - start) / Int(bytes[trailer + 6])
-        else { throw DefaultsFault(problem: "it is a damaged binary property list") }
+        else { throw DefaultsFault(problem: "the binary property list is damaged") }
         (offsetSize, referenceSize) = (Int(bytes[trailer + 6]), Int(bytes[trailer + 7]))
         (self.objects, self.top, tableStart) = (objects, top, start)
     }
@@ -32,7 +32,7 @@ struct BinaryPropertyList {
     func members() throws(DefaultsFault) -> [DefaultsDocument.Member] {
         var left = limits.jsonValues
         guard case .mapping(let members) = try value(top, depth: 0, &left) else {
-            throw DefaultsFault(problem: "the property list has no dictionary")
+            throw DefaultsFault(problem: "the property list does not contain a dictionary")
         }
         return members
     }
@@ -44,7 +44,7 @@ struct BinaryPropertyList {
         guard object < objects,
             let start = Self.number(bytes, at: tableStart + object * offsetSize, offsetSize)
                 .flatMap({ Int(exactly: $0) }), start < tableStart
-        else { throw DefaultsFault(problem: "a reference leads to no object") }
+        else { throw DefaultsFault(problem: "a reference does not lead to an object") }
         let (kind, low) = (bytes[start] >> 4, Int(bytes[start] & 0xF))
         switch kind {
         case 0x0:
@@ -60,7 +60,7 @@ struct BinaryPropertyList {
             // The date is in seconds since 2001-01-01.
             let milliseconds = ((Double(bitPattern: bits) + 978_307_200) * 1000).rounded()
             guard let time = UInt64(exactly: milliseconds) else {
-                throw DefaultsFault(problem: "a date is before 1970, or is none")
+                throw DefaultsFault(problem: "a date is invalid or before 1970")
             }
             return .date(Timestamp(milliseconds: time))
         case 0x4: return .data(Bytes(Array(bytes[try range(start, low, of: 1)])))
@@ -79,7 +79,7 @@ struct BinaryPropertyList {
             var keys: Set<String> = []
             for place in stride(from: range.lowerBound, to: range.lowerBound + half, by: referenceSize) {
                 guard case .json(.string(let key)) = try value(reference(place), depth: depth + 1, &left) else {
-                    throw DefaultsFault(problem: "a key is no text")
+                    throw DefaultsFault(problem: "a key is not a string")
                 }
                 guard keys.insert(key).inserted else {
                     throw DefaultsFault(problem: "the key \(String(reflecting: String(key.prefix(60)))) appears twice")
@@ -87,7 +87,7 @@ struct BinaryPropertyList {
                 let value = try value(reference(place + half), depth: depth + 1, &left)
                 members.append(.init(key: key, line: nil, value: value))
             }
-            // The order of a hash table has no meaning.
+            // The order of the keys in a hash table has no meaning.
             return .mapping(members.sorted { $0.key < $1.key })
         default: throw noForm(bytes[start])
         }
@@ -95,15 +95,15 @@ struct BinaryPropertyList {
 
     private func noForm(_ marker: UInt8) -> DefaultsFault {
         DefaultsFault(
-            problem: "there is an object of the kind 0x\(String(marker, radix: 16)), which has no form in JSON")
+            problem: "an object has the type 0x\(String(marker, radix: 16)), which JSON cannot express")
     }
 
     private func integer(_ start: Int, _ low: Int) throws(DefaultsFault) -> DefaultsValue {
         guard low <= 4, let number = Self.number(bytes, at: start + 1, min(1 << low, 8)) else {
             throw noForm(bytes[start])
         }
-        // Numbers of eight bytes are signed, shorter ones are not. Sixteen bytes are for numbers that do not fit into
-        // eight.
+        // Numbers of eight bytes are signed, shorter ones are unsigned. Sixteen bytes are used for numbers that do not
+        // fit into eight.
         if low < 3 { return .json(.number(JSONNumber(number))) }
         if low == 3 { return .json(.number(JSONNumber(Int64(bitPattern: number)))) }
         guard number == 0, let lower = Self.number(bytes, at: start + 9, 8) else {
@@ -118,7 +118,7 @@ struct BinaryPropertyList {
         }
         let real = low == 3 ? Double(bitPattern: bits) : Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits)))
         guard let number = DefaultsValue.number("\(real)", limits: limits) else {
-            throw DefaultsFault(problem: "\(real) is no number that JSON has")
+            throw DefaultsFault(problem: "JSON cannot express the number \(real)")
         }
         return number
     }
@@ -134,15 +134,15 @@ struct BinaryPropertyList {
         } else {
             text = String(validating: content, as: Unicode.ASCII.self)
         }
-        guard let text else { throw DefaultsFault(problem: "a text is not in its encoding") }
+        guard let text else { throw DefaultsFault(problem: "a string is not in its encoding") }
         return text
     }
 
-    /// Finds the content of an object that has a length.
+    /// Finds the content of an object that states its length.
     ///
     /// - Parameters:
-    ///   - size: the bytes of a unit.
-    ///   - units: how many units each counted element has.
+    ///   - size: the number of bytes of a unit.
+    ///   - units: the number of units of each counted element.
     private func range(
         _ start: Int, _ low: Int, of size: Int, _ units: Int = 1
     ) throws(DefaultsFault) -> Range<Int> {
@@ -151,7 +151,7 @@ struct BinaryPropertyList {
             let marker = bytes[start + 1]
             guard marker >> 4 == 1, marker & 0xF <= 3,
                 let long = Self.number(bytes, at: start + 2, 1 << Int(marker & 0xF)).flatMap({ Int(exactly: $0) })
-            else { throw DefaultsFault(problem: "an object has no length") }
+            else { throw DefaultsFault(problem: "an object does not state its length") }
             (first, count) = (start + 2 + 1 << Int(marker & 0xF), long)
         }
         guard first <= tableStart, count <= (tableStart - first) / (size * units) else {
@@ -162,12 +162,12 @@ struct BinaryPropertyList {
 
     private func reference(_ place: Int) throws(DefaultsFault) -> Int {
         guard let number = Self.number(bytes, at: place, referenceSize).flatMap({ Int(exactly: $0) }) else {
-            throw DefaultsFault(problem: "a reference leads to no object")
+            throw DefaultsFault(problem: "a reference does not lead to an object")
         }
         return number
     }
 
-    /// A big-endian number of 1 to 8 bytes; `nil` if it is not within the list.
+    /// Reads a big-endian number of 1 to 8 bytes; `nil` if it is not inside the list.
     private static func number(_ bytes: [UInt8], at offset: Int, _ size: Int) -> UInt64? {
         guard offset >= 0, offset <= bytes.count - size else { return nil }
         return bytes[offset..<offset + size].reduce(0) { $0 << 8 | UInt64($1) }

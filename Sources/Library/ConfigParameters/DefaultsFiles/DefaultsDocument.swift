@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// In-app defaults from a file: a property list (XML or binary), JSON, or Android's `<defaultsMap>`. No I/O.
+/// In-app defaults from a file: a property list (XML or binary), JSON, or Android's `<defaultsMap>`. Does no I/O.
 package struct DefaultsDocument: Sendable {
     package struct Member: Sendable {
         package let key: String
@@ -11,10 +11,10 @@ package struct DefaultsDocument: Sendable {
 
     /// The members in the file's order. Keys are unique.
     package let members: [Member]
-    /// Whether the values have types of their own. Android's `<defaultsMap>` has only texts, which the app converts.
+    /// Whether the values have types of their own. Android's `<defaultsMap>` has only strings, which the app converts.
     package let hasTypes: Bool
 
-    /// Reads any of the formats. The first bytes decide which.
+    /// Reads a file in any of the formats. The first bytes show which format it is.
     ///
     /// - Throws: ``DefaultsFault``.
     package init(_ bytes: Bytes, limits: Limits = Limits()) throws(DefaultsFault) {
@@ -25,12 +25,12 @@ package struct DefaultsDocument: Sendable {
         }
     }
 
-    /// Reads a property list, XML or binary, and no other format.
+    /// Reads a property list, in XML or binary form, and no other format.
     ///
     /// - Throws: ``DefaultsFault``.
     package init(propertyList bytes: Bytes, limits: Limits = Limits()) throws(DefaultsFault) {
         (members, hasTypes) = try Self.read(bytes, limits: limits)
-        guard hasTypes else { throw DefaultsFault(line: 1, problem: "it is a <defaultsMap>") }
+        guard hasTypes else { throw DefaultsFault(line: 1, problem: "expected a property list, found a <defaultsMap>") }
     }
 
     private static func isPropertyListOrMarkup(_ bytes: Bytes) -> Bool {
@@ -62,7 +62,7 @@ package struct DefaultsDocument: Sendable {
             return members
         } catch {
             throw DefaultsFault(
-                line: error.line(in: bytes), problem: "not JSON with a value for each key: \(error.reason)")
+                line: error.line(in: bytes), problem: "expected JSON with a value for each key: \(error.reason)")
         }
     }
 }
@@ -77,7 +77,7 @@ package enum DefaultsValue: Sendable {
 
     /// The value as JSON.
     ///
-    /// - Parameter replaced: returns the replacement of each ``data(_:)`` and ``date(_:)`` in it.
+    /// - Parameter replaced: returns the replacement for each ``data(_:)`` and ``date(_:)`` in it.
     package func json<Failure: Error>(
         _ replaced: (DefaultsValue) throws(Failure) -> JSONValue
     ) throws(Failure) -> JSONValue {
@@ -95,7 +95,7 @@ package enum DefaultsValue: Sendable {
         }
     }
 
-    /// A number as it is written in the file; `nil` if JSON has no such number.
+    /// A number as it is written in the file; `nil` if it is not a number in JSON.
     static func number(_ text: String, limits: Limits) -> DefaultsValue? {
         guard case .number(let number)? = try? JSONValue(parsing: Bytes(utf8: text), limits: limits) else { return nil }
         return .json(.number(number))
@@ -108,7 +108,7 @@ package struct DefaultsFault: Error, Hashable, Sendable {
     package let problem: String
 
     static func tooDeep(_ limits: Limits, line: Int? = nil) -> DefaultsFault {
-        DefaultsFault(line: line, problem: "values nest deeper than \(limits.jsonDepth) levels")
+        DefaultsFault(line: line, problem: "values are nested deeper than \(limits.jsonDepth) levels")
     }
 
     static func tooMany(_ limits: Limits, line: Int? = nil) -> DefaultsFault {

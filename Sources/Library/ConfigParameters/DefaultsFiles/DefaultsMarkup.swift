@@ -6,8 +6,8 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Reads the XML of property lists and defaults maps: elements, texts, the five entities and numeric character
-/// references. It reads neither entities that the file declares nor anything outside the file.
+/// Reads the XML of property lists and defaults maps: elements, texts, the five predefined entities and numeric
+/// character references. It reads neither entities that the file declares nor anything outside the file.
 struct DefaultsMarkup {
     private enum Token: Hashable {
         case open(String)
@@ -22,11 +22,11 @@ struct DefaultsMarkup {
     init(_ bytes: Bytes, limits: Limits) throws(DefaultsFault) {
         self.limits = limits
         let mark = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
-        // UTF-16 has zero bytes. XML in UTF-8 has none.
+        // UTF-16 text has zero bytes, which XML in UTF-8 cannot have.
         guard var text = String(validating: bytes.array[mark...], as: UTF8.self), !bytes.array.contains(0) else {
             throw DefaultsFault(problem: "the text is not UTF-8")
         }
-        // XML has line feeds only (XML 1.0, section 2.11).
+        // XML treats every line end as a line feed (XML 1.0, section 2.11).
         text = text.replacing("\r\n", with: "\n").replacing("\r", with: "\n")
         tokens = try Self.tokens(text, limits: limits).map { (token: $0, line: $1) }[...]
     }
@@ -51,7 +51,7 @@ struct DefaultsMarkup {
             if first != "<" {
                 let content = rest.prefix { $0 != "<" }
                 rest = rest[content.endIndex...]
-                guard let plain = unescaped(content) else { throw error("an entity is not known") }
+                guard let plain = unescaped(content) else { throw error("an entity is unknown") }
                 tokens.append((.text(plain), line))
                 line += content.count { $0 == "\n" }
             } else if rest.starts(with: "<!--".unicodeScalars) {
@@ -71,11 +71,11 @@ struct DefaultsMarkup {
                 let tag = try skip(">", "a tag")
                 let name = String(tag.drop { $0 == "/" }.prefix { !$0.properties.isWhitespace && $0 != "/" })
                 guard !name.isEmpty else { throw error("a tag has no name") }
-                // An attribute could have a > between its quotes, which does not end the tag.
+                // An attribute could have a `>` between its quotes, which does not end the tag.
                 guard !tag.contains("=") || name == "plist" else { throw error("<\(name)> has an attribute") }
                 tokens.append((tag.first == "/" ? .close(name) : tag.last == "/" ? .empty(name) : .open(name), at))
             }
-            // A value takes at most two tags and a text, and so does its key.
+            // A value has at most two tags and a text, and so has its key.
             guard tokens.count / 6 <= limits.jsonValues else { throw .tooMany(limits, line: line) }
         }
         return tokens
@@ -112,6 +112,8 @@ struct DefaultsMarkup {
 
     // MARK: Documents
 
+    /// Reads the document.
+    ///
     /// - Returns: the defaults, and whether they have types.
     mutating func document() throws(DefaultsFault) -> ([DefaultsDocument.Member], hasTypes: Bool) {
         let members: [DefaultsDocument.Member]
@@ -122,21 +124,21 @@ struct DefaultsMarkup {
             switch token {
             case .open("dict")?: members = try dictionary(depth: 0)
             case .empty("dict")?: members = []
-            default: throw error(line, "the property list has no dictionary")
+            default: throw error(line, "the property list does not contain a dictionary")
             }
             try close("plist")
         case .open("defaultsMap")?: (members, hasTypes) = (try map(), false)
         case .empty("defaultsMap")?: (members, hasTypes) = ([], false)
-        default: throw error(1, "it is neither a property list nor a <defaultsMap>")
+        default: throw error(1, "expected a property list or a <defaultsMap>, found neither")
         }
-        if let token = next() { throw error(nil, "\(token) follows the end") }
+        if let token = next() { throw error(nil, "there is \(token) after the end") }
         return (members, hasTypes)
     }
 
     /// The line of the next tag.
     private var line: Int { tokens.first { !isSpace($0.token) }?.line ?? 1 }
 
-    /// The next tag. White space before it is skipped.
+    /// Takes the next tag. White space before it is skipped.
     private mutating func next() -> Token? {
         while let (token, _) = tokens.popFirst() {
             if !isSpace(token) { return token }
@@ -149,7 +151,7 @@ struct DefaultsMarkup {
         guard next() == .close(name) else { throw error(line, "</\(name)> is missing") }
     }
 
-    /// The text up to an element's end tag, white space included.
+    /// Takes the text up to an element's end tag, including white space.
     private mutating func text(of name: String) throws(DefaultsFault) -> String {
         var text = ""
         let line = tokens.first?.line
@@ -174,7 +176,7 @@ struct DefaultsMarkup {
                 let key = try text(of: "key")
                 guard keys.insert(key).inserted else { throw error(line, "the key \(key) appears twice") }
                 members.append(.init(key: key, line: line, value: try value(line, depth: depth + 1)))
-            default: throw error(line, "a dictionary has something else than keys and values")
+            default: throw error(line, "a dictionary contains more than keys and values")
             }
         }
     }
@@ -199,20 +201,20 @@ struct DefaultsMarkup {
             let text = try text(of: "integer")
             guard let value = DefaultsValue.number(text, limits: limits), case .json(.number(let number)) = value,
                 number.int64 != nil || number.uint64 != nil
-            else { throw error(line, "\(String(reflecting: text)) is no integer") }
+            else { throw error(line, "\(String(reflecting: text)) is not an integer") }
             return value
         case .open("real")?:
             let text = try text(of: "real")
-            // A real without a fraction stays a real. It does not become an integer.
+            // A real number without a fraction does not become an integer.
             let isWhole = !text.contains { ".eE".contains($0) }
             guard let number = DefaultsValue.number(isWhole ? "\(text).0" : text, limits: limits) else {
-                throw error(line, "\(String(reflecting: text)) is no number that JSON has")
+                throw error(line, "\(String(reflecting: text)) is not a number that JSON can express")
             }
             return number
         case .open("date")?:
             let text = try text(of: "date")
             guard let time = Timestamp(rfc3339: text) else {
-                throw error(line, "\(String(reflecting: text)) is no date since 1970")
+                throw error(line, "\(String(reflecting: text)) is not a date from 1970 on")
             }
             return .date(time)
         case .open("data")?:
@@ -231,7 +233,7 @@ struct DefaultsMarkup {
                 elements.append(try value(tokens.first?.line ?? line, depth: depth + 1))
             }
         case .open(let name)?, .empty(let name)?:
-            throw error(line, "<\(name)> is no value of a property list")
+            throw error(line, "<\(name)> is not a value of a property list")
         default: throw error(line, "a key has no value")
         }
     }
@@ -259,7 +261,7 @@ struct DefaultsMarkup {
                 }
                 try close("entry")
                 members.append(.init(key: key, line: line, value: .json(.string(value))))
-            default: throw error(line, "a <defaultsMap> has something else than entries")
+            default: throw error(line, "a <defaultsMap> contains more than entries")
             }
         }
     }

@@ -4,8 +4,8 @@ import RemoteSettingsModel
 package enum DefaultsFormat: Sendable {
     /// An XML property list: a dictionary whose values have their own types.
     case propertyList
-    /// Android's `<defaultsMap>`: entries of a key and a text, which the app converts. It cannot express lists, objects
-    /// or null.
+    /// Android's `<defaultsMap>`: entries of a key and a string, which the app converts. It cannot express lists,
+    /// objects or null.
     case defaultsMap
     case json
 }
@@ -17,12 +17,14 @@ package struct DefaultsTextError: Error, Hashable, Sendable {
     package let found: String
 }
 
-/// Writes in-app defaults in a form that ``DefaultsDocument`` reads back unchanged. No I/O.
+/// Writes in-app defaults in a form that ``DefaultsDocument`` reads back unchanged. Does no I/O.
 package struct DefaultsText {
     package private(set) var bytes: [UInt8] = []
     /// The default that is being written, for errors.
     private var key = ""
 
+    /// Writes the defaults.
+    ///
     /// - Parameter values: the defaults, in the order of the file. Their keys must be unique.
     /// - Throws: ``DefaultsTextError`` for the first key or value that the format cannot express.
     package init(_ values: [JSONValue.Member], as format: DefaultsFormat) throws(DefaultsTextError) {
@@ -48,7 +50,7 @@ package struct DefaultsText {
 
     private mutating func write(_ value: JSONValue, level: Int) throws(DefaultsTextError) {
         switch value {
-        case .null: throw refused("a value that a property list can hold", "null")
+        case .null: throw refused("a value that a property list can express", "null")
         case .bool(let bool): line(level, bool ? "<true/>" : "<false/>")
         case .number(let number): line(level, try self.number(number))
         case .string(let string): line(level, "<string>\(try text(string))</string>")
@@ -72,7 +74,7 @@ package struct DefaultsText {
         guard !number.text.utf8.contains(where: { [0x2E, 0x45, 0x65].contains($0) }) else {
             return "<real>\(text)</real>"
         }
-        guard number.int64 != nil else { throw refused("an integer of 64 bits with a sign", text) }
+        guard number.int64 != nil else { throw refused("a signed integer of 64 bits", text) }
         return "<integer>\(text)</integer>"
     }
 
@@ -87,7 +89,7 @@ package struct DefaultsText {
             case .bool(let bool): value = bool ? "true" : "false"
             case .number(let number): value = PlainNumber.text(number)
             case .null, .array, .object:
-                throw refused("a text, a number or a boolean", "a list, an object or null")
+                throw refused("a string, a number or a boolean", "a list, an object or null")
             }
             line(0, "    <entry>")
             line(0, "        <key>\(try text(member.key))</key>")
@@ -99,7 +101,7 @@ package struct DefaultsText {
 
     private func text(_ text: String) throws(DefaultsTextError) -> String {
         guard let escaped = XMLText.escaped(text) else {
-            throw refused("text that XML 1.0 can hold", "a control character")
+            throw refused("characters that XML 1.0 allows", "a control character")
         }
         return escaped
     }
@@ -115,9 +117,11 @@ package struct DefaultsText {
     }
 }
 
-/// Text in XML 1.0 (fifth edition, section 2.2).
+/// Escapes text for XML 1.0 (fifth edition, section 2.2).
 private enum XMLText {
-    /// - Returns: `nil` if the text has a character that XML cannot hold.
+    /// Escapes a text.
+    ///
+    /// - Returns: `nil` if the text has a character that XML does not allow.
     static func escaped(_ text: String) -> String? {
         var output = ""
         for scalar in text.unicodeScalars {

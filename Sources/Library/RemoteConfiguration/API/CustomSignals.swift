@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import TargetFilter
 
-/// The value of a custom signal. Signals tell the parameters' filters about this user or device.
+/// The value of a custom signal. Signals tell the filters of parameters about this user or device.
 public struct CustomSignalValue: Hashable, Sendable {
     enum Content: Hashable, Sendable {
         case string(String)
@@ -11,7 +11,7 @@ public struct CustomSignalValue: Hashable, Sendable {
 
     let content: Content
 
-    /// A text of at most 500 characters.
+    /// A string of at most 500 characters.
     public static func string(_ value: String) -> CustomSignalValue { CustomSignalValue(content: .string(value)) }
     /// An integer.
     public static func integer(_ value: Int) -> CustomSignalValue { CustomSignalValue(content: .integer(Int64(value))) }
@@ -25,17 +25,19 @@ extension CustomSignalValue: ExpressibleByStringInterpolation, ExpressibleByInte
     public init(floatLiteral value: Double) { self = .double(value) }
 }
 
-/// The signals that are in force. Firebase's limits apply.
+/// The current signals, within Firebase's limits.
 struct CustomSignals: Hashable, Sendable {
     private(set) var values: [String: CustomSignalValue] = [:]
 
     static var signals: Int { 100 }
     static var keyCharacters: Int { 250 }
     static var valueCharacters: Int { 500 }
-    /// The most bytes that all signals together may take in storage.
+    /// The largest size of all signals together in storage, in bytes.
     static var mostBytes: Int { 1 << 20 }
 
-    /// - Throws: ``RemoteConfigCustomSignalsError`` at the first violation. Nothing has changed then.
+    /// Changes the signals.
+    ///
+    /// - Throws: ``RemoteConfigCustomSignalsError`` for the first violation. Nothing is changed in that case.
     mutating func merge(_ changes: [String: CustomSignalValue?]) throws(RemoteConfigCustomSignalsError) {
         var merged = values
         for (key, value) in changes.sorted(by: { $0.key < $1.key }) {
@@ -54,7 +56,7 @@ struct CustomSignals: Hashable, Sendable {
         }
         guard merged.count <= Self.signals else {
             throw .limitExceeded(
-                reason: "there would be \(merged.count) signals, expected at most \(Self.signals); remove some by nil")
+                reason: "there would be \(merged.count) signals, expected at most \(Self.signals); set some to nil")
         }
         var candidate = self
         candidate.values = merged
@@ -93,7 +95,7 @@ extension CustomSignals {
             })
     }
 
-    /// Reads what ``json`` writes, and leaves out members that are no signals.
+    /// Reads what ``json`` writes, and leaves out members that are not signals.
     init(_ json: JSONValue?) {
         guard case .object(let members)? = json else { return }
         for member in members.prefix(Self.signals) {

@@ -1,2 +1,2 @@
-// An app that imports this module gets the service and its configuration as well.
+// An app that imports this module also gets the service and its configuration.
 @_exported import RemoteSettings

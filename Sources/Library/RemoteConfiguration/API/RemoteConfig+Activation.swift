@@ -4,12 +4,12 @@ import RemoteSettingsModel
 import TargetFilter
 
 extension RemoteConfig {
-    /// The state that is active at a start, which is counted if the configuration asks for it.
+    /// The active state at a start. The start is counted if the configuration asks for that.
     func startingLayer() -> (layer: ParameterLayer?, problems: [String]) {
         var chosen = newestLayer()
         guard let access = try? client.access, access.trials.isSafeStart, access.overridingPath == nil
         else { return chosen }
-        // Each round sets a state aside.
+        // Each round rejects one state.
         while let layer = chosen.layer,
             !access.trials.countStart(
                 of: trialSubject(access), serving: .init(layer.snapshot), isPackaged: layer.source == .packaged)
@@ -19,7 +19,7 @@ extension RemoteConfig {
         return chosen
     }
 
-    /// The newest state that may be active.
+    /// The newest state that is allowed to be active.
     private func newestLayer() -> (layer: ParameterLayer?, problems: [String]) {
         let access: CollectionAccess
         do throws(RemoteSettingsError) {
@@ -55,7 +55,7 @@ extension RemoteConfig {
             return nil
         }
         if let layer = firstLayer(of: candidates) { return (layer, problems) }
-        // A new version of the app may package records that are no parameters. The active values are then kept.
+        // A new version of the app may package records that are not parameters. The active values are then kept.
         let tried = candidates.map(\.snapshot.timestamp)
         guard let active = start.newest(access, subject, usesPackaged: false, rejected: &rejected),
             !tried.contains(active.snapshot.timestamp)
@@ -63,12 +63,12 @@ extension RemoteConfig {
         return (firstLayer(of: [active]), problems)
     }
 
-    /// Puts fetched values, changed signals and a changed context into force. Does I/O; never uses the network.
+    /// Activates fetched values, changed signals and a changed context. Does I/O; never uses the network.
     ///
-    /// Activated values stay active across starts, and are verified again at each start.
+    /// Activated values stay active after a restart, and are verified again at each start.
     ///
     /// - Returns: whether a value has changed.
-    /// - Throws: ``RemoteConfigError``. The active values then stay active.
+    /// - Throws: ``RemoteConfigError``. The active values then stay as they are.
     @discardableResult
     public func activate() async throws(RemoteConfigError) -> Bool {
         let changed: Set<String>
@@ -83,7 +83,7 @@ extension RemoteConfig {
         return !changed.isEmpty
     }
 
-    /// What the app's check has not seen yet.
+    /// There is a state that the app's check has not seen yet.
     private struct Unchecked: Error {
         let layer: ParameterLayer
     }
@@ -104,9 +104,9 @@ extension RemoteConfig {
         }
     }
 
-    /// Activates under the storage lock.
+    /// Activates a state under the storage lock.
     ///
-    /// - Parameter checked: what the app's check has accepted.
+    /// - Parameter checked: the state that the app's check has accepted.
     /// - Returns: the keys whose values have changed.
     private func activate(
         _ access: CollectionAccess, _ file: inout ConfigStore.Writing, before: ConfigLayers, checked: ParameterLayer?
@@ -123,8 +123,8 @@ extension RemoteConfig {
                 throw RemoteConfigError.notParameters(reason: "\(access.id): \(error)")
             }
         }
-        // What another process has activated. A state that no process would activate, which somebody else has put
-        // there, does not count.
+        // The state that another process has activated. A state in the file that no process would activate does not
+        // count.
         var kept = target.flatMap { file.holds($0.snapshot) ? $0.timestamp : nil }
         if kept == nil, let found = file.active() {
             kept = trial?.reason(against: found.snapshot) == nil ? found.snapshot.timestamp : nil
@@ -134,7 +134,7 @@ extension RemoteConfig {
         }
         if let found = access.current(), found.isNewer(than: target), trial?.reason(against: found.snapshot) == nil {
             target = try layer(found)
-            // The active state may have a later timestamp and be listed by no catalogue.
+            // The active state may have a later timestamp and be missing from every catalogue.
             if found.isOfCatalogue { kept = nil }
         }
         if let active = target, active.context != context {
@@ -161,7 +161,7 @@ extension RemoteConfig {
         return changed
     }
 
-    /// What is packaged, whatever is active. Nothing is read until somebody asks for it.
+    /// The packaged state, whatever is active. Nothing is read until somebody asks for it.
     func packagedLayer() -> PackagedLayer {
         PackagedLayer { [client, store, givenInstallation] in
             var rejected: [SnapshotStatus.Rejected] = []
@@ -174,14 +174,14 @@ extension RemoteConfig {
         }
     }
 
-    /// What filters see: the service's context, the id of the installation, the present time, and the app's signals.
+    /// The context for filters: the service's context, the installation's id, the current time, and the app's signals.
     private func context(_ access: CollectionAccess, _ kept: ConfigState) -> FilterContext {
         kept.filterContext(access, installation: givenInstallation)
     }
 
     /// The keys whose values the next activation would change.
     ///
-    /// - Throws: `ParameterRecordError` if what was fetched is not only parameters.
+    /// - Throws: `ParameterRecordError` if the fetched state contains anything but parameters.
     func waitingKeys(_ access: CollectionAccess) throws(ParameterRecordError) -> Set<String> {
         let active = layers().parameters
         let context = context(access, store.known ?? store.present(access))
@@ -198,16 +198,16 @@ extension RemoteConfig {
         return ParameterLayer.differences(from: active, to: fetched)
     }
 
-    /// Tells the parameters' filters about this user or device. Each signal becomes a member of `env`, by its key. Does
-    /// I/O.
+    /// Tells the filters of parameters about this user or device. Each signal becomes a member of `env` with the
+    /// signal's key as its name. Does I/O.
     ///
-    /// Signals are kept across starts. They take effect at the next ``activate()`` or start. The next ``fetch()`` asks
-    /// the server, whatever the interval. Members of the service's `appContext`, `env.id` and `env.now` cannot be
-    /// replaced.
+    /// Signals are kept after a restart. They take effect at the next ``activate()`` or start. The next ``fetch()``
+    /// asks the server, whatever the interval is. Signals cannot replace members of the service's `appContext`,
+    /// `env.id` or `env.now`.
     ///
-    /// - Parameter signals: the signals to set; `nil` removes one. Others stay. A key has at most 250 characters and a
-    ///   text at most 500. There may be 100 signals, which together take at most 1 MiB in storage.
-    /// - Throws: ``RemoteConfigCustomSignalsError`` at the first violation. No signal is set then.
+    /// - Parameter signals: the signals to set; `nil` removes one. All others stay. A key has at most 250 characters,
+    ///   and a string at most 500. There may be 100 signals, which together use at most 1 MiB of storage.
+    /// - Throws: ``RemoteConfigCustomSignalsError`` for the first violation. No signal is set in that case.
     public func setCustomSignals(
         _ signals: [String: CustomSignalValue?]
     ) async throws(RemoteConfigCustomSignalsError) {
@@ -237,10 +237,10 @@ extension CollectionAccess.Found {
         }
     }
 
-    /// Whether it replaces an active state.
+    /// Whether this state replaces an active one.
     ///
-    /// A state that the server has signed replaces a packaged one of the same timestamp, because that may have been
-    /// imported. With a catalogue, the state that it lists replaces every other one.
+    /// A state that the server has signed replaces a packaged one with the same timestamp, because the packaged one may
+    /// have been imported. With a catalogue, the state that it lists replaces any other.
     fileprivate func isNewer(than active: ParameterLayer?) -> Bool {
         guard let active else { return true }
         if isOfCatalogue, snapshot.payload != active.snapshot.payload { return true }

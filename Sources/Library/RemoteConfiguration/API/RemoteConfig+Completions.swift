@@ -1,11 +1,11 @@
 // The forms with completion handlers are for code that moves over from Firebase. Each does what the asynchronous call
-// of the same name does, and calls the handler on the main actor, as Firebase does. A handler has no default value:
-// with one, `try await config.fetch()` in a program's top-level code would call this form, which does not wait.
+// of the same name does, and calls its handler on the main actor, as Firebase does. The handlers have no default value.
+// Otherwise `try await config.fetch()` in top-level code would call this form, which does not wait.
 
 extension RemoteConfig {
-    /// Like the asynchronous `fetch()`.
+    /// Fetches values, as the asynchronous `fetch()` does.
     ///
-    /// - Parameter completionHandler: called on the main actor; the error is `nil` only for a success.
+    /// - Parameter completionHandler: called on the main actor. The error is `nil` only after a success.
     public func fetch(
         completionHandler: (@MainActor @Sendable (RemoteConfigFetchStatus, (any Error)?) -> Void)?
     ) {
@@ -13,11 +13,11 @@ extension RemoteConfig {
             withExpirationDuration: configSettings.minimumFetchInterval, completionHandler: completionHandler)
     }
 
-    /// Like the asynchronous `fetch(withExpirationDuration:)`.
+    /// Fetches values, as the asynchronous `fetch(withExpirationDuration:)` does.
     ///
     /// - Parameters:
-    ///   - seconds: the server is asked if the last success is at least this old.
-    ///   - completionHandler: called on the main actor; the error is `nil` only for a success.
+    ///   - seconds: how old the last success must be for a new request.
+    ///   - completionHandler: called on the main actor. The error is `nil` only after a success.
     public func fetch(
         withExpirationDuration seconds: Double,
         completionHandler: (@MainActor @Sendable (RemoteConfigFetchStatus, (any Error)?) -> Void)?
@@ -28,7 +28,7 @@ extension RemoteConfig {
         }
     }
 
-    /// Like the asynchronous `activate()`.
+    /// Activates values, as the asynchronous `activate()` does.
     ///
     /// - Parameter completion: called on the main actor with whether a value has changed.
     public func activate(completion: (@MainActor @Sendable (Bool, (any Error)?) -> Void)?) {
@@ -42,9 +42,9 @@ extension RemoteConfig {
         }
     }
 
-    /// Like the asynchronous `fetchAndActivate()`.
+    /// Fetches and activates values, as the asynchronous `fetchAndActivate()` does.
     ///
-    /// - Parameter completionHandler: called on the main actor; the error is `nil` only for a success.
+    /// - Parameter completionHandler: called on the main actor. The error is `nil` only after a success.
     public func fetchAndActivate(
         completionHandler: (@MainActor @Sendable (RemoteConfigFetchAndActivateStatus, (any Error)?) -> Void)?
     ) {
@@ -58,7 +58,7 @@ extension RemoteConfig {
         }
     }
 
-    /// Like the asynchronous `ensureInitialized()`.
+    /// Reads the stored or packaged state, as the asynchronous `ensureInitialized()` does.
     ///
     /// - Parameter completionHandler: called on the main actor.
     public func ensureInitialized(completionHandler: @escaping @MainActor @Sendable ((any Error)?) -> Void) {
@@ -68,7 +68,7 @@ extension RemoteConfig {
         }
     }
 
-    /// Like the asynchronous `setCustomSignals(_:)`.
+    /// Sets signals, as the asynchronous `setCustomSignals(_:)` does.
     ///
     /// - Parameters:
     ///   - signals: the signals to set; `nil` removes one.

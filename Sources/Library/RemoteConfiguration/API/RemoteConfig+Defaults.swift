@@ -8,7 +8,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A value that can be a default: text, numbers, booleans, dates, data, JSON, and arrays and dictionaries of them.
+/// A value that can be a default: strings, numbers, booleans, dates, data, JSON, and arrays and dictionaries of these.
 public protocol RemoteConfigDefault {
     /// The value as JSON.
     var remoteConfigDefault: JSONValue { get }
@@ -31,17 +31,17 @@ extension Int64: RemoteConfigDefault {
 }
 
 extension Double: RemoteConfigDefault {
-    /// A number that is not finite counts as 0.
+    /// A number that is not finite becomes 0.
     public var remoteConfigDefault: JSONValue { RemoteConfigNumber(self).json }
 }
 
 extension Float: RemoteConfigDefault {
-    /// A number that is not finite counts as 0.
+    /// A number that is not finite becomes 0.
     public var remoteConfigDefault: JSONValue { RemoteConfigNumber(Double("\(self)") ?? 0).json }
 }
 
 extension Date: RemoteConfigDefault {
-    /// `yyyy-MM-dd HH:mm:ss` in the time zone of the device, as in Firebase.
+    /// The date as `yyyy-MM-dd HH:mm:ss` in the device's time zone, as in Firebase.
     public var remoteConfigDefault: JSONValue {
         // C libraries disagree about years outside this range.
         var time = time_t(max(-6e10, min(timeIntervalSince1970.rounded(.down), 2.5e11)))
@@ -56,7 +56,7 @@ extension Date: RemoteConfigDefault {
 }
 
 extension Data: RemoteConfigDefault {
-    /// The data read as UTF-8. This is for data inside an array or dictionary; data that is a default itself keeps its
+    /// The data as UTF-8 text. This is for data inside an array or dictionary. Data that is itself a default keeps its
     /// bytes.
     public var remoteConfigDefault: JSONValue { .string(String(decoding: self, as: UTF8.self)) }
 }
@@ -76,18 +76,17 @@ extension Dictionary: RemoteConfigDefault where Key == String, Value: RemoteConf
 }
 
 extension RemoteConfig {
-    /// Replaces all of the app's defaults; `nil` removes them. They are in force when the call returns. Does no I/O.
+    /// Replaces all of the app's defaults; `nil` removes them. They apply when the call returns. Does no I/O.
     public func setDefaults(_ defaults: [String: any RemoteConfigDefault]?) {
         replaceDefaults((defaults ?? [:]).mapValues { RemoteConfigValue($0, source: .default) })
     }
 
-    /// Replaces the app's defaults by values of any type. Does no I/O.
+    /// Replaces the app's defaults with values of any type. Does no I/O.
     ///
-    /// Each value must be a ``RemoteConfigDefault``, or an array or dictionary of such values, nested and mixed as you
-    /// like.
+    /// Each value must be a ``RemoteConfigDefault``, or an array or dictionary of such values, nested to any depth.
     ///
-    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if a value is of another type. The error names its key,
-    ///   and the present defaults stay.
+    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` with the key of a value that has another type. The
+    ///   current defaults then stay.
     @_disfavoredOverload
     public func setDefaults(_ defaults: [String: Any]?) throws(RemoteConfigError) {
         var values: [String: RemoteConfigValue] = [:]
@@ -116,19 +115,19 @@ extension RemoteConfig {
             return .object(list)
         default:
             #if canImport(Darwin)
-            // Objective-C's property lists consist of these.
+            // The property lists of Objective-C consist of these.
             if value is NSNumber || value is NSString || value is NSDate { return json(value) }
             #endif
             throw .invalidDefaults(
-                reason: "\(path): expected a text, number, boolean, date, data, JSON, or an array or dictionary of "
-                    + "them, found \(type(of: value)); convert it to one of them")
+                reason: "\(path): expected a string, number, boolean, date, data, JSON, or an array or dictionary of "
+                    + "them, found \(type(of: value)); convert it to one of these")
         }
     }
 
-    /// Replaces the app's defaults by the members of an encodable value. Does no I/O.
+    /// Replaces the app's defaults with the members of an encodable value. Does no I/O.
     ///
-    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if the value is not encoded as an object. The present
-    ///   defaults stay.
+    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if the value is not encoded as an object. The current
+    ///   defaults then stay.
     public func setDefaults(
         from value: some Encodable, encoder: JSONEncoder = JSONEncoder()
     ) throws(RemoteConfigError) {
@@ -147,14 +146,14 @@ extension RemoteConfig {
         replaceDefaults(members)
     }
 
-    /// Replaces the app's defaults by those of a property list, XML or binary. Does I/O.
+    /// Replaces the app's defaults with those in a property list, XML or binary. Does I/O.
     ///
     /// - Parameters:
-    ///   - name: the name of a resource of the app, with or without `.plist`; or a path with a slash. On Linux, an
-    ///     app's resources are beside its program.
+    ///   - name: the name of a resource of the app, with or without `.plist`, or a path that contains a slash. On
+    ///     Linux, an app's resources are in the directory of its program.
     ///   - directory: the directory of the resource; `nil` for the app's own resources.
-    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if there is no such file, or if it is no property list
-    ///   with a dictionary. The present defaults stay.
+    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if there is no such file, or if it is not a property
+    ///   list with a dictionary. The current defaults then stay.
     public func setDefaults(fromPlist name: String?, in directory: String? = nil) throws(RemoteConfigError) {
         guard let name else { throw .invalidDefaults(reason: "expected the name of a property list, found nil") }
         let path: String
@@ -168,18 +167,18 @@ extension RemoteConfig {
         guard let content else {
             throw .invalidDefaults(
                 reason: "\(path): expected a property list with defaults, found no such file; add it to the app's "
-                    + "resources, or name its path")
+                    + "resources, or give its path")
         }
         try setDefaults(plist: Data(content.array), name: path)
     }
 
-    /// Replaces the app's defaults by those of a property list, XML or binary. Does no I/O.
+    /// Replaces the app's defaults with those in a property list, XML or binary. Does no I/O.
     ///
     /// - Parameters:
     ///   - plist: the content of the property list.
-    ///   - name: the name that errors give it.
-    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if it is no property list with a dictionary. The
-    ///   present defaults stay.
+    ///   - name: the name of the list in errors.
+    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if it is not a property list with a dictionary. The
+    ///   current defaults then stay.
     public func setDefaults(plist: Data, name: String = "property list") throws(RemoteConfigError) {
         replaceDefaults(try PropertyListDefaults.values(plist, name: name))
     }
@@ -203,11 +202,11 @@ extension RemoteConfig {
 
 #if canImport(Darwin)
 extension RemoteConfig {
-    /// Replaces the app's defaults by Objective-C objects: `NSString`, `NSNumber`, `NSData`, `NSDate`, and arrays
-    /// and dictionaries of them.
+    /// Replaces the app's defaults with Objective-C objects: `NSString`, `NSNumber`, `NSData`, `NSDate`, and arrays and
+    /// dictionaries of these.
     ///
-    /// An object of another type becomes `null`. If either form would do, as for `nil` and `[:]`, the compiler
-    /// takes the other one.
+    /// An object of another type becomes `null`. If both forms accept the argument, as for `nil` and `[:]`, the
+    /// compiler chooses the other form.
     @_disfavoredOverload
     public func setDefaults(_ defaults: [String: NSObject]?) {
         replaceDefaults(

@@ -9,19 +9,19 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// There is one fetch at a time.
+/// The key of fetches, of which only one runs at a time.
 struct RemoteConfigFetchKey: Hashable, Sendable {}
 
-/// How a fetch ended.
+/// The result of a fetch.
 struct RemoteConfigFetchOutcome: Sendable {
     let status: RemoteConfigFetchStatus
-    /// Whether the server was asked.
+    /// Whether a request was sent to the server.
     var askedServer = false
     var error: RemoteConfigError?
 }
 
 extension RetryPauses {
-    /// The pauses after a server's failures.
+    /// The pauses after failures of the server.
     static let afterFetches = RetryPauses(first: .seconds(120), longest: .seconds(14_400), spread: 0.5...1.5)
 }
 
@@ -31,19 +31,19 @@ extension RemoteConfig {
     ///
     /// Fetched values wait for ``activate()``. Concurrent calls share one fetch.
     ///
-    /// - Returns: ``RemoteConfigFetchStatus/success``, also if no request was due.
+    /// - Returns: ``RemoteConfigFetchStatus/success``, even if no request was due.
     /// - Throws: ``RemoteConfigError``. It is ``RemoteConfigError/throttled(until:reason:)`` if the server asked for a
-    ///   pause, has failed before, or answers 429, 500, 503 or 504, or if ``RemoteConfigSettings/fetchesPerHour`` is
-    ///   used up.
+    ///   pause, has failed before, or answers 429, 500, 503 or 504, or if the app has already made all requests that
+    ///   ``RemoteConfigSettings/fetchesPerHour`` allows.
     @discardableResult
     public func fetch() async throws(RemoteConfigError) -> RemoteConfigFetchStatus {
         try await fetch(withExpirationDuration: configSettings.minimumFetchInterval)
     }
 
-    /// Like ``fetch()``, with another interval.
+    /// Fetches newer values, as ``fetch()`` does, with another interval.
     ///
-    /// - Parameter seconds: the server is asked if the last success is at least this old. 0 always asks, unless a pause
-    ///   is in force.
+    /// - Parameter seconds: how old the last success must be for a new request. 0 always makes a request, except during
+    ///   a pause.
     @discardableResult
     public func fetch(withExpirationDuration seconds: Double) async throws(RemoteConfigError) -> RemoteConfigFetchStatus
     {
@@ -52,9 +52,9 @@ extension RemoteConfig {
         return outcome.status
     }
 
-    /// Like ``fetch()``, and then activates what was fetched.
+    /// Fetches newer values, as ``fetch()`` does, and then activates them.
     ///
-    /// - Throws: ``RemoteConfigError`` if the fetch fails. Nothing is activated then.
+    /// - Throws: ``RemoteConfigError`` if the fetch fails. Nothing is activated in that case.
     @discardableResult
     public func fetchAndActivate() async throws(RemoteConfigError) -> RemoteConfigFetchAndActivateStatus {
         let outcome = await fetchOutcome(expiration: configSettings.minimumFetchInterval)
@@ -63,13 +63,13 @@ extension RemoteConfig {
         return outcome.askedServer ? .successFetchedFromRemote : .successUsingPreFetchedData
     }
 
-    /// When a fetch or another sync of the collection last succeeded; `nil` if none has. It is kept across starts.
+    /// When a fetch or another sync of the collection last succeeded; `nil` if none has. It is kept after a restart.
     public var lastFetchTime: Date? { keptState?.lastFetch?.date }
 
-    /// How the last fetch ended. It is kept across starts.
+    /// How the last fetch ended. It is kept after a restart.
     public var lastFetchStatus: RemoteConfigFetchStatus { keptState?.lastStatus ?? .noFetchYet }
 
-    /// The kept state. It is read from the file if this process has not done so yet.
+    /// The stored state. It is read from the file if this process has not read it yet.
     private var keptState: ConfigState? {
         if let kept = store.known { return kept }
         guard let access = try? client.access else { return nil }
@@ -87,7 +87,7 @@ extension RemoteConfig {
             switch result {
             case .failure: return RemoteConfigFetchOutcome(status: .failure, error: .cancelled)
             case .success(let outcome):
-                // A fetch that another caller began with a longer interval may not have asked the server.
+                // Another caller may have begun a fetch with a longer interval, which then did not ask the server.
                 if outcome.error == nil, !outcome.askedServer, !Task.isCancelled, isDue(expiration) { continue }
                 return outcome
             }
@@ -102,7 +102,7 @@ extension RemoteConfig {
     /// When the interval ends; `nil` if the server may be asked now.
     func nextRegularFetch(_ kept: ConfigState, _ access: CollectionAccess, expiration: Duration) -> Timestamp? {
         let now = access.environment.now()
-        // A time in the future was noted before the clock was set back.
+        // A time in the future was stored before the clock was set back.
         guard let last = kept.lastFetch, last <= now, kept.lastStatus != .noFetchYet else { return nil }
         let end = last.advanced(by: expiration)
         guard now < end, kept.stale == nil, kept.context == kept.contextHash(access) else { return nil }
@@ -124,7 +124,7 @@ extension RemoteConfig {
         } catch {
             return RemoteConfigFetchOutcome(status: .failure, error: .fetchFailed(reason: "\(error)"))
         }
-        // Values stay those that were active before the fetch, even if the first read comes later.
+        // Values stay as they were before the fetch, even if the first read comes later.
         _ = layers()
         let kept = store.present(access)
         let began = access.environment.now()
@@ -134,8 +134,8 @@ extension RemoteConfig {
         if nextRegularFetch(kept, access, expiration: .interval(expiration)) != nil {
             return RemoteConfigFetchOutcome(status: .success)
         }
-        // The request is counted before it is made. Otherwise an app that crashes after each start would ask without a
-        // limit.
+        // The request is counted before it is made. Otherwise an app that crashes after each start would send requests
+        // without a limit.
         let most = configSettings.fetchesPerHour
         switch await store.update(access, { $0.admitFetch(at: began, most: most) }) {
         case .usedUp(let end):
@@ -177,7 +177,7 @@ extension RemoteConfig {
         let current = access.current()?.snapshot
         await store.update(access) { kept in
             kept.recordSuccess(access, current: current?.timestamp)
-            // A message that arrived meanwhile announces something newer still.
+            // A message that arrived meanwhile announces something even newer.
             if kept.stale == stale { kept.stale = nil }
         }
         var outcome = RemoteConfigFetchOutcome(status: .success, askedServer: true)
@@ -192,7 +192,7 @@ extension RemoteConfig {
         return outcome
     }
 
-    /// Counts a successful sync as a fetch if somebody else, such as the update channel, has asked for it.
+    /// Counts a successful sync as a fetch if something else started it, such as the update channel.
     func recordSync(began: Timestamp) async {
         guard let access = try? client.access, !state.withLock({ $0.isFetching }) else { return }
         let current = access.current()?.snapshot.timestamp
@@ -227,7 +227,7 @@ extension RemoteConfig {
         let hold = await store.update(access) { kept -> ConfigState.Hold? in
             kept.lastStatus = .failure
             kept.lastError = "\(reported)"
-            // A device without a network is not made to wait.
+            // A device without a network does not have to wait.
             if uptake?.status == .networkError { kept.withdrawFetch(at: began, isAnnounced: isAnnounced) }
             guard uptake?.isServersFailure == true else { return nil }
             kept.failures = kept.failures.saturatingAdding(1)
@@ -257,9 +257,9 @@ extension RemoteConfig {
 }
 
 extension CollectionAccess.Uptake {
-    /// Whether the server answered, but with an answer that cannot be used.
+    /// Whether the server sent an answer that cannot be used.
     ///
-    /// A 404 is no failure of the server: before the first publication there is nothing to answer.
+    /// A 404 is not a failure of the server, because before the first publication there is nothing to send.
     fileprivate var isServersFailure: Bool {
         switch status {
         case .serverError, .parseError, .contentError, .signError, .signRetryError, .certificateError, .syncError:
@@ -275,10 +275,10 @@ extension CollectionAccess.Uptake {
 extension RemoteConfig {
     /// Notes that something newer than the fetched state exists. Does I/O.
     ///
-    /// The next fetch then asks the server whatever the interval, though not during a pause that the server asked for.
-    /// The note is kept across starts; the next success clears it.
+    /// The next fetch then asks the server, whatever the interval is, but not during a pause that the server asked for.
+    /// The note is kept after a restart. The next success clears it.
     ///
-    /// - Throws: ``RemoteConfigError/storage(reason:)`` if the note cannot be stored. It still holds for this process.
+    /// - Throws: ``RemoteConfigError/storage(reason:)`` if the note cannot be stored. It still applies in this process.
     public func markStale() throws(RemoteConfigError) { try markStale(expected: nil) }
 
     private func markStale(expected: Timestamp?) throws(RemoteConfigError) {
@@ -294,12 +294,12 @@ extension RemoteConfig {
     /// Reads the payload of a push message, and calls ``markStale()`` if it announces something newer. Does I/O if the
     /// message is about remote config.
     ///
-    /// It understands `CONFIG_STATE` = `STALE`, and `timestamp` with the timestamp of the published collection, in
-    /// milliseconds, as a number or text. A timestamp that is already held needs no fetch. A message that names another
-    /// `collection` is ignored.
+    /// It understands `CONFIG_STATE` with the value `STALE`, and `timestamp` with the timestamp of the published
+    /// collection in milliseconds, as a number or string. A timestamp that the app already has does not lead to a
+    /// fetch. A message that names another `collection` is ignored.
     ///
     /// - Returns: whether the message is about this remote config.
-    /// - Throws: as ``markStale()``.
+    /// - Throws: the errors of ``markStale()``.
     @discardableResult
     public func handlePushMessage(_ message: [AnyHashable: Any]) throws(RemoteConfigError) -> Bool {
         guard let message = RemoteSettingsPushMessage(message) else { return false }

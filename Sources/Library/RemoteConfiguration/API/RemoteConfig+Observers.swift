@@ -3,15 +3,15 @@ import Dispatch
 import RemoteSettings
 
 extension RemoteConfig {
-    /// Calls `listener` on the main actor whenever a sync has brought values that differ from the active ones.
+    /// Calls `listener` on the main actor when a sync has fetched values that differ from the active ones.
     ///
-    /// The sync may be one of this process, or one of another process that this one notices. Nothing is activated.
-    /// While there is a listener, the service keeps its update channel open (`RemoteSettingsConfig.updates`), and what
-    /// is published is fetched within seconds, whatever ``RemoteConfigSettings/minimumFetchInterval`` says.
+    /// The sync may be one of this process, or one of another process that this process notices. Nothing is activated.
+    /// While there is a listener, the service keeps its update channel open (`RemoteSettingsConfig.updates`). Published
+    /// values are then fetched within seconds, whatever ``RemoteConfigSettings/minimumFetchInterval`` is.
     ///
     /// - Parameter listener: receives the keys that an activation would change, or an error. A
-    ///   ``RemoteConfigUpdateError`` says that updates do not arrive, once for each cause.
-    ///   ``RemoteConfigError/notParameters(reason:)`` says that what was fetched cannot be used.
+    ///   ``RemoteConfigUpdateError`` means that updates do not arrive; it is reported once for each cause.
+    ///   ``RemoteConfigError/notParameters(reason:)`` means that the fetched state cannot be used.
     @discardableResult
     public func addOnConfigUpdateListener(
         remoteConfigUpdateCompletion listener:
@@ -30,11 +30,11 @@ extension RemoteConfig {
         }
     }
 
-    /// The updates that ``addOnConfigUpdateListener(remoteConfigUpdateCompletion:)`` reports. As in Firebase, an error
-    /// ends the stream.
+    /// The updates that ``addOnConfigUpdateListener(remoteConfigUpdateCompletion:)`` reports, as a stream. As in
+    /// Firebase, an error ends it.
     ///
-    /// Each call makes a new stream. It also ends with the remote config or the service. The newest sixteen unread
-    /// updates are kept; each names all keys that wait for activation.
+    /// Each call makes a new stream. The stream also ends with the remote config or the service. The newest sixteen
+    /// unread updates are kept. Each one has all keys that wait for activation.
     public var configUpdates: AsyncThrowingStream<RemoteConfigUpdate, any Error> {
         announceStores()
         return hub.updates(listen: listenForUpdates)
@@ -45,10 +45,10 @@ extension RemoteConfig {
         client.listenForUpdates { [weak hub] problem in hub?.send(problem: RemoteConfigUpdateError(problem)) }
     }
 
-    /// Calls `observer` on a queue of the app's choice for each fetch and each activation, one call at a time.
+    /// Calls `observer` on the given queue for each fetch and each activation, one call at a time.
     ///
-    /// While the queue is blocked, up to sixteen events wait. Older fetches are dropped, and activations are merged
-    /// into one with the keys of all.
+    /// While the queue is blocked, up to sixteen events wait. Older fetches are dropped. Activations are merged into
+    /// one event with the keys of all of them.
     @discardableResult
     public func addObserver(
         on queue: DispatchQueue = .main, _ observer: @escaping @Sendable (RemoteConfigEvent) -> Void
@@ -56,7 +56,7 @@ extension RemoteConfig {
         hub.addObserver(schedule: { work in queue.async(execute: work) }, observer)
     }
 
-    /// Like ``addObserver(on:_:)``, on an executor.
+    /// Calls `observer` for each fetch and each activation, as ``addObserver(on:_:)`` does, on an executor.
     @available(iOS 18, macOS 15, tvOS 18, watchOS 11, visionOS 2, *)
     @discardableResult
     public func addObserver(
@@ -65,13 +65,13 @@ extension RemoteConfig {
         hub.addObserver(schedule: { work in _ = Task(executorPreference: executor) { work() } }, observer)
     }
 
-    /// Calls `observer` for each value that the app reads, for an analysis that has to know who saw which value.
+    /// Calls `observer` for each value that the app reads, for an analysis that must know who saw which value.
     ///
-    /// Each key is reported once, until an activation changes the state or new defaults change the value. The calls are
-    /// made on the queue, one at a time, and reads do not wait for them.
+    /// Each key is reported once, and again after an activation changes the state or new defaults change the value. The
+    /// calls are made on the queue, one at a time, and reads do not wait for them.
     ///
-    /// Every way to read a value counts, including a ``snapshot()`` and `decoded(as:)`. A read of the value of one
-    /// source does not count, nor does a key without a value, nor a read before there was an observer. While the queue
+    /// Every way to read a value counts, including a ``snapshot()`` and `decoded(as:)`. A read from a single source
+    /// does not count, and neither does a key without a value, or a read before there was an observer. While the queue
     /// is blocked, the newest 4,096 reads wait.
     @discardableResult
     public func addLookupObserver(
@@ -84,7 +84,7 @@ extension RemoteConfig {
         _ = Task { @MainActor in work() }
     }
 
-    /// Watches for states that syncs store. The first listener starts it.
+    /// Watches for states that syncs store. The first listener starts this.
     private func announceStores() {
         guard let access = try? client.access else { return }
         let stores = access.stores()
@@ -100,7 +100,7 @@ extension RemoteConfig {
         if isFirst { _ = layers() }
     }
 
-    /// Tells listeners which keys the newest fetched state would change, once for each state.
+    /// Tells listeners which keys the newest fetched state would change. Each state is reported once.
     private func announce() {
         guard let access = try? client.access, let fetched = access.current()?.snapshot.timestamp else { return }
         let isNew = state.withLock { state in

@@ -6,11 +6,11 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Values that the app's own code puts before all others during development. No server, package or file can set one.
-/// They are kept in memory only. A warning in the log says so, and so do ``status`` and each value's source.
+/// Values that the app's own code sets during development. They come before all others. No server, package or file can
+/// set one. They are kept only in memory. A warning in the log reports them, and so do ``status`` and each value's
+/// source.
 extension RemoteConfig {
-    /// Replaces all overrides; `nil` removes them. They are in force when the call returns. Use it in debug builds
-    /// only.
+    /// Replaces all overrides; `nil` removes them. They apply when the call returns. Use it only in debug builds.
     public func setOverrides(_ values: [String: any RemoteConfigDefault]?) {
         let overrides = (values ?? [:]).mapValues { RemoteConfigValue($0, source: .override) }
         replaceLayers { state in
@@ -24,11 +24,11 @@ extension RemoteConfig {
         if let access = try? client.access { for warning in overrideWarnings { access.warn(warning) } }
     }
 
-    /// Replaces the overrides by those that the app was started with. Use it in debug builds only.
+    /// Replaces the overrides with those that the app was started with. Use it only in debug builds.
     ///
     /// Each argument `-RemoteConfigOverride KEY=VALUE` sets one, and so does each environment variable
-    /// `REMOTE_CONFIG_OVERRIDE_KEY=VALUE`. Arguments come first. Values are texts, as in Firebase's console. Without
-    /// this call, the app reads neither.
+    /// `REMOTE_CONFIG_OVERRIDE_KEY=VALUE`. Arguments come before variables. Values are strings, as in Firebase's
+    /// console. Without this call, the app reads neither.
     ///
     ///     #if DEBUG
     ///       config.setOverridesFromLaunch()
@@ -45,7 +45,7 @@ extension RemoteConfig {
         for (name, argument) in zip(arguments, arguments.dropFirst()) where name == "-RemoteConfigOverride" {
             let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard parts.count == 2, !parts[0].isEmpty else {
-                try? client.access.warn("-RemoteConfigOverride \(argument): expected KEY=VALUE; it has no effect")
+                try? client.access.warn("-RemoteConfigOverride \(argument): expected KEY=VALUE; it is ignored")
                 continue
             }
             values[parts[0]] = parts[1]

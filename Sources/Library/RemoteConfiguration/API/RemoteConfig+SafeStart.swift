@@ -3,19 +3,20 @@ import RemoteSettings
 import RemoteSettingsModel
 
 extension RemoteConfig {
-    /// The app's own check of values before they are activated. It throws if the app cannot use them, such as because a
-    /// value does not decode.
+    /// The app's own check of values before they are activated. It throws if the app cannot use them, for example
+    /// because a value does not decode.
     ///
     ///     config.validate = { _, new in _ = try new.decoded(as: Settings.self) }
     ///
-    /// The active values then stay, the activation fails with ``RemoteConfigError/rejected(reason:)``, and that state
-    /// of the collection is not activated any more; a newer one is. With ``RemoteConfigActivation/onNextStart``,
-    /// values are checked when they are fetched, before they are stored. The check runs off the main thread, for at
-    /// most `RemoteSettingsConfig.validationTimeout`. Set it before the first read.
+    /// If it throws, the active values stay, the activation fails with ``RemoteConfigError/rejected(reason:)``, and
+    /// this state of the collection is not activated again; a newer one can be. With
+    /// ``RemoteConfigActivation/onNextStart``, values are checked when they are fetched, before they are stored. The
+    /// check runs off the main thread, for at most `RemoteSettingsConfig.validationTimeout`. Set it before the first
+    /// read.
     ///
     /// - Parameters:
     ///   - old: the active values.
-    ///   - new: the values of the next activation.
+    ///   - new: the values that would be activated next.
     public var validate: (@Sendable (_ old: RemoteConfigSnapshot, _ new: RemoteConfigSnapshot) throws -> Void)? {
         get { state.withLock { $0.validate } }
         set {
@@ -24,10 +25,10 @@ extension RemoteConfig {
         }
     }
 
-    /// Says that this start of the app got well. It is `RemoteSettingsService.markStartSuccessful()` of the service,
-    /// for this remote config and everything else that the app has read.
+    /// Says that this start of the app was successful. It calls the service's
+    /// `RemoteSettingsService.markStartSuccessful()`, for this remote config and everything else that the app has read.
     ///
-    /// - Throws: ``RemoteConfigError/storage(reason:)`` if it cannot be stored. It still holds for this process.
+    /// - Throws: ``RemoteConfigError/storage(reason:)`` if this cannot be stored. It still applies in this process.
     public func markStartSuccessful() throws(RemoteConfigError) {
         do {
             try client.markStartSuccessful()
@@ -36,23 +37,24 @@ extension RemoteConfig {
         }
     }
 
-    /// Says that the active values are bad, as the next failed starts would. Does I/O.
+    /// Rejects the active values as bad, as further failed starts would do. Does I/O.
     ///
-    /// Their state is set aside: from now on the last values that the app has started well with are active, else the
-    /// packaged ones, else the app's defaults. It is not activated again; a newer one is.
+    /// Their state is set aside and not activated again; a newer one can be. From now on, the last values with which
+    /// the app started successfully are active. If there are none, the packaged ones are, and then the app's defaults.
     ///
     /// - Throws: ``RemoteConfigError/storage(reason:)`` if `RemoteSettingsConfig.safeStart` is not set, if only
-    ///   defaults are in use, or if it cannot be stored. In the last case it still holds for this process.
+    ///   defaults are in use, or if this cannot be stored. In the last case it still applies in this process.
     public func rejectState() throws(RemoteConfigError) {
-        try leaveState(because: "the app said that it is bad", toPrevious: false)
+        try leaveState(because: "the app rejected it", toPrevious: false)
     }
 
-    /// Goes back to the values that were active before, whose successor is then set aside as by ``rejectState()``. Does
+    /// Goes back to the values that were active before. The current state is set aside, as by ``rejectState()``. Does
     /// I/O.
     ///
-    /// - Throws: ``RemoteConfigError/storage(reason:)`` if none are stored, and as ``rejectState()`` does.
+    /// - Throws: ``RemoteConfigError/storage(reason:)`` if no earlier values are stored, and the errors of
+    ///   ``rejectState()``.
     public func rollback() throws(RemoteConfigError) {
-        try leaveState(because: "the app went back to the values before it", toPrevious: true)
+        try leaveState(because: "the app went back to earlier values", toPrevious: true)
     }
 
     private func leaveState(because reason: String, toPrevious: Bool) throws(RemoteConfigError) {
@@ -90,35 +92,36 @@ extension RemoteConfig {
 // MARK: - What activations ask
 
 extension RemoteConfig {
-    /// How the collection's states have fared; `nil` if nobody asks.
+    /// How well starts with the collection's states have gone; `nil` if this is not recorded.
     func trial(_ access: CollectionAccess) -> StateTrial? {
         guard access.trials.isSafeStart || validate != nil else { return nil }
         return access.trials.trial(of: trialSubject(access))
     }
 
-    /// What is activated is kept apart from the cache; what becomes active at the next start is the cached state.
+    /// Activated states are kept apart from the cache. With activation at the next start, the cached state becomes
+    /// active.
     func trialSubject(_ access: CollectionAccess) -> StateTrials.Subject {
         activation == .onNextStart ? access.cachedTrial : access.keptTrial
     }
 
-    /// Whether a fetched state may become active at a start.
+    /// Whether a fetched state is allowed to become active at a start.
     func mayStart(with found: CollectionAccess.Found, _ access: CollectionAccess) -> Bool {
         guard found.configSource == .remote, let trial = trial(access) else { return true }
         return !trial.usesPackagedOnly && trial.reason(against: found.snapshot) == nil
     }
 
-    /// Has the app check values, and sets their state aside if it refuses them.
+    /// Lets the app check values, and sets their state aside if the app refuses them.
     ///
     /// - Throws: ``RemoteConfigError/rejected(reason:)``, or `CancellationError`.
     func check(_ new: ParameterLayer, _ access: CollectionAccess) async throws {
         guard let refusal = try await refusal(of: new, access) else { return }
-        // Other signals may have made a value bad. The state that is active all the same is not at fault.
+        // Other signals may have made a value bad. The state that is already active is not the cause.
         if layers().parameters?.snapshot.payload != new.snapshot.payload {
             do {
                 try access.trials.setAside(
                     .init(new.snapshot), of: trialSubject(access), because: refusal, byCheck: true)
             } catch {
-                access.warn("\(access.id): it could not be stored that values were refused: \(error)")
+                access.warn("\(access.id): the refusal of values could not be stored: \(error)")
             }
         }
         let rejection = StateRejection(access.id, new.timestamp, refusal)
@@ -140,13 +143,13 @@ extension RemoteConfig {
         }
     }
 
-    /// Has what becomes active at a start checked before it is stored.
+    /// Starts the check of values before they are stored, if they become active at a start.
     private func checkBeforeStarts() {
         guard activation == .onNextStart, let access = try? client.access else { return }
         access.trials.addCheck(of: access.id) { [weak self] snapshot in
             guard let self else { return nil }
             let context = self.store.present(access).filterContext(access, installation: self.givenInstallation)
-            // What holds no parameters is never active, and the fetch says so.
+            // A state without parameters is never active, and the fetch reports that.
             let layer = try? ParameterLayer(
                 .init(fetched: snapshot), server: access.server, context: context,
                 limits: access.limits.filter)

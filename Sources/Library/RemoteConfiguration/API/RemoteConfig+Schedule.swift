@@ -2,17 +2,17 @@ import RemoteSettings
 import RemoteSettingsModel
 
 extension RemoteConfig {
-    /// Fetches now if it is due, and then again and again. Uses the network.
+    /// Fetches now if a fetch is due, and then at each interval. Uses the network.
     ///
     ///     for await result in config.fetches(every: .seconds(43_200)) { … }
     ///
-    /// The server is asked at most once in the interval, however often the app is started and however many processes
-    /// share the storage directory. The time counts from a fetch that succeeded. After a failure, the next try follows
-    /// after a minute, and after twice the pause each time, up to the interval. Up to a tenth of the interval is added
-    /// by chance. ``RemoteConfigSettings/minimumFetchInterval`` does not count, but pauses that the server asks for do.
-    /// Nothing is activated. The stream ends with its task, and with the service.
+    /// The server is asked at most once in the interval, however often the app starts and however many processes share
+    /// the storage directory. The interval begins with a successful fetch. After a failure, the next attempt follows
+    /// after a minute, and each further pause is twice as long, up to the interval. A random part of up to a tenth of
+    /// the interval is added. ``RemoteConfigSettings/minimumFetchInterval`` does not apply, but pauses that the server
+    /// asks for do. Nothing is activated. The stream ends with its task or with the service.
     ///
-    /// - Parameter interval: from a minute to 366 days; what is beyond counts as these.
+    /// - Parameter interval: from a minute to 366 days. A value outside this range becomes the nearest one in it.
     public func fetches(every interval: Duration) -> AsyncStream<Result<RemoteConfigFetchStatus, RemoteConfigError>> {
         let schedule = (try? client.access).map { SyncSchedule(every: interval, of: $0.id) }
         return AsyncStream { [weak self] in
@@ -29,18 +29,18 @@ extension RemoteConfig {
         }
     }
 
-    /// Fetches as ``fetches(every:)`` does and activates what arrives, until the task is cancelled or the service is shut
-    /// down: the body of a service of swift-service-lifecycle. Uses the network.
+    /// Fetches as ``fetches(every:)`` does, and activates each result, until the task is cancelled or the service is
+    /// shut down. It can be the body of a service of swift-service-lifecycle. Uses the network.
     ///
-    /// - Parameter interval: as for ``fetches(every:)``.
+    /// - Parameter interval: the interval, as for ``fetches(every:)``.
     public func run(every interval: Duration) async {
         for await result in fetches(every: interval) where (try? result.get()) != nil { _ = try? await activate() }
     }
 
-    /// The active values now, and again after each activation.
+    /// The active values now, and then after each activation.
     ///
-    /// Nothing between the two is missed. Activations that pile up unread are left out, but for the newest. Each call
-    /// makes a new stream. It ends with the remote config or the service. Does I/O as the first read does.
+    /// No activation is missed, but of several unread ones only the newest is kept. Each call makes a new stream, which
+    /// ends with the remote config or the service. Does I/O as the first read does.
     public func activations() -> AsyncStream<RemoteConfigSnapshot> {
         let activations = hub.activations()
         let first = Mutex<RemoteConfigSnapshot?>(snapshot())
@@ -56,6 +56,8 @@ extension RemoteConfig {
         }
     }
 
+    /// Runs the fetch that is due.
+    ///
     /// - Returns: `nil` if another process has just begun the fetch.
     private func scheduledFetch(
         _ schedule: SyncSchedule, _ access: CollectionAccess

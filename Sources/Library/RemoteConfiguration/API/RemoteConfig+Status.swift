@@ -29,7 +29,7 @@ extension RemoteConfig {
         do throws(ParameterRecordError) {
             status.waiting = try waitingKeys(access)
         } catch {
-            status.problems.append("what was fetched is not used: \(error)")
+            status.problems.append("the fetched state is not used: \(error)")
         }
         status.problems += trial(access)?.problems(after: active?.timestamp) ?? []
         status.lastFetch = kept.lastFetch

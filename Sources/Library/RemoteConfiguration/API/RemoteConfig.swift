@@ -10,7 +10,7 @@ import Foundation
 
 /// Remote config: parameters with defaults that an app fetches, activates and reads by key.
 ///
-/// The parameters are a signed collection, which may be packaged with the app.
+/// The parameters are in a signed collection, which may be packaged with the app.
 ///
 ///     RemoteConfig.configure(collection: "app-config", service: service)
 ///     let config = RemoteConfig.remoteConfig()
@@ -18,26 +18,26 @@ import Foundation
 ///     config["banner"].stringValue  // packaged with the app, or the default
 ///     try await config.fetchAndActivate()  // asks the server when that is due
 ///
-/// A value comes from the newest state that was activated or packaged, else from the app's defaults; else it is empty.
-/// Fetched values wait for ``activate()``. Reading never uses the network, never fails, and takes no lock under which
-/// I/O is done. The first read in a process does I/O: it reads and verifies the stored or packaged state. Instances may
-/// be used from many threads.
+/// A value comes from the newest state that was activated or packaged, otherwise from the app's defaults. If there is
+/// neither, it is empty. Fetched values wait for ``activate()``. Reading never uses the network, never fails, and never
+/// waits for a lock during I/O. The first read in a process does I/O, because it reads and verifies the stored or
+/// packaged state. Instances may be used from many threads.
 ///
 /// It is `Observable`, on Apple systems since iOS 17 and macOS 14. A SwiftUI view that reads a value is updated when an
-/// activation changes values. `withObservationTracking` does the same on any system. On older Apple systems, use
+/// activation changes values. `withObservationTracking` works on every system. On older Apple systems, use
 /// ``addObserver(on:_:)`` with a queue.
 public final class RemoteConfig: RemoteConfigReading, Sendable {
     struct State {
-        /// The layers that values are read from; `nil` until they are first needed.
+        /// The layers that values are read from; `nil` before the first read.
         var layers: ConfigLayers?
         var defaults: [String: RemoteConfigValue] = [:]
-        /// What the app's code overrides during development.
+        /// The values that the app's code overrides during development.
         var overrides: [String: RemoteConfigValue] = [:]
-        /// Why snapshots are not used.
+        /// The reasons why snapshots are not used.
         var problems: [String] = []
-        /// Whether a fetch is under way. It notes its outcome itself.
+        /// Whether a fetch is running. It records its result itself.
         var isFetching = false
-        /// The newest fetched state that listeners were told about.
+        /// The newest fetched state that listeners have been told about.
         var announced: Timestamp?
         var announcer: Task<Void, Never>?
         var validate: (@Sendable (RemoteConfigSnapshot, RemoteConfigSnapshot) throws -> Void)?
@@ -57,20 +57,20 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
     let fetches = SharedWork<RemoteConfigFetchKey, RemoteConfigFetchOutcome, Never>(endsWithLastCaller: true)
     private let settings: Mutex<RemoteConfigSettings>
     private let observation = ValuesObservation()
-    /// Reports syncs that were not started by ``fetch()``.
+    /// Reports syncs that ``fetch()`` did not start.
     private let syncs = Mutex<UpdateListening?>(nil)
 
-    /// Makes a remote config separate from the one that ``remoteConfig()`` returns. Does no I/O.
+    /// Makes a separate remote config, which ``remoteConfig()`` does not return. Does no I/O.
     ///
     /// - Parameters:
-    ///   - collection: the collection's name, in the bucket of the service's configuration; or `bucket/name`. It must
-    ///     hold nothing but parameters.
+    ///   - collection: the collection's name in the bucket of the service's configuration, or `bucket/name`. The
+    ///     collection must contain only parameters.
     ///   - service: the service that syncs, verifies and packages the collection. Its other collections are not
     ///     affected.
     ///   - settings: how often it fetches, and how long a fetch may take.
     ///   - activation: when fetched values take effect.
-    ///   - installationID: the value of `env.id`, which percentages depend on, such as the id of a user who has several
-    ///     devices; `nil` for a random one that is kept in the storage directory.
+    ///   - installationID: the value of `env.id`, on which percentages depend, such as the id of a user with several
+    ///     devices; `nil` for a random id that is kept in the storage directory.
     public init(
         collection: String, service: RemoteSettingsService, settings: RemoteConfigSettings = RemoteConfigSettings(),
         activation: RemoteConfigActivation = .onRequest, installationID: String? = nil
@@ -93,7 +93,7 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
     /// Makes the remote config that ``remoteConfig()`` returns. Call it once, when the app starts. Does no I/O.
     ///
     /// The parameters are those of ``init(collection:service:settings:activation:installationID:)``. If it is called
-    /// again, ``remoteConfig()`` returns the new one from then on. Those that were handed out stay as they are.
+    /// again, ``remoteConfig()`` returns the new remote config from then on. Earlier ones stay as they are.
     @discardableResult
     public static func configure(
         collection: String, service: RemoteSettingsService, settings: RemoteConfigSettings = RemoteConfigSettings(),
@@ -106,12 +106,12 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
         return config
     }
 
-    /// The app's remote config. Call ``configure(collection:service:settings:activation:installationID:)`` first;
-    /// otherwise this stops the program.
+    /// The app's remote config. Call ``configure(collection:service:settings:activation:installationID:)`` first.
+    /// Otherwise this stops the program.
     public static func remoteConfig() -> RemoteConfig {
         guard let config = shared.withLock({ $0 }) else {
             preconditionFailure(
-                "RemoteConfig.remoteConfig() was called before RemoteConfig.configure(collection:service:); configure it "
+                "RemoteConfig.remoteConfig() was called before RemoteConfig.configure(collection:service:); call configure "
                     + "when the app starts")
         }
         return config
@@ -123,21 +123,23 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
         set { settings.withLock { $0 = newValue } }
     }
 
-    /// The value of a key: remote or packaged, else the app's default, else empty.
+    /// The value of a key, from a remote or packaged state, or else from the app's defaults. Without either, it is
+    /// empty.
     public subscript(key: String) -> RemoteConfigValue { layers().value(key) }
 
-    /// The value of a key: remote or packaged, else the app's default, else empty.
+    /// The value of a key, from a remote or packaged state, or else from the app's defaults. Without either, it is
+    /// empty.
     ///
-    /// - Parameter key: the key. `nil`, as in Firebase, means a key that has no value.
+    /// - Parameter key: the key. As in Firebase, `nil` is allowed and has no value.
     public func configValue(forKey key: String?) -> RemoteConfigValue { key.map(layers().value) ?? .none }
 
-    /// The values of this moment. Several keys that are read from it belong to one state.
+    /// The current values. Values that are read from one snapshot belong to one state.
     public func snapshot() -> RemoteConfigSnapshot { RemoteConfigSnapshot(layers: layers()) }
 
-    /// Reads and verifies the stored or packaged state, so that the first read of a value need not do this I/O.
+    /// Reads and verifies the stored or packaged state, so that the first read of a value does not have to do this I/O.
     public func ensureInitialized() async throws(RemoteConfigError) { _ = layers() }
 
-    /// Stands for all values towards Observation.
+    /// Represents all values for Observation.
     private var observed: Bool { true }
 
     func layers() -> ConfigLayers {
@@ -148,7 +150,7 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
         return load()
     }
 
-    /// The first read. Two threads may do it at once; the first result stays.
+    /// The first read. Two threads may do it at the same time. The first result is kept.
     private func load() -> ConfigLayers {
         let (layer, problems) = startingLayer()
         return state.withLock { state in

@@ -17,22 +17,23 @@ public let RemoteConfigThrottledEndTimeInSecondsKey = "error_throttled_end_time_
 public enum RemoteConfigError: Error, Hashable, Sendable {
     /// No request is made before `until`.
     ///
-    /// The server asked for the pause or has failed, or the app has used up ``RemoteConfigSettings/fetchesPerHour``.
+    /// The server asked for a pause or has failed, or the app has already made all requests that
+    /// ``RemoteConfigSettings/fetchesPerHour`` allows.
     case throttled(until: Date, reason: String)
     /// The fetch did not end within ``RemoteConfigSettings/fetchTimeout`` seconds.
     case timeout(seconds: Double)
     /// The server could not be asked, or its answer was refused.
     case fetchFailed(reason: String)
-    /// The collection holds something other than parameters; the reason names the record.
+    /// The collection contains something other than parameters. The reason names the record.
     case notParameters(reason: String)
-    /// The values are verified, and were not taken: the app's check has refused them, the app has said that they are
-    /// bad, or starts with them did not get well.
+    /// The values are verified but were not activated: the app's check refused them, the app rejected them, or starts
+    /// with them were not successful.
     case rejected(reason: String)
-    /// The state could not be written into the storage directory.
+    /// The state could not be written to the storage directory.
     case storage(reason: String)
     /// Defaults could not be read.
     case invalidDefaults(reason: String)
-    /// The task was cancelled. Nothing was changed.
+    /// The task was cancelled. Nothing has changed.
     case cancelled
 }
 
@@ -41,16 +42,16 @@ extension RemoteConfigError {
     public enum Code: Int, Hashable, Sendable, CaseIterable {
         /// The task was cancelled.
         case unknown = 8001
-        /// No request was made, because a pause is in force.
+        /// No request was made because of a pause.
         case throttled = 8002
         /// The request failed, or its result cannot be used or stored.
         case internalError = 8003
     }
 
-    /// Which of Firebase's errors this is.
+    /// The Firebase error that this error corresponds to.
     ///
-    /// Firebase's header uses `internalError` for a failed request, whatever the HTTP status. It also stands here for
-    /// whatever went wrong on this device. `unknown` means that the task was cancelled.
+    /// Firebase's header uses `internalError` for a failed request, whatever the HTTP status is. Here it also stands
+    /// for all failures on this device. `unknown` means that the task was cancelled.
     public var code: Code {
         switch self {
         case .throttled: .throttled
@@ -59,7 +60,7 @@ extension RemoteConfigError {
         }
     }
 
-    /// The domain as an `NSError`.
+    /// The error domain for `NSError`.
     public static var errorDomain: String { RemoteConfigErrorDomain }
 
     /// The number of ``code``.
@@ -72,7 +73,7 @@ extension RemoteConfigError {
     /// ``Code/internalError``, by its Firebase name.
     public static var internalError: Code { .internalError }
 
-    /// When the next request is made at the earliest; `nil` for errors other than `throttled`.
+    /// The earliest time of the next request; `nil` for errors other than `throttled`.
     public var throttledUntil: Date? {
         if case .throttled(let until, _) = self { until } else { nil }
     }
@@ -90,7 +91,7 @@ extension RemoteConfigError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .throttled(let until, let reason):
-            "no request is made before \(Timestamp(until).rfc3339): \(reason); fetch again then"
+            "no request is made before \(Timestamp(until).rfc3339): \(reason); fetch again after that time"
         case .timeout(let seconds):
             "the fetch did not end within \(RemoteConfigNumber(seconds)) s (RemoteConfigSettings.fetchTimeout)"
         case .fetchFailed(let reason), .notParameters(let reason), .rejected(let reason), .storage(let reason),
@@ -111,7 +112,7 @@ public enum RemoteConfigCustomSignalsError: Error, Hashable, Sendable {
     case unknown(reason: String)
     /// A number is not finite.
     case invalidValueType(key: String)
-    /// A key, a text or the number of signals exceeds its limit.
+    /// A key, a string or the number of signals exceeds its limit.
     case limitExceeded(reason: String)
 
     /// Firebase's code: 8101, 8102 or 8103.
@@ -164,7 +165,7 @@ extension Timestamp {
 }
 
 extension Duration {
-    /// The seconds as a time interval, at most a thousand years. What is not a positive number gives 0.
+    /// The seconds as a time interval of at most a thousand years. Anything but a positive number gives 0.
     static func interval(_ seconds: Double) -> Duration {
         .milliseconds(Int64(max(0, min(seconds.isNaN ? 0 : seconds, 31_536_000_000)) * 1000))
     }

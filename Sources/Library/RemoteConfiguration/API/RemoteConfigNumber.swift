@@ -6,18 +6,18 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A number, with the members of `NSNumber` that apps use.
+/// A number with those members of `NSNumber` that apps use.
 ///
-/// No conversion fails. A number that does not fit becomes the nearest number that does; `NSNumber` would keep some of
-/// its bits.
+/// No conversion fails. A number that does not fit becomes the nearest number that does. `NSNumber` would keep some of
+/// the number's bits instead.
 public struct RemoteConfigNumber: Hashable, Sendable {
     /// The nearest double.
     public let doubleValue: Double
-    /// The bits of a 64-bit integer that no double equals; `nil` for any other number. The integer has the double's
-    /// sign.
+    /// The bits of a 64-bit integer that no double equals; `nil` for any other number. The integer's sign is that of
+    /// the double.
     private let bits: UInt64?
 
-    /// An integer.
+    /// Makes an integer.
     public init(_ value: Int64) {
         doubleValue = Double(value)
         bits = Int64(exactly: doubleValue) == value ? nil : UInt64(bitPattern: value)
@@ -28,7 +28,7 @@ public struct RemoteConfigNumber: Hashable, Sendable {
         bits = UInt64(exactly: doubleValue) == value ? nil : value
     }
 
-    /// A double. One that is not finite becomes 0.
+    /// Makes a number from a double. A double that is not finite becomes 0.
     public init(_ value: Double) {
         doubleValue = value.isFinite ? value : 0
         bits = nil
@@ -36,7 +36,8 @@ public struct RemoteConfigNumber: Hashable, Sendable {
 
     init(_ number: JSONNumber) { self = Self(literal: number.text[...]) ?? 0 }
 
-    /// The number at the start of a text, white space aside; `nil` if there is none, or if no double can hold it.
+    /// Reads the number at the start of a string, after white space; `nil` if there is none, or if a double cannot hold
+    /// it.
     init?(leading text: String) {
         guard let literal = TextReading.number(text) else { return nil }
         self.init(literal: literal)
@@ -63,7 +64,7 @@ public struct RemoteConfigNumber: Hashable, Sendable {
         bits.map { doubleValue < 0 ? .negative(Int64(bitPattern: $0)) : .positive($0) }
     }
 
-    /// The integer part, or the nearest number of the type.
+    /// The integer part, or the nearest number that the type can hold.
     private func clamped<Integer: FixedWidthInteger>() -> Integer {
         switch exact {
         case .negative(let integer): return Integer(clamping: integer)
@@ -104,7 +105,7 @@ public struct RemoteConfigNumber: Hashable, Sendable {
     public var uint32Value: UInt32 { clamped() }
     /// The integer part; 0 for a negative number.
     public var uint64Value: UInt64 { clamped() }
-    /// The nearest float; infinite for a number beyond its range.
+    /// The nearest float; infinite if a float cannot hold the number.
     public var floatValue: Float { Float(doubleValue) }
     /// The decimal number with the digits of ``stringValue``.
     public var decimalValue: Decimal {

@@ -7,8 +7,8 @@ import SwiftUI
 ///     @RemoteConfigProperty(key: "cardColor", fallback: "#f05138") var cardColor
 ///
 /// A SwiftUI view that reads it in its body is redrawn after an activation that changed values. Code that reads it in
-/// `withObservationTracking` is told too, on any system. It reads ``RemoteConfig/remoteConfig()`` unless another remote
-/// config is given.
+/// `withObservationTracking` is notified too, on every system. It reads ``RemoteConfig/remoteConfig()``, unless another
+/// remote config is given.
 @propertyWrapper
 public struct RemoteConfigProperty<Value: Decodable> {
     /// The parameter's key.
@@ -17,18 +17,20 @@ public struct RemoteConfigProperty<Value: Decodable> {
     public let fallback: Value
     private let config: (any RemoteConfigReading)?
 
+    /// Makes a property.
+    ///
     /// - Parameters:
     ///   - key: the parameter's key.
     ///   - fallback: the value to use if the key has none, or if its value cannot be read as this type.
-    ///   - config: what to read from, such as a `TestRemoteConfig`; `nil` for ``RemoteConfig/remoteConfig()``, which is looked up at
-    ///     each read.
+    ///   - config: the source of values, such as a `TestRemoteConfig`; `nil` for ``RemoteConfig/remoteConfig()``, which
+    ///     is looked up on each read.
     public init(key: String, fallback: Value, config: (any RemoteConfigReading)? = nil) {
         self.key = key
         self.fallback = fallback
         self.config = config
     }
 
-    /// The present value, as ``RemoteConfigValue/decoded(as:decoder:)`` reads it.
+    /// The current value, as ``RemoteConfigValue/decoded(as:decoder:)`` reads it.
     public var wrappedValue: Value {
         let value = (config ?? RemoteConfig.remoteConfig()).configValue(forKey: key)
         guard value.source != .static else { return fallback }

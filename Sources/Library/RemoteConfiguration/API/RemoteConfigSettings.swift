@@ -2,15 +2,15 @@ import RemoteSettingsModel
 
 /// How often a ``RemoteConfig`` fetches, and how long a fetch may take.
 ///
-/// It is a reference, as in Firebase. A change takes effect at the next fetch.
+/// It is a class, as in Firebase. A change takes effect at the next fetch.
 public final class RemoteConfigSettings: Sendable {
     private let values = Mutex((interval: 43_200.0, timeout: 60.0, perHour: 60))
 
-    /// Firebase's settings: an interval of 12 hours and a time-out of one minute. At most 60 requests are made in an
-    /// hour.
+    /// Makes Firebase's settings: an interval of 12 hours and a time-out of one minute. At most 60 requests are made in
+    /// an hour.
     public init() {}
 
-    /// Settings with other values than Firebase's. The interval and the time-out are in seconds.
+    /// Makes settings with other values than Firebase's. The interval and the time-out are in seconds.
     public convenience init(minimumFetchInterval: Double, fetchTimeout: Double = 60, fetchesPerHour: Int = 60) {
         self.init()
         self.minimumFetchInterval = minimumFetchInterval
@@ -18,9 +18,9 @@ public final class RemoteConfigSettings: Sendable {
         self.fetchesPerHour = fetchesPerHour
     }
 
-    /// The seconds after a successful fetch in which no request is made. 0 asks the server each time.
+    /// The seconds after a successful fetch during which no request is made. With 0, each fetch asks the server.
     ///
-    /// A negative value, or one that is no number, becomes 0.
+    /// A negative value, or one that is not a number, becomes 0.
     public var minimumFetchInterval: Double {
         get { values.withLock { $0.interval } }
         set { values.withLock { $0.interval = newValue > 0 ? newValue : 0 } }
@@ -32,14 +32,14 @@ public final class RemoteConfigSettings: Sendable {
         set { values.withLock { $0.timeout = newValue > 0 ? newValue : 60 } }
     }
 
-    /// The most requests that fetches make in any hour, whatever the interval says. `Int.max` is no limit; 0 or less
-    /// becomes 1.
+    /// The largest number of requests that fetches make in any hour, whatever the interval is. `Int.max` means no
+    /// limit. 0 or less becomes 1.
     ///
     /// It protects the server from an app that fetches in a loop. Further fetches fail with
-    /// ``RemoteConfigError/throttled(until:reason:)``, which states when the next request is allowed.
+    /// ``RemoteConfigError/throttled(until:reason:)``, which says when the next request is allowed.
     ///
-    /// The count is kept across starts, by the minute. Requests that did not reach a server do not count. Requests
-    /// after ``RemoteConfig/markStale()`` are counted apart, up to the same number. Syncs that the update channel
+    /// The count is kept after a restart, by the minute. Requests that did not reach a server do not count. Requests
+    /// after ``RemoteConfig/markStale()`` are counted separately, up to the same number. Syncs that the update channel
     /// starts have limits of their own.
     public var fetchesPerHour: Int {
         get { values.withLock { $0.perHour } }
@@ -49,9 +49,9 @@ public final class RemoteConfigSettings: Sendable {
 
 /// When fetched values take effect.
 public enum RemoteConfigActivation: Hashable, Sendable {
-    /// When the app calls ``RemoteConfig/activate()``, in this start of the app or a later one.
+    /// When the app calls ``RemoteConfig/activate()``, in this run of the app or a later one.
     case onRequest
-    /// At the app's next start, so that no value changes while the app runs. This is Flurry's simple mode.
+    /// At the app's next start, so that no value changes while the app runs. This corresponds to Flurry's simple mode.
     ///
     /// An app may still call ``RemoteConfig/activate()`` earlier.
     case onNextStart

@@ -7,16 +7,16 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The values of one moment. Several keys that are read from it belong together, even if the config changes meanwhile.
+/// The values of one moment. Values that are read from it belong together, even if the remote config changes meanwhile.
 public struct RemoteConfigSnapshot: Sendable {
     let layers: ConfigLayers
 
     init(layers: ConfigLayers) { self.layers = layers }
 
-    /// Values that no server has sent, for an app's tests and previews. Does no I/O.
+    /// Makes a snapshot of given values, for an app's tests and previews. Does no I/O.
     ///
     /// - Parameters:
-    ///   - values: the values that stand for the server's, by key.
+    ///   - values: the values in the place of the server's, by key.
     ///   - defaults: the app's defaults.
     public init(
         values: [String: any RemoteConfigDefault], defaults: [String: any RemoteConfigDefault] = [:]
@@ -31,12 +31,12 @@ public struct RemoteConfigSnapshot: Sendable {
     }
 }
 
-/// Something that values can be read from.
+/// A source that values can be read from.
 ///
-/// The values of a ``RemoteConfig`` change with each activation; those of its ``RemoteConfigSnapshot`` do not. Reading
-/// never uses the network. The first read of a ``RemoteConfig`` in a process does I/O; later reads do none.
+/// The values of a ``RemoteConfig`` change with each activation. Those of its ``RemoteConfigSnapshot`` do not. Reading
+/// never uses the network. The first read of a ``RemoteConfig`` in a process does I/O, and later reads do none.
 public protocol RemoteConfigReading: Sendable {
-    /// The values of this moment.
+    /// The current values.
     func snapshot() -> RemoteConfigSnapshot
 }
 
@@ -44,29 +44,32 @@ extension RemoteConfigSnapshot: RemoteConfigReading {
     /// The same values.
     public func snapshot() -> RemoteConfigSnapshot { self }
 
-    /// The value of a key: remote or packaged, else the app's default, else empty.
+    /// The value of a key, from a remote or packaged state, or else from the app's defaults. Without either, it is
+    /// empty.
     public subscript(key: String) -> RemoteConfigValue { layers.value(key) }
 
-    /// The collection's timestamp that remote or packaged values belong to; `nil` if there are none.
+    /// The timestamp of the collection's state that remote or packaged values come from; `nil` if there are none.
     public var timestamp: Timestamp? { layers.parameters?.timestamp }
 }
 
 extension RemoteConfigReading {
-    /// The value of a key: remote or packaged, else the app's default, else empty.
+    /// The value of a key, from a remote or packaged state, or else from the app's defaults. Without either, it is
+    /// empty.
     public subscript(key: String) -> RemoteConfigValue { snapshot().layers.value(key) }
 
-    /// The value of a key: remote or packaged, else the app's default, else empty.
+    /// The value of a key, from a remote or packaged state, or else from the app's defaults. Without either, it is
+    /// empty.
     ///
-    /// - Parameter key: the key. `nil`, as in Firebase, means a key that has no value.
+    /// - Parameter key: the key. As in Firebase, `nil` is allowed and has no value.
     public func configValue(forKey key: String?) -> RemoteConfigValue {
         key.map { snapshot().layers.value($0) } ?? .none
     }
 
-    /// The value of a key in one layer alone. If that layer has none, the value is empty and its source is
-    /// ``RemoteConfigSource/static``.
+    /// The value of a key in a single source. If that source does not have the key, the value is empty and its source
+    /// is ``RemoteConfigSource/static``.
     ///
-    /// ``RemoteConfigSource/remote`` has values while they are active. ``RemoteConfigSource/packaged`` has those that
-    /// are shipped with the app, whatever is active; the first call for them does I/O. A value of
+    /// ``RemoteConfigSource/remote`` has values while they are active. ``RemoteConfigSource/packaged`` has the values
+    /// that were shipped with the app, whatever is active; the first call for them does I/O. A value of
     /// ``RemoteConfigSource/override`` comes before both.
     public func configValue(forKey key: String?, source: RemoteConfigSource) -> RemoteConfigValue {
         guard let key else { return .none }
@@ -78,12 +81,12 @@ extension RemoteConfigReading {
         }
     }
 
-    /// The app's default for a key; `nil` if it has none.
+    /// The app's default for a key; `nil` if there is none.
     public func defaultValue(forKey key: String?) -> RemoteConfigValue? {
         key.flatMap { snapshot().layers.defaults[$0] }
     }
 
-    /// The keys that have a value in one layer, sorted.
+    /// The keys that have a value in one source, sorted.
     public func allKeys(from source: RemoteConfigSource) -> [String] {
         let layers = snapshot().layers
         switch source {
@@ -93,9 +96,9 @@ extension RemoteConfigReading {
         }
     }
 
-    /// The keys of remote or packaged values that begin with a text. `nil` and the empty text give all of them.
+    /// The keys of remote or packaged values that begin with a prefix. `nil` and the empty prefix give all of them.
     ///
-    /// The app's defaults do not count, as in Firebase.
+    /// As in Firebase, the app's defaults are not included.
     public func keys(withPrefix prefix: String?) -> Set<String> {
         let keys = snapshot().layers.keys()
         guard let prefix, !prefix.isEmpty else { return keys }
@@ -110,21 +113,21 @@ extension RemoteConfigReading {
     @_disfavoredOverload
     public subscript(jsonValue key: String) -> [String: AnyHashable]? { configValue(forKey: key).jsonObject }
 
-    /// The value of a key as a type of the app; `nil` if ``RemoteConfigValue/decoded(as:decoder:)`` throws for it.
+    /// The value of a key as a type of the app; `nil` if ``RemoteConfigValue/decoded(as:decoder:)`` throws an error.
     public subscript<Value: Decodable>(
         decodedValue key: String, decoder: JSONDecoder = JSONDecoder()
     ) -> Value? {
         try? configValue(forKey: key).decoded(decoder: decoder)
     }
 
-    /// All parameters as one value of the app, whose members are the keys.
+    /// All parameters as one value of a type of the app, whose members are the keys.
     ///
-    /// Remote or packaged values come before defaults. Each is read as ``RemoteConfigValue/decoded(as:decoder:)`` reads
-    /// it.
+    /// Remote or packaged values come before defaults. Each one is read as by
+    /// ``RemoteConfigValue/decoded(as:decoder:)``.
     ///
     /// - Parameters:
     ///   - type: a type whose members are the keys.
-    ///   - decoder: its strategy for keys is used for the parameters' keys as well.
+    ///   - decoder: the decoder. Its strategy for keys also applies to the parameters' keys.
     /// - Throws: `DecodingError`.
     public func decoded<Value: Decodable>(
         as type: Value.Type = Value.self, decoder: JSONDecoder = JSONDecoder()
@@ -132,7 +135,7 @@ extension RemoteConfigReading {
         try ParametersDecoder(layers: snapshot().layers, options: decoder).decode(type)
     }
 
-    /// The same as ``decoded(as:decoder:)``.
+    /// Decodes all parameters, exactly as ``decoded(as:decoder:)``.
     public func decoded<Value: Decodable>(
         asType type: Value.Type, decoder: JSONDecoder = JSONDecoder()
     ) throws -> Value {
@@ -144,22 +147,23 @@ extension RemoteConfigReading {
         return value.source == .static ? nil : value
     }
 
-    /// The value of a key as text, or `default` if the key has none. It is Flurry's `getString(forKey:withDefault:)`.
+    /// The value of a key as a string, or `default` if the key has no value. It corresponds to Flurry's
+    /// `getString(forKey:withDefault:)`.
     public func string(forKey key: String, default fallback: String) -> String { found(key)?.stringValue ?? fallback }
 
-    /// The value of a key as a number, or `default` if the key has none. It is Flurry's
+    /// The value of a key as a number, or `default` if the key has no value. It corresponds to Flurry's
     /// `getNumber(forKey:withDefault:)`.
     public func number(forKey key: String, default fallback: RemoteConfigNumber) -> RemoteConfigNumber {
         found(key)?.numberValue ?? fallback
     }
 
     /// The value of a key as a boolean by Firebase's rule (``RemoteConfigValue/boolValue``), or `default` if the key
-    /// has none.
+    /// has no value.
     public func bool(forKey key: String, default fallback: Bool) -> Bool { found(key)?.boolValue ?? fallback }
 
-    /// The value of a key as a boolean by Flurry's rule, or `default` if the key has none.
+    /// The value of a key as a boolean by Flurry's rule, or `default` if the key has no value.
     ///
-    /// Everything is true except the text `0` and JSON's `false`.
+    /// Everything is true except the string `0` and the boolean `false`.
     public func boolUnlessZero(forKey key: String, default fallback: Bool) -> Bool {
         guard let value = found(key) else { return fallback }
         return if case .bool(let bool) = value.content { bool } else { value.stringValue != "0" }

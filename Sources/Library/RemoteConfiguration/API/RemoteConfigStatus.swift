@@ -13,7 +13,7 @@ import Foundation
 public enum RemoteConfigFetchStatus: Int, Hashable, Sendable, CaseIterable {
     /// No fetch has ended yet.
     case noFetchYet
-    /// The server was asked, or the last success is younger than the interval.
+    /// The fetch succeeded, or the last success is younger than the interval.
     case success
     /// The server could not be asked, or its answer was refused.
     case failure
@@ -29,25 +29,25 @@ public enum RemoteConfigFetchStatus: Int, Hashable, Sendable, CaseIterable {
 public enum RemoteConfigFetchAndActivateStatus: Int, Hashable, Sendable, CaseIterable {
     /// The server was asked, and its state is active.
     case successFetchedFromRemote
-    /// No request was due. What had been fetched before is active.
+    /// No request was due. The values that had been fetched before are active.
     case successUsingPreFetchedData
-    /// It failed; the error says why.
+    /// It failed. The error says why.
     case error
 }
 
-/// The state of remote config, where its values come from, and what happens next. It is meant for people and logs.
+/// The state of remote config, where its values come from, and what happens next. It is for people and logs.
 public struct RemoteConfigStatus: Hashable, Sendable {
     /// A state of the collection.
     public struct State: Hashable, Sendable {
-        /// ``RemoteConfigSource/remote`` or ``RemoteConfigSource/packaged``.
+        /// The source: ``RemoteConfigSource/remote`` or ``RemoteConfigSource/packaged``.
         public var source: RemoteConfigSource
         /// The collection's timestamp.
         public var timestamp: Timestamp
-        /// The time since the collection was changed on the server.
+        /// The time since the collection last changed on the server.
         public var age: Duration
-        /// What vouches for it: the signer and the root, or nobody.
+        /// What vouches for it: the signer and the root, or nothing.
         public var provenance: Provenance
-        /// The number of parameter records, including those that are not for this app.
+        /// The number of parameter records, including those for other apps.
         public var records: Int
     }
 
@@ -55,24 +55,23 @@ public struct RemoteConfigStatus: Hashable, Sendable {
     public var active: State?
     /// The newest state on this device; `nil` if there is none.
     public var fetched: State?
-    /// The keys whose values the next activation changes.
+    /// The keys whose values the next activation would change.
     public var waiting: Set<String>
-    /// When a fetch last succeeded.
+    /// When a fetch last succeeded; `nil` if none has.
     public var lastFetch: Timestamp?
     /// How the last fetch ended.
     public var lastFetchStatus: RemoteConfigFetchStatus
-    /// Why the last fetch failed; `nil` if it did not.
+    /// Why the last fetch failed; `nil` if it succeeded.
     public var lastFetchError: String?
-    /// The earliest time at which a call of ``RemoteConfig/fetch()`` asks the server again; `nil` if it may ask at
-    /// once.
+    /// The earliest time at which ``RemoteConfig/fetch()`` asks the server again; `nil` if it may ask at once.
     public var nextFetch: Timestamp?
-    /// Why the server is not asked before ``nextFetch``; `nil` if only the interval holds it back.
+    /// Why the server is not asked before ``nextFetch``; `nil` if the interval is the only reason.
     public var holdReason: String?
-    /// Whether a push message announced something newer, and no fetch has succeeded since.
+    /// Whether a push message has announced something newer since the last successful fetch.
     public var isStale: Bool
     /// Why there is no active state, or why a newer one is not used.
     public var problems: [String]
-    /// What the app's own code overrides during development, one sentence each.
+    /// The values that the app's own code overrides during development, one sentence each.
     public var overrides: [String] = []
 }
 

@@ -7,9 +7,9 @@ import Foundation
 /// The domain of ``RemoteConfigUpdateError`` if it is bridged to `NSError`, as in Firebase.
 public let RemoteConfigUpdateErrorDomain = "com.google.remoteconfig.update.ErrorDomain"
 
-/// Why listeners do not hear of what is published. Fetches still work.
+/// Why listeners are not told about published values. Fetches still work.
 public enum RemoteConfigUpdateError: Error, Hashable, Sendable {
-    /// The update channel could not be reached: more than eleven tries have failed.
+    /// The update channel could not be reached in more than eleven attempts.
     case streamError(reason: String)
     /// Something newer was announced, but several syncs did not bring it.
     case notFetched(reason: String)
@@ -32,7 +32,7 @@ extension RemoteConfigUpdateError {
         case unavailable = 8004
     }
 
-    /// Which of Firebase's errors this is.
+    /// The Firebase error that this error corresponds to.
     public var code: Code {
         switch self {
         case .streamError: .streamError
@@ -54,7 +54,7 @@ extension RemoteConfigUpdateError {
     /// ``Code/unavailable``, by its Firebase name.
     public static var unavailable: Code { .unavailable }
 
-    /// The domain as an `NSError`.
+    /// The error domain for `NSError`.
     public static var errorDomain: String { RemoteConfigUpdateErrorDomain }
 }
 

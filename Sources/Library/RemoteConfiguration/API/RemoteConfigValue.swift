@@ -7,26 +7,26 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Where a value comes from.
+/// The source of a value.
 public enum RemoteConfigSource: String, Hashable, Sendable, CaseIterable {
-    /// Fetched from the server and activated.
+    /// The value was fetched from the server and activated.
     case remote
-    /// Packaged with the app, and no older than what was activated.
+    /// The value was packaged with the app, and is at least as new as the activated state.
     case packaged
-    /// The app's own default.
+    /// The value is the app's own default.
     case `default`
-    /// No layer has a value for the key: it is empty, 0 and `false`.
+    /// No source has a value for the key. The value is empty, 0 and `false`.
     case `static`
-    /// Set during development by the app's own code: ``RemoteConfig/setOverrides(_:)``, or a file that replaces the
-    /// collection.
+    /// The value was set during development: by the app's own code with ``RemoteConfig/setOverrides(_:)``, or by a file
+    /// that replaces the collection.
     case override
 }
 
-/// The value of one parameter, in every form that an app may ask for. Reading a form never fails, does no I/O and never
+/// The value of one parameter, in all forms that an app may ask for. Reading a form never fails, does no I/O and never
 /// blocks.
 ///
-/// A parameter's value is any JSON; a default may also be `Data`. Each property says what it returns for values of
-/// another type.
+/// A parameter's value is any JSON value; a default may also be `Data`. Each property says what it returns for values
+/// of other types.
 public struct RemoteConfigValue: Sendable {
     enum Content: Hashable, Sendable {
         case none
@@ -43,10 +43,10 @@ public struct RemoteConfigValue: Sendable {
     /// Where the value comes from.
     public let source: RemoteConfigSource
 
-    /// The value as text.
+    /// The value as a string.
     ///
-    /// Text stays as it is. A number or boolean is written as in JSON, an array or object as JSON text. Data is read as
-    /// UTF-8. The result is empty for `null`, for data that is not UTF-8, and if there is no value.
+    /// A string stays as it is. A number or boolean is written as in JSON, and an array or object as JSON text. Data is
+    /// read as UTF-8. The result is empty for `null`, for data that is not UTF-8, and if there is no value.
     public var stringValue: String {
         switch content {
         case .none, .null: ""
@@ -60,9 +60,9 @@ public struct RemoteConfigValue: Sendable {
 
     /// The value as a boolean.
     ///
-    /// A boolean stays as it is, and a number is true if it is not 0. A text follows the rule of `NSString`: it is true
-    /// if it begins with a digit from 1 to 9, or with Y, y, T or t. White space, then one sign, then zeros may come
-    /// before that. Everything else is `false`.
+    /// A boolean stays as it is, and a number is true if it is not 0. For a string, the rule is that of `NSString`: it
+    /// is true if it begins with a digit from 1 to 9, or with Y, y, T or t. White space, one sign and zeros may come
+    /// before that, in this order. Everything else is `false`.
     public var boolValue: Bool {
         switch content {
         case .bool(let value): value
@@ -75,8 +75,8 @@ public struct RemoteConfigValue: Sendable {
 
     /// The value as a number.
     ///
-    /// A number stays as it is. A text or data gives the number that it begins with, after white space. `true` and
-    /// `false` give 1 and 0. Everything else gives 0, and so does a number that no double can hold.
+    /// A number stays as it is. A string or data gives the number that it begins with, after white space. `true` and
+    /// `false` give 1 and 0. Everything else gives 0, and so does a number that a double cannot hold.
     public var numberValue: RemoteConfigNumber {
         switch content {
         case .number(let number): number
@@ -86,16 +86,16 @@ public struct RemoteConfigValue: Sendable {
         }
     }
 
-    /// The UTF-8 of ``stringValue``; data as it is.
+    /// The UTF-8 bytes of ``stringValue``. Data stays as it is.
     public var dataValue: Data {
         if case .data(let data) = content { data } else { Data(stringValue.utf8) }
     }
 
-    /// The value as JSON; `nil` if there is no value, or if it is a text that is no JSON document.
+    /// The value as JSON; `nil` if there is no value, or if it is a string that is not a JSON document.
     ///
-    /// A text is read as a JSON document, that is, an object or array. In Firebase every value is such a text. Any
-    /// other value is returned as it is. Firebase's value of this name needs a cast to `[String: Any]`, which always
-    /// gives `nil` here; use ``jsonObject``.
+    /// A string is read as a JSON document if it is an object or array. In Firebase, every value is such a string. Any
+    /// other value is returned as it is. Firebase's value of this name requires a cast to `[String: Any]`. Here, that
+    /// cast always gives `nil`; use ``jsonObject``.
     public var jsonValue: JSONValue? {
         switch content {
         case .none: nil
@@ -106,38 +106,39 @@ public struct RemoteConfigValue: Sendable {
         }
     }
 
-    /// The members of ``jsonValue`` if it is an object, else `nil`. Firebase's `jsonValue as? [String: Any]` gives the
-    /// same.
+    /// The members of ``jsonValue`` if it is an object, otherwise `nil`. It corresponds to Firebase's `jsonValue as?
+    /// [String: Any]`.
     ///
-    /// Its values are `String`, `Bool`, `[AnyHashable]`, `[String: AnyHashable]`, and on Apple systems `NSNumber` and
-    /// `NSNull`. On other systems a whole number is an `Int`, any other number is a `Double`, and `null` is
+    /// Its values are `String`, `Bool`, `[AnyHashable]`, `[String: AnyHashable]`, and on Apple systems also `NSNumber`
+    /// and `NSNull`. On other systems, a whole number is an `Int`, any other number is a `Double`, and `null` is
     /// `JSONValue.null`.
     public var jsonObject: [String: AnyHashable]? {
         guard case .object(let members)? = jsonValue else { return nil }
         return Dictionary(members.map { ($0.key, $0.value.plain) }) { _, last in last }
     }
 
-    /// The elements of ``jsonValue`` if it is an array, else `nil`. Firebase's `jsonValue as? [Any]` gives the same.
+    /// The elements of ``jsonValue`` if it is an array, otherwise `nil`. It corresponds to Firebase's `jsonValue as?
+    /// [Any]`.
     ///
-    /// Its values are of the same types as those of ``jsonObject``.
+    /// Its values have the same types as those of ``jsonObject``.
     public var jsonArray: [AnyHashable]? {
         if case .array(let elements)? = jsonValue { elements.map(\.plain) } else { nil }
     }
 
     /// The value as a type of the app.
     ///
-    /// The type alone decides how the value is read. It makes no difference which call reads it, or whether the value
-    /// is a text or has a type:
+    /// Only the type decides how the value is read. It does not matter which call reads it, or whether the value is a
+    /// string or has another type:
     /// - a `String` is ``stringValue``, `Data` is ``dataValue``, and a `Bool` is ``boolValue``;
-    /// - a number is ``numberValue``, if there is one and the type can hold it; `Decimal` takes all digits of a text;
-    /// - a `Date` is read by the decoder's strategy from that number or text, and a `URL` from the text;
-    /// - an array, dictionary or structure is read by the decoder from the JSON of the value, or of its text.
+    /// - a number is ``numberValue``, if there is one and the type can hold it; `Decimal` keeps all digits of a string;
+    /// - a `Date` is read by the decoder's strategy from that number or string, and a `URL` from the string;
+    /// - an array, dictionary or structure is read by the decoder from the JSON of the value, or of its string.
     ///
     /// If there is no value, a `String` is empty, `Data` is empty, and nothing else can be read.
     ///
     /// - Parameters:
     ///   - type: the type to read the value as.
-    ///   - decoder: its strategies are used for dates, and for everything inside a JSON document.
+    ///   - decoder: the decoder. Its strategies apply to dates, and to everything inside a JSON document.
     /// - Throws: `DecodingError`.
     public func decoded<Value: Decodable>(
         as type: Value.Type = Value.self, decoder: JSONDecoder = JSONDecoder()
@@ -145,16 +146,16 @@ public struct RemoteConfigValue: Sendable {
         try ParameterDecoder(value: self, options: decoder).decode(type)
     }
 
-    /// The same as ``decoded(as:decoder:)``.
+    /// Decodes the value, exactly as ``decoded(as:decoder:)``.
     public func decoded<Value: Decodable>(
         asType type: Value.Type, decoder: JSONDecoder = JSONDecoder()
     ) throws -> Value {
         try decoded(as: type, decoder: decoder)
     }
 
-    /// The bytes of the object or array that the value or its text holds; `nil` if there is none.
+    /// The bytes of the object or array that the value or its string contains; `nil` if there is none.
     ///
-    /// A text is only known to begin like one.
+    /// Of a string, only the beginning has been checked.
     var document: Bytes? {
         switch content {
         case .json(let json): json
@@ -171,7 +172,7 @@ public struct RemoteConfigValue: Sendable {
 }
 
 extension JSONValue {
-    /// The value as Foundation's JSON reader returns it, as far as this system has the types.
+    /// The value as Foundation's JSON reader returns it, if this system has the types.
     fileprivate var plain: AnyHashable {
         switch self {
         case .bool(let value): value
@@ -196,15 +197,17 @@ extension RemoteConfigValue: CustomStringConvertible {
 }
 
 extension RemoteConfigValue {
-    /// A value that no server has sent, for an app's tests and previews.
+    /// Makes a value, for an app's tests and previews.
     public init(_ value: any RemoteConfigDefault, source: RemoteConfigSource = .remote) {
         self.source = source
         content = if let data = value as? Data { .data(data) } else { Content(value.remoteConfigDefault) }
     }
 
-    /// The value of a key for which no layer has one.
+    /// The value of a key that no source has.
     static let none = RemoteConfigValue(content: .none, source: .static)
 
+    /// Makes a value.
+    ///
     /// - Parameter json: canonical JSON of the value. JSON that cannot be read becomes `null`.
     init(json: Bytes, source: RemoteConfigSource) {
         self.source = source

@@ -3,10 +3,10 @@ import RemoteSettingsModel
 import TargetFilter
 
 extension ConfigState {
-    /// The environment of filters: the service's context, the installation's id, the present time, and the app's
+    /// The environment of filters: the service's context, the installation's id, the current time, and the app's
     /// signals.
     ///
-    /// - Parameter installation: the id that the app gives; `nil` for the one that is kept.
+    /// - Parameter installation: the id that the app gives; `nil` for the stored one.
     func filterContext(_ access: CollectionAccess, installation given: String?) -> FilterContext {
         var added = signals.filterValues
         added["id"] = .string(given ?? installation)
@@ -14,7 +14,7 @@ extension ConfigState {
         return access.filterContext.adding(added)
     }
 
-    /// A hash of the filters' environment without the time and the id.
+    /// A hash of the filters' environment, without the time and the id.
     func contextHash(_ access: CollectionAccess) -> String {
         let context = access.filterContext.adding(signals.filterValues)
         return SHA256Digest(hashing: Bytes(utf8: FilterValue.object(context.root).stableText)).hex
@@ -22,7 +22,7 @@ extension ConfigState {
 }
 
 extension FilterContext {
-    /// This context with further members of `env`. Present members stay.
+    /// This context with further members of `env`. Existing members stay.
     fileprivate func adding(_ members: [String: FilterValue]) -> FilterContext {
         var root = root
         var env = FilterObject()
@@ -34,7 +34,7 @@ extension FilterContext {
 }
 
 extension FilterValue {
-    /// A text that is the same in every process and differs when the value does.
+    /// A text that is the same in every process for equal values and differs for different ones.
     fileprivate var stableText: String {
         switch self {
         case .undefined: "u"

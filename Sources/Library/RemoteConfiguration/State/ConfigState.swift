@@ -3,7 +3,7 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// What remote config keeps about a collection, apart from the active snapshot.
+/// What remote config stores about a collection, apart from the active snapshot.
 struct ConfigState: Hashable, Sendable {
     /// A random id of this installation, for percentages: `env.id`.
     var installation: String
@@ -11,19 +11,19 @@ struct ConfigState: Hashable, Sendable {
     var lastFetch: Timestamp?
     var lastStatus = RemoteConfigFetchStatus.noFetchYet
     var lastError: String?
-    /// The collection's timestamp after the last success. If an older state is held, the interval does not count.
+    /// The collection's timestamp after the last success. If the current state is older, the interval does not apply.
     var fetched: Timestamp?
     /// A hash of the filters' environment at the last success.
     var context: String?
-    /// Failures of the server since the last success.
+    /// The number of the server's failures since the last success.
     var failures: UInt64 = 0
-    /// Requests of the last hour.
+    /// The requests of the last hour.
     var fetches = FetchCounts()
-    /// The requests of the last hour that a message has caused. They are counted apart.
+    /// The requests of the last hour that messages caused. They are counted separately.
     var announcedFetches = FetchCounts()
-    /// When a request was last refused or failed, and until when no further one is made.
+    /// The last refused or failed request, and the time until which no further request is made.
     var hold: Hold?
-    /// A push message's announcement of something newer.
+    /// The announcement of something newer in a push message.
     var stale: Stale?
     var signals = CustomSignals()
     /// When the active snapshot was activated.
@@ -34,10 +34,10 @@ struct ConfigState: Hashable, Sendable {
         let until: Timestamp
         let reason: String
 
-        /// Whether the pause is in force.
+        /// Whether the pause applies.
         ///
         /// A pause is ignored if the clock was set back before its beginning. It is also ignored if it is longer than
-        /// the library makes them, because anyone who can write to the storage directory can write one.
+        /// any pause of the library, because anyone who can write to the storage directory can write one.
         func isInForce(at now: Timestamp, limits: Limits) -> Bool {
             let longest = max(
                 Duration.seconds(Limits.backoffSeconds), RetryPauses.afterFetches.pause(after: .max, random: 1))
@@ -47,7 +47,7 @@ struct ConfigState: Hashable, Sendable {
 
     struct Stale: Hashable, Sendable {
         let since: Timestamp
-        /// The collection's timestamp that the message announced.
+        /// The timestamp of the collection that the message announced.
         let expected: Timestamp?
     }
 
@@ -55,7 +55,7 @@ struct ConfigState: Hashable, Sendable {
 }
 
 extension ConfigState {
-    /// Notes that the server has sent its state, which is held now.
+    /// Records that the server has sent its state, which is now stored.
     mutating func recordSuccess(_ access: CollectionAccess, current: Timestamp?) {
         lastFetch = access.environment.now()
         lastStatus = .success
@@ -71,7 +71,7 @@ extension ConfigState {
         case usedUp(until: Timestamp)
     }
 
-    /// Counts a request that is about to be made, unless the hour's requests are used up.
+    /// Counts a request that is about to be made, unless the hour's limit is reached.
     mutating func admitFetch(at now: Timestamp, most: Int) -> Admission {
         if let end = limitEnd(at: now, most: most) { return .usedUp(until: end) }
         let isAnnounced = stale != nil && announcedFetches.end(at: now, most: most) == nil
@@ -79,12 +79,12 @@ extension ConfigState {
         return .counted(isAnnounced: isAnnounced)
     }
 
-    /// Uncounts a request that did not reach the server.
+    /// Removes the count of a request that did not reach the server.
     mutating func withdrawFetch(at time: Timestamp, isAnnounced: Bool) {
         if isAnnounced { announcedFetches.remove(at: time) } else { fetches.remove(at: time) }
     }
 
-    /// Until when no request is made because the hour's requests are used up; `nil` if one may be made.
+    /// Until when no request is made because the hour's limit is reached; `nil` if a request may be made.
     func limitEnd(at now: Timestamp, most: Int) -> Timestamp? {
         guard let end = fetches.end(at: now, most: most) else { return nil }
         guard stale != nil else { return end }
@@ -92,28 +92,31 @@ extension ConfigState {
     }
 
     static func limitReason(most: Int) -> String {
-        "\(Counted.text(most, "request")) within an hour are the most (RemoteConfigSettings.fetchesPerHour)"
+        "the limit of \(Counted.text(most, "request")) an hour is reached (RemoteConfigSettings.fetchesPerHour)"
     }
 }
 
-/// The file of a collection's ``ConfigState``: a line of JSON, then the active snapshot with what vouches for it.
+/// The file of a collection's ``ConfigState``: a line of JSON, followed by the active snapshot with what vouches for
+/// it.
 ///
-/// One file holds both, so that neither can be lost or restored without the other. It is replaced by renaming.
+/// One file has both, so that neither can be lost or restored without the other. It is replaced by a rename.
 package struct ConfigStateFile: Sendable {
     private static let format: UInt64 = 1
     private static let mostValues = 1000
 
     var state: ConfigState
-    /// The active snapshot as made by `CollectionAccess.content(of:)`; `nil` if none was activated.
+    /// The active snapshot as `CollectionAccess.content(of:)` writes it; `nil` if none was activated.
     var snapshot: Bytes?
-    /// Whether a later version of the library has written the file, in a newer format.
+    /// Whether a later version of the library has written the file in a newer format.
     ///
-    /// The installation then keeps its id, and the file stays as it is.
+    /// The installation then keeps its id, and the file is not changed.
     private(set) var isOfLaterFormat = false
 
-    /// - Returns: `nil` if there is no such file, or if it is damaged or too large. It is then written anew.
+    /// Reads the file.
+    ///
+    /// - Returns: `nil` if it does not exist, is damaged or is too large. It is then written anew.
     /// - Throws: `FileError` if the file cannot be read at the moment, for example before a device is first unlocked.
-    ///   It must not be written anew then, because its content would be lost.
+    ///   It must not be written anew in that case, because its content would be lost.
     static func read(_ path: String, limits: Limits) throws(FileError) -> ConfigStateFile? {
         let limit = limits.changesetBytes.saturatingAdding(limits.cacheHeadBytes.saturatingMultiplying(by: 2))
         do throws(FileError) {
@@ -130,7 +133,7 @@ package struct ConfigStateFile: Sendable {
         self.snapshot = snapshot
     }
 
-    /// `nil` if the first line cannot be read. A snapshot that is not whole is dropped.
+    /// Reads a file's content; `nil` if its first line cannot be read. A snapshot that is not complete is dropped.
     package init?(parsing content: Bytes, limits: Limits) {
         let end = content.withSpan { span in
             (0..<min(span.count, limits.cacheHeadBytes)).first { span[$0] == UInt8(ascii: "\n") }
@@ -147,7 +150,7 @@ package struct ConfigStateFile: Sendable {
         }
         self.state = state
         let rest = content[end + 1..<content.count]
-        // Without a signature, only this hash tells a damaged snapshot from a whole one.
+        // Without a signature, only this hash shows whether a snapshot is complete.
         let isWhole = head["snapshot"]?.string.map { $0 == SHA256Digest(hashing: rest).hex } ?? false
         snapshot = rest.isEmpty || !isWhole ? nil : rest
     }
@@ -166,7 +169,7 @@ package struct ConfigStateFile: Sendable {
         return Bytes(content)
     }
 
-    /// Replaces the file, unless it is of a later format. The storage lock must be held.
+    /// Replaces the file, unless it has a later format. The caller must hold the storage lock.
     ///
     /// - Parameter flushing: whether to wait for the disk.
     func write(to path: String, flushing: Bool = true) throws(FileError) {

@@ -2,15 +2,14 @@ import RemoteSettings
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The state of one collection that has to survive a start.
+/// The state of one collection that must survive a restart.
 ///
-/// It holds what fetches, pauses and messages have left behind, and the active snapshot. No other type reads or writes
-/// its file. A damaged file counts as none, and the next change writes it anew. A file that cannot be read at the
-/// moment stays as it is. If a change cannot be written, this process keeps it, and the next change that can be written
-/// includes it.
+/// It contains the results of fetches, pauses and messages, and the active snapshot. No other type reads or writes its
+/// file. A damaged file counts as missing, and the next change writes it anew. A file that cannot be read at the moment
+/// is not changed. If a change cannot be written, this process keeps it, and the next successful write includes it.
 ///
-/// Anyone who can write to the storage directory can write the file. So the snapshot and its timestamp are verified
-/// before anything depends on them, and every number of the state has a bound where it is used.
+/// Anyone who can write to the storage directory can write the file. The snapshot and its timestamp are therefore
+/// verified before anything depends on them, and every number in the state is limited where it is used.
 final class ConfigStore: Sendable {
     private struct Memory {
         /// The state that was last read from the file or written to it.
@@ -22,15 +21,17 @@ final class ConfigStore: Sendable {
     private let givenInstallation: String?
     private let memory = Mutex(Memory())
 
-    /// - Parameter installation: the installation's id that the app gives; `nil` for a random one.
+    /// Makes a store.
+    ///
+    /// - Parameter installation: the installation's id from the app; `nil` for a random one.
     init(installation: String?) { givenInstallation = installation }
 
-    /// What is kept, as far as this process knows. Does no I/O.
+    /// The state as far as this process knows it. Does no I/O.
     var known: ConfigState? { memory.withLock { $0.state } }
 
-    /// What is kept. Does I/O.
+    /// The current state. Does I/O.
     ///
-    /// It is the state of the file. It is the state of this process if that is newer, or if no file can be read.
+    /// It is the file's state, or that of this process if it is newer or if the file cannot be read.
     func present(_ access: CollectionAccess) -> ConfigState {
         adopt((try? Self.read(access)) ?? nil, access).state
     }
@@ -48,7 +49,7 @@ final class ConfigStore: Sendable {
         return file
     }
 
-    /// What this process knows; a new state if it knows none.
+    /// The state that this process knows, or a new one if it knows none.
     private func current(_ access: CollectionAccess) -> ConfigState {
         memory.withLock { memory in
             if let known = memory.state { return known }
@@ -68,12 +69,12 @@ extension ConfigStore {
     /// The file as it is at a start.
     struct Start {
         fileprivate let file: ConfigStateFile?
-        /// Why the file cannot be read.
+        /// Why the file could not be read; `nil` if it could.
         let problem: FileError?
 
-        /// The newest of the activated and the packaged snapshots, verified like a cache file.
+        /// The newest of the activated and the packaged snapshots, verified as a cache file is.
         ///
-        /// - Parameter subject: whose set aside states are passed over; `nil` to pass over none.
+        /// - Parameter subject: the subject whose rejected states are skipped; `nil` to skip none.
         func newest(
             _ access: CollectionAccess, _ subject: StateTrials.Subject?, usesPackaged: Bool = true,
             rejected: inout [SnapshotStatus.Rejected]
@@ -91,17 +92,17 @@ extension ConfigStore {
         }
     }
 
-    /// The state that a start has found, with an installation id that is the same at the next start.
+    /// The state that a start has found, with an installation id that will be the same at the next start.
     ///
-    /// - Parameter isNeeded: whether a value may depend on the id. It then has to be stored at once.
+    /// - Parameter isNeeded: whether a value may depend on the id, which must then be stored at once.
     func state(of start: Start, _ access: CollectionAccess, isNeeded: Bool) -> ConfigState {
         if let known = known ?? start.file?.state {
             memory.withLock { if $0.state == nil { $0.state = known } }
             return known
         }
         guard isNeeded, givenInstallation == nil else { return current(access) }
-        // Another process may also be starting for the first time, and both must end up with one id. Nothing is lost if
-        // the machine fails before the id is on the disk.
+        // Another process may be starting for the first time too, and both must use the same id. Nothing is lost if the
+        // machine fails before the id is on the disk.
         let stored = try? access.withStorageLockBlocking(tries: 100) { () -> ConfigState in
             if let file = try Self.read(access) { return file.state }
             let file = ConfigStateFile(state: current(access), snapshot: nil)
@@ -124,7 +125,7 @@ extension ConfigStore {
         private var file: ConfigStateFile
         /// Whether the file must be written even if nothing in it changes.
         ///
-        /// It must if there is none, if it is damaged, or if it is older than what this process knows.
+        /// That is so if it does not exist, is damaged, or is older than what this process knows.
         private var isOutdated: Bool
 
         fileprivate init(_ store: ConfigStore, _ access: CollectionAccess) throws(FileError) {
@@ -137,7 +138,7 @@ extension ConfigStore {
 
         var state: ConfigState { file.state }
 
-        /// Whether a snapshot is the file's active one.
+        /// Whether a snapshot is the active one in the file.
         func holds(_ snapshot: Snapshot) -> Bool { file.snapshot == access.content(of: snapshot) }
 
         /// The file's active snapshot, verified; `nil` if there is none that can be trusted.
@@ -147,16 +148,16 @@ extension ConfigStore {
             return access.newest(kept: content, usesPackaged: false, rejected: &rejected)
         }
 
-        /// Keeps the active snapshot, which is about to be replaced, if the app may want to go back to it.
+        /// Stores the active snapshot, which is about to be replaced, if the app may want to go back to it.
         func keepPrevious(_ subject: StateTrials.Subject) throws(FileError) {
             if let content = file.snapshot { try access.keepPrevious(content, subject) }
         }
 
         /// Replaces the file if anything has changed.
         ///
-        /// - Parameter activated: the snapshot that is active from now on; `nil` keeps the present one.
+        /// - Parameter activated: the snapshot that becomes active; `nil` to keep the current one.
         /// - Returns: what `change` returns.
-        /// - Throws: `FileError` if the file cannot be written. Nothing has changed then.
+        /// - Throws: `FileError` if the file cannot be written. Nothing has changed in that case.
         @discardableResult
         mutating func keep<Value>(
             activated: Snapshot? = nil, _ change: (inout ConfigState) -> Value
@@ -167,7 +168,7 @@ extension ConfigStore {
             guard isOutdated || activated != nil || new.state != file.state else { return value }
             try new.write(to: access.keptPath)
             (file, isOutdated) = (new, false)
-            // A file of a later format was left as it is.
+            // A file of a later format was not changed.
             store.memory.withLock { $0 = Memory(state: new.state, isAheadOfFile: new.isOfLaterFormat) }
             return value
         }
@@ -175,8 +176,8 @@ extension ConfigStore {
 
     /// Runs `body` under the storage lock.
     ///
-    /// - Throws: `FileError` if the file cannot be read at the moment, in which case it is not replaced. Also what the
-    ///   storage lock throws, and what `body` throws.
+    /// - Throws: `FileError` if the file cannot be read at the moment, in which case it is not replaced; the errors of
+    ///   the storage lock; and what `body` throws.
     func writing<Value>(
         _ access: CollectionAccess, _ body: (inout Writing) throws -> Value
     ) async throws -> Value {
@@ -186,9 +187,9 @@ extension ConfigStore {
         }
     }
 
-    /// Changes the state. If the change cannot be written, this process still keeps it.
+    /// Changes the state. If the change cannot be written, this process keeps it anyway.
     ///
-    /// - Parameter change: called again if the first change could not be written.
+    /// - Parameter change: the change. It is called again if its first result could not be written.
     @discardableResult
     func update<Value>(_ access: CollectionAccess, _ change: (inout ConfigState) -> Value) async -> Value {
         do {
@@ -198,9 +199,9 @@ extension ConfigStore {
         }
     }
 
-    /// Like ``update(_:_:)``, but blocks the thread while another process is writing.
+    /// Changes the state as ``update(_:_:)`` does, but blocks the thread while another process writes.
     ///
-    /// - Throws: if the change cannot be written. This process still keeps it.
+    /// - Throws: an error if the change cannot be written. This process keeps it anyway.
     func updateBlocking(_ access: CollectionAccess, _ change: (inout ConfigState) -> Void) throws {
         do {
             try access.withStorageLockBlocking {

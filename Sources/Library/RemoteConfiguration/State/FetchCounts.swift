@@ -1,32 +1,32 @@
 import RemoteSettingsModel
 
-/// The requests of the last hour, counted by the minute, so that little is kept whatever the limit is.
+/// The requests of the last hour, counted by the minute, so that little is stored, whatever the limit is.
 struct FetchCounts: Hashable, Sendable {
     private struct Minute: Hashable, Sendable {
-        /// Minutes since 1970.
+        /// The minute, counted from 1970.
         let number: UInt64
         var count: UInt64
     }
 
     private static let milliseconds: UInt64 = 60_000
-    /// A minute counts until an hour after its end.
+    /// The number of minutes that count: a minute counts until an hour after its end.
     private static let span: UInt64 = 61
 
-    /// Oldest first.
+    /// The minutes, oldest first.
     private var minutes: [Minute] = []
 
     init() {}
 
     private static func number(_ time: Timestamp) -> UInt64 { time.milliseconds / milliseconds }
 
-    /// The minutes that count at a time. Minutes in the future were noted before the clock was set back.
+    /// The minutes that count at a time. A minute in the future was stored before the clock was set back.
     private func counting(at now: UInt64) -> [Minute] {
         minutes.filter { $0.number <= now && now - $0.number < Self.span }
     }
 
-    /// When a further request may be made; `nil` if it may be made at once.
+    /// When a further request is allowed; `nil` if it is allowed at once.
     ///
-    /// - Parameter most: the most requests in any hour, at least 1.
+    /// - Parameter most: the largest number of requests in any hour, at least 1.
     func end(at now: Timestamp, most: Int) -> Timestamp? {
         let counting = counting(at: Self.number(now))
         var sum = counting.saturatingSum { $0.count }
@@ -51,7 +51,7 @@ struct FetchCounts: Hashable, Sendable {
         minutes[last].count = minutes[last].count.saturatingAdding(1)
     }
 
-    /// Uncounts a request that was counted at a time.
+    /// Removes a request that was counted at a time.
     mutating func remove(at time: Timestamp) {
         let time = Self.number(time)
         guard let place = minutes.firstIndex(where: { $0.number == time }) else { return }
@@ -61,13 +61,13 @@ struct FetchCounts: Hashable, Sendable {
 }
 
 extension FetchCounts {
-    /// The minutes, each followed by its count; `nil` if there is none.
+    /// The minutes, each followed by its count; `nil` if there are none.
     var json: JSONValue? {
         guard !minutes.isEmpty else { return nil }
         return .array(minutes.flatMap { [.count($0.number), .count($0.count)] })
     }
 
-    /// An entry that cannot be read counts as none.
+    /// Reads the counts. An entry that cannot be read is ignored.
     init(_ json: JSONValue?) {
         let numbers = (json?.array ?? []).compactMap { $0.number?.uint64 }
         guard numbers.count.isMultiple(of: 2), numbers.count <= Int(Self.span) * 2 else { return }

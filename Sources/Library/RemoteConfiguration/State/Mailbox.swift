@@ -1,13 +1,12 @@
 import RemoteSettingsModel
 
-/// Messages on their way to one listener. They are handed over in order, one at a time, where the listener wants to be
-/// called.
+/// Delivers messages to one listener, in order and one at a time, where the listener wants to be called.
 ///
-/// A listener whose turn does not come costs one scheduled call, and the messages that `add` keeps.
+/// A listener that is never called costs one scheduled call, and the messages that `add` keeps.
 final class Mailbox<Message: Sendable>: Sendable {
     private struct State {
         var waiting: [Message] = []
-        /// Whether a call is scheduled or running. It hands over all waiting messages.
+        /// Whether a call is scheduled or running, which delivers all waiting messages.
         var isScheduled = false
         var isClosed = false
     }
@@ -17,6 +16,8 @@ final class Mailbox<Message: Sendable>: Sendable {
     private let add: @Sendable (Message, inout [Message]) -> Void
     private let handle: @Sendable (Message) -> Void
 
+    /// Makes a mailbox.
+    ///
     /// - Parameters:
     ///   - schedule: runs its argument where the listener wants to be called, and returns at once.
     ///   - add: adds a message to the waiting ones, and limits their number.
@@ -40,7 +41,7 @@ final class Mailbox<Message: Sendable>: Sendable {
         if mustSchedule { schedule { self.deliver() } }
     }
 
-    /// Ends the calls, because each checks first whether this was called. It waits for nothing.
+    /// Ends the calls. It waits for nothing: each call first checks whether this was called.
     func close() {
         state.withLock { state in
             state.isClosed = true

@@ -1,7 +1,7 @@
 import RemoteSettings
 import RemoteSettingsModel
 
-/// Something that happened to a ``RemoteConfig``.
+/// An event of a ``RemoteConfig``.
 public enum RemoteConfigEvent: Sendable {
     /// A fetch has succeeded, and an activation would change these keys.
     case fetched(updatedKeys: Set<String>)
@@ -9,20 +9,20 @@ public enum RemoteConfigEvent: Sendable {
     case fetchedWithoutChange
     /// A fetch has failed, or was not made.
     case fetchFailed(RemoteConfigError)
-    /// An activation has changed the values of these keys. Every observer is told, whoever has activated.
+    /// An activation has changed the values of these keys. Every observer is told, whoever activated them.
     case activated(updatedKeys: Set<String>)
 }
 
 /// The result of a real-time update or a sync: the keys whose values an activation would change.
 public struct RemoteConfigUpdate: Hashable, Sendable {
-    /// Keys that were added, removed or changed in comparison with the active values.
+    /// The keys that were added, removed or changed, compared with the active values.
     public let updatedKeys: Set<String>
 
-    /// An update that no server has announced, for an app's tests.
+    /// Makes an update, for an app's tests.
     public init(updatedKeys: Set<String>) { self.updatedKeys = updatedKeys }
 }
 
-/// The registration of a listener or observer. It lasts until ``remove()``, even if nobody holds this object.
+/// The registration of a listener or observer. It lasts until ``remove()``, even if nothing refers to this object.
 public final class ConfigUpdateListenerRegistration: Sendable {
     private let end: @Sendable () -> Void
 
@@ -30,21 +30,21 @@ public final class ConfigUpdateListenerRegistration: Sendable {
 
     /// Ends the calls. It waits for nothing, so it can be called anywhere, even on the main thread or in the listener.
     ///
-    /// The listener's queue or executor checks right before each call whether this was called. If `remove()` is called
-    /// on the listener's own serial queue (or on the main actor), no further call begins. If it is called elsewhere, a
-    /// call that has begun runs to its end.
+    /// The listener's queue or executor checks before each call whether this was called. If `remove()` is called on the
+    /// listener's own serial queue (or on the main actor), no further call begins. If it is called elsewhere, a call
+    /// that has begun runs to its end.
     public func remove() { end() }
 }
 
 /// The listeners and observers of a remote config.
 final class ObserverHub: Sendable {
-    /// What listeners of updates are told.
+    /// A message for listeners of updates.
     enum ListenerMessage: Sendable {
         case update(RemoteConfigUpdate)
         case problem(any Error)
     }
 
-    /// The most messages that wait for a listener whose turn does not come.
+    /// The largest number of messages that wait for a listener.
     private static let mostWaiting = 16
     private static let mostReadsWaiting = 4096
 
@@ -53,7 +53,7 @@ final class ObserverHub: Sendable {
         var listeners: [(number: Int, box: Mailbox<ListenerMessage>)] = []
         var readers: [(number: Int, box: Mailbox<RemoteConfigLookup>)] = []
         var streams: [Int: AsyncThrowingStream<RemoteConfigUpdate, any Error>.Continuation] = [:]
-        /// Keeps the service's update channel open while somebody wants to hear of updates at once.
+        /// Keeps the service's update channel open while somebody wants to be told about updates at once.
         var activations: [Int: AsyncStream<Void>.Continuation] = [:]
         var listening: UpdateListening?
         var count = 0
@@ -111,12 +111,14 @@ final class ObserverHub: Sendable {
         }
     }
 
+    /// Adds a listener.
+    ///
     /// - Parameter listen: makes the object that keeps the update channel open.
     func addListener(
         listen: () -> UpdateListening, schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
         _ handle: @escaping @Sendable (ListenerMessage) -> Void
     ) -> ConfigUpdateListenerRegistration {
-        // An update names all keys that wait for activation, so the newest ones are enough.
+        // An update has all keys that wait for activation, so the newest ones are enough.
         let box = Mailbox<ListenerMessage>(
             schedule: schedule, add: { $1.append($0, dropping: Self.mostWaiting) }, handle: handle)
         let number = state.withLock { state in
@@ -148,9 +150,11 @@ final class ObserverHub: Sendable {
         withExtendedLifetime(ended) {}
     }
 
+    /// Makes a stream of updates.
+    ///
     /// - Parameter listen: makes the object that keeps the update channel open.
     func updates(listen: () -> UpdateListening) -> AsyncThrowingStream<RemoteConfigUpdate, any Error> {
-        // Each update names all keys that wait for activation, so the newest unread ones are enough.
+        // Each update has all keys that wait for activation, so the newest unread ones are enough.
         let (stream, continuation) = AsyncThrowingStream<RemoteConfigUpdate, any Error>.makeStream(
             bufferingPolicy: .bufferingNewest(Self.mostWaiting))
         let number = state.withLock { state -> Int? in
@@ -221,7 +225,7 @@ final class ObserverHub: Sendable {
         for stream in activations { stream.finish() }
     }
 
-    /// An element for each activation from now on; one for those that pile up.
+    /// An element for each activation from now on. Several unread ones become one element.
     func activations() -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let number = state.withLock { state -> Int? in
@@ -242,7 +246,7 @@ final class ObserverHub: Sendable {
 }
 
 extension Array {
-    /// Adds an element, and keeps only so many of the newest.
+    /// Adds an element, and keeps only this many of the newest ones.
     fileprivate mutating func append(_ element: Element, dropping most: Int) {
         append(element)
         if count > most { removeFirst() }
@@ -250,7 +254,7 @@ extension Array {
 }
 
 extension [RemoteConfigEvent] {
-    /// Adds an event, and keeps at most so many.
+    /// Adds an event, and keeps at most this many.
     ///
     /// Older fetches are dropped first. Activations are merged, so that no changed key is lost.
     fileprivate mutating func append(_ event: RemoteConfigEvent, upTo most: Int) {

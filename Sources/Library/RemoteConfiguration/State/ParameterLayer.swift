@@ -3,13 +3,13 @@ import RemoteSettings
 import RemoteSettingsModel
 import TargetFilter
 
-/// One state of the collection as seen in one context. It is the source of remote and packaged values.
+/// One state of the collection in one context. It is the source of remote and packaged values.
 ///
-/// A key is resolved when it is first asked for, and the value is remembered. No I/O is done under the lock.
+/// A key is resolved when it is first asked for, and the value is then kept. No I/O is done under the lock.
 final class ParameterLayer: Sendable {
     private struct Memory {
         var filter: RecordFilter
-        /// The keys that were asked for and that the set has. A value is `nil` if the app's own default applies.
+        /// The keys of the set that have been asked for. A value is `nil` if the app's own default applies.
         var values: [String: RemoteConfigValue?] = [:]
     }
 
@@ -23,7 +23,9 @@ final class ParameterLayer: Sendable {
 
     var timestamp: Timestamp { snapshot.timestamp }
 
-    /// - Throws: `ParameterRecordError` if the snapshot holds something other than parameters.
+    /// Makes a layer.
+    ///
+    /// - Throws: `ParameterRecordError` if the snapshot contains something other than parameters.
     init(
         _ found: CollectionAccess.Found, server: String, context: FilterContext, limits: FilterLimits
     ) throws(ParameterRecordError) {
@@ -35,7 +37,7 @@ final class ParameterLayer: Sendable {
         memory = Mutex(Memory(filter: RecordFilter(context: context, limits: limits)))
     }
 
-    /// The same state in another context, or from another source.
+    /// Makes a layer of the same state in another context, or as another source.
     init(_ layer: ParameterLayer, source: RemoteConfigSource, context: FilterContext, limits: FilterLimits) {
         snapshot = layer.snapshot
         parameters = layer.parameters
@@ -45,7 +47,7 @@ final class ParameterLayer: Sendable {
         memory = Mutex(Memory(filter: RecordFilter(context: context, limits: limits)))
     }
 
-    /// The value of a key; `nil` if no record of it applies.
+    /// The value of a key; `nil` if none of its records applies.
     func value(_ key: String) -> RemoteConfigValue? {
         memory.withLock { memory -> RemoteConfigValue? in
             if let known = memory.values[key] { return known }
@@ -56,10 +58,10 @@ final class ParameterLayer: Sendable {
         }
     }
 
-    /// The id of the record that decides a key; `nil` if no record of it applies.
+    /// The id of the record that decides a key; `nil` if none of its records applies.
     func winner(_ key: String) -> String? { memory.withLock { parameters.winner(for: key, &$0.filter)?.id } }
 
-    /// The keys that have a value, in no order.
+    /// The keys that have a value, in any order.
     var keys: [String] { parameters.keys.filter { value($0) != nil } }
 
     /// The keys whose values differ between two layers: added, removed or changed.
@@ -83,21 +85,21 @@ final class ParameterLayer: Sendable {
 }
 
 extension ParameterRecord {
-    /// `nil` if the app's own default applies.
+    /// The value; `nil` if the app's own default applies.
     fileprivate func remoteConfigValue(_ source: RemoteConfigSource) -> RemoteConfigValue? {
         guard case .value(let json) = content else { return nil }
         return RemoteConfigValue(json: json, source: source)
     }
 }
 
-/// The packaged state. It is read when it is first asked for.
+/// The packaged state, which is read when it is first asked for.
 final class PackagedLayer: Sendable {
     private let load: @Sendable () -> ParameterLayer?
     private let known = Mutex<ParameterLayer??>(nil)
 
     init(_ load: @escaping @Sendable () -> ParameterLayer?) { self.load = load }
 
-    /// `nil` if nothing is packaged that can be used. The first call does I/O.
+    /// The packaged state as a layer; `nil` if there is none that can be used. The first call does I/O.
     var layer: ParameterLayer? {
         if let known = known.withLock({ $0 }) { return known }
         let layer = load()
@@ -106,16 +108,16 @@ final class PackagedLayer: Sendable {
     }
 }
 
-/// Everything that values are read from at one moment. It never changes, apart from what it remembers.
+/// All sources that values are read from at one moment. It never changes, except for the values that it keeps.
 final class ConfigLayers: Sendable {
     /// The newer of the activated and the packaged state; `nil` if there is neither.
     let parameters: ParameterLayer?
     let defaults: [String: RemoteConfigValue]
-    /// The values that come before all others: overrides, and the values of a snapshot that was made by hand.
+    /// The values that come before all others: overrides, and the values of a snapshot that a test made.
     let fixed: [String: RemoteConfigValue]
-    /// `nil` for values that belong to no remote config.
+    /// The log of reads; `nil` for values that do not belong to a remote config.
     let reads: ReadLog?
-    /// What is packaged, whether or not `parameters` is.
+    /// The packaged state, whether or not `parameters` is that state.
     let packaged: PackagedLayer?
 
     init(
@@ -129,7 +131,7 @@ final class ConfigLayers: Sendable {
         self.reads = reads
     }
 
-    /// The keys that have a value, including the app's defaults, in no order.
+    /// The keys that have a value, including the app's defaults, in any order.
     var allKeys: Set<String> { keys().union(defaults.keys) }
 
     /// The value that the app gets.
@@ -140,22 +142,23 @@ final class ConfigLayers: Sendable {
         return value
     }
 
-    /// The value of a key in one of the sources that come before the app's defaults; `nil` if that source has none.
+    /// The value of a key in one of the sources that come before the app's defaults; `nil` if that source does not have
+    /// it.
     func value(_ key: String, from source: RemoteConfigSource) -> RemoteConfigValue? {
         if let value = fixed[key], value.source == source { return value }
         return layer(of: source)?.value(key)
     }
 
-    /// The parameters of one source; `nil` if it has none. Does I/O if packaged ones are first asked for while others
+    /// The parameters of one source; `nil` if it has none. Does I/O when packaged ones are first asked for while others
     /// are active.
     private func layer(of source: RemoteConfigSource) -> ParameterLayer? {
         if parameters?.source == source { return parameters }
         return source == .packaged ? packaged?.layer : nil
     }
 
-    /// The keys that have a value in one of the sources that come before the app's defaults, in no order.
+    /// The keys that have a value in one of the sources that come before the app's defaults, in any order.
     ///
-    /// If `source` is `nil`, it is the keys of all these sources.
+    /// `nil` stands for all these sources.
     func keys(from source: RemoteConfigSource? = nil) -> Set<String> {
         var keys = Set(fixed.filter { source == nil || $0.value.source == source }.keys)
         if let layer = source.map(layer(of:)) ?? parameters { keys.formUnion(layer.keys) }

@@ -8,9 +8,9 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Defaults in a property list.
+/// Reads defaults from a property list.
 package enum PropertyListDefaults {
-    /// The most bytes that such a file may have.
+    /// The largest size of such a file in bytes.
     static var mostBytes: Int { 16 << 20 }
 
     static func path(of name: String, in directory: String?) throws(FileError) -> String {
@@ -27,7 +27,7 @@ package enum PropertyListDefaults {
 
     /// The members of a property list's dictionary. Does no I/O.
     ///
-    /// - Parameter name: the name that errors give the list.
+    /// - Parameter name: the name of the list in errors.
     package static func values(_ plist: Data, name: String) throws(RemoteConfigError) -> [String: RemoteConfigValue] {
         let document: DefaultsDocument
         do throws(DefaultsFault) {

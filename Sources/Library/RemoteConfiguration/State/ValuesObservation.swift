@@ -1,9 +1,9 @@
 import Observation
 
-/// Notes reads and changes of values for Swift's Observation, which Apple systems have since iOS 17 and macOS 14.
+/// Reports reads and changes of values to Swift's Observation, which Apple systems have since iOS 17 and macOS 14.
 package struct ValuesObservation: Sendable {
     #if canImport(Darwin)
-    /// The registrar, if the system has one.
+    /// The registrar; `nil` if the system has none.
     private let present: (any Sendable)?
 
     package init() {

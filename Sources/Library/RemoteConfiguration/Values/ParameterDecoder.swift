@@ -6,14 +6,14 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Reads one parameter as a type of the app, by one rule for each type.
+/// Reads one parameter as a type of the app, with one rule for each type.
 ///
-/// Every call that reads a value as a type uses it, so that a parameter always means the same. The rules are in
+/// Every call that reads a value as a type uses it, so that a parameter always has the same meaning. The rules are in
 /// ``RemoteConfigValue/decoded(as:decoder:)``.
 struct ParameterDecoder: Decoder, SingleValueDecodingContainer {
     let value: RemoteConfigValue
-    /// The decoder for JSON documents, whose settings say how dates are written; `nil` for a default one, made when
-    /// needed.
+    /// The decoder for JSON documents, whose settings say how dates are written; `nil` for a default one, which is made
+    /// if it is needed.
     let options: JSONDecoder?
 
     /// Paths begin at the value. Code that reads several parameters adds their keys to the errors.
@@ -41,7 +41,7 @@ struct ParameterDecoder: Decoder, SingleValueDecodingContainer {
         return try Value(from: self)
     }
 
-    /// A missing value is not `null`: it is an empty text, as in Firebase.
+    /// Whether the value is `null`. A missing value is not: it is an empty string, as in Firebase.
     func decodeNil() -> Bool { value.content == .null }
 
     func singleValueContainer() -> any SingleValueDecodingContainer { self }
@@ -116,7 +116,7 @@ struct ParameterDecoder: Decoder, SingleValueDecodingContainer {
 
     private var json: JSONDecoder { options ?? JSONDecoder() }
 
-    /// A decoder of the document that the value or its text holds.
+    /// Makes a decoder for the document that the value or its string contains.
     private func inside(_ expected: String) throws -> any Decoder {
         struct Inside: Decodable {
             let decoder: any Decoder
@@ -144,15 +144,15 @@ struct ParameterDecoder: Decoder, SingleValueDecodingContainer {
     }
 }
 
-/// Dictionaries whose keys are texts.
+/// Dictionaries whose keys are strings.
 private protocol KeyedByText {}
 extension Dictionary: KeyedByText where Key == String {}
 
-/// Reads all parameters as one type of the app, whose members are the keys. Each is read by a ``ParameterDecoder``.
+/// Reads all parameters as one type of the app, whose members are the keys. A ``ParameterDecoder`` reads each of them.
 struct ParametersDecoder: Decoder, SingleValueDecodingContainer {
     let layers: ConfigLayers
     let options: JSONDecoder
-    /// Whether the decoder's strategy for keys applies. It is meant for the members of structures.
+    /// Whether the decoder's strategy for keys applies. It is for the members of structures.
     var convertsKeys = true
 
     var codingPath: [any CodingKey] { [] }
@@ -177,9 +177,9 @@ struct ParametersDecoder: Decoder, SingleValueDecodingContainer {
             .init(codingPath: [], debugDescription: "expected a type with a member for each parameter, found an array"))
     }
 
-    /// The parameters' keys by the names that the decoder's strategy gives them; `nil` if the names are the keys.
+    /// The parameters' keys, by the names that the decoder's strategy gives them; `nil` if the names are the keys.
     ///
-    /// The decoder itself is asked, so that a strategy works as it does in a document.
+    /// The decoder itself is asked, so that a strategy works as in a document.
     private func names() throws -> [String: String]? {
         struct Name: CodingKey {
             let stringValue: String
@@ -235,7 +235,7 @@ private struct ParameterContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
     func superDecoder() throws -> any Decoder {
         throw DecodingError.valueNotFound(
             (any Decoder).self,
-            .init(codingPath: [], debugDescription: "parameters have no superclass; name a key for its members"))
+            .init(codingPath: [], debugDescription: "parameters have no superclass; give a key for its members"))
     }
 
     func superDecoder(forKey key: Key) throws -> any Decoder { try member(key) { $0 } }
@@ -246,7 +246,7 @@ private struct ParameterContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
         return value.source == .static ? nil : value
     }
 
-    /// Reads a parameter; an error of it names the key.
+    /// Reads a parameter. Its errors name the key.
     private func member<Result>(_ key: Key, _ read: (ParameterDecoder) throws -> Result) throws -> Result {
         guard let value = value(key) else {
             throw DecodingError.keyNotFound(
@@ -261,7 +261,7 @@ private struct ParameterContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
 }
 
 extension DecodingError {
-    /// The same error with a key before its path.
+    /// The same error, with a key before its path.
     fileprivate func inside(_ key: any CodingKey) -> DecodingError {
         func inside(_ context: Context) -> Context {
             Context(

@@ -1,9 +1,9 @@
-/// Reads a text as a boolean or a number, by the rules of `NSString`. Firebase reads all of its values by them.
+/// Reads a string as a boolean or a number, by the rules of `NSString`, which Firebase uses for all of its values.
 ///
-/// Foundation is not used, because its rules differ between systems: on Linux a number after a line feed is 0.
+/// Foundation is not used, because its rules differ between systems. On Linux, a number after a line feed is 0.
 enum TextReading {
-    /// Whether the text begins with a digit from 1 to 9, or with Y, y, T or t. White space, then one sign, then zeros
-    /// may come before it.
+    /// Whether the string begins with a digit from 1 to 9, or with Y, y, T or t. White space, one sign and zeros may
+    /// come before that, in this order.
     static func bool(_ text: String) -> Bool {
         var rest = withoutSpace(text)
         if let sign = rest.first, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") { rest.removeFirst() }
@@ -15,7 +15,7 @@ enum TextReading {
         }
     }
 
-    /// The decimal number that the text begins with, after white space, as `Double` and `Decimal` read it; `nil` if
+    /// The decimal number that the string begins with, after white space, as `Double` and `Decimal` read it; `nil` if
     /// there is none.
     static func number(_ text: String) -> Substring? {
         var rest = withoutSpace(text)
@@ -34,7 +34,7 @@ enum TextReading {
             rest.removeFirst()
             let hasFraction = skipDigits()
             guard isWhole || hasFraction else { return nil }
-            // A point without digits after it counts only before an exponent.
+            // A decimal point without digits after it counts only before an exponent.
             if hasFraction { end = rest.startIndex }
         } else if !isWhole {
             return nil
@@ -47,14 +47,14 @@ enum TextReading {
         return text[start..<end]
     }
 
-    /// Whether the text can only be JSON if it is an object or an array.
+    /// Whether the string, if it is JSON, can only be an object or an array.
     static func beginsDocument(_ text: String) -> Bool {
         let first = withoutSpace(text).first
         return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
     }
 
     private static func withoutSpace(_ text: String) -> Substring.UTF8View {
-        // Most texts begin with no white space, or with a space.
+        // Most strings begin without white space, or with one space.
         let ascii = text.utf8.drop { $0 == 0x20 || (0x09...0x0D).contains($0) }
         guard let first = ascii.first, first >= 0x80 else { return ascii }
         let index = text.unicodeScalars.firstIndex { !$0.properties.isWhitespace && $0 != "\u{200B}" }

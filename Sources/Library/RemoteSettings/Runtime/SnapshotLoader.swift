@@ -154,8 +154,8 @@ struct SnapshotLoader: Sendable {
     /// Uses the newest trusted state of a cache file and the packaged snapshots.
     ///
     /// - Parameters:
-    ///   - packagedCanStandIn: whether a packaged snapshot of the same state is used in place of a cache file
-    ///   if it need not be verified.
+    ///   - packagedCanStandIn: whether a packaged snapshot of the same state is used in place of a cache file if it
+    ///     need not be verified.
     ///   - trialOf: how the states have fared; `nil` if nobody asks.
     ///   - packagedStays: whether a packaged snapshot is used even if it is set aside, before nothing is.
     ///   - usesCached: whether anything is used that was stored.

@@ -1,28 +1,28 @@
 import RemoteSettingsHTTP
 
-/// What an ``OriginTransport`` does wrong with some of its answers.
+/// A mistake that an ``OriginTransport`` makes in some of its answers.
 public struct Fault: Sendable {
-    /// What is done with an answer.
+    /// What the mistake does to an answer.
     public enum Effect: Sendable {
-        /// This status, with an empty JSON object as its body, instead of the answer.
+        /// Sends this status in place of the answer, with an empty JSON object as the body.
         case status(Int)
-        /// 200 with this body instead of the answer.
+        /// Sends 200 with this body in place of the answer.
         case body(String)
-        /// 200 with these bytes instead of the answer.
+        /// Sends 200 with these bytes in place of the answer.
         case bytes([UInt8])
-        /// A redirect to the requested URL itself.
+        /// Redirects to the requested URL itself.
         case redirectLoop
-        /// A body of spaces that never ends.
+        /// Sends an endless body of spaces.
         case endless
-        /// A gzip body that a transport inflates to this many bytes.
+        /// Sends a gzip body that inflates to this many bytes.
         case gzipBomb(Int)
-        /// The body with its first byte changed.
+        /// Changes the first byte of the body.
         case corrupted
-        /// The connection breaks after this many bytes of the body.
+        /// Breaks the connection after this many bytes of the body.
         case truncated(Int)
-        /// No connection can be made.
+        /// Makes the server unreachable.
         case unreachable
-        /// The answer as it is, for faults that only delay or add headers.
+        /// Sends the unchanged answer, for faults that only delay it or add headers.
         case none
     }
 
@@ -32,11 +32,13 @@ public struct Fault: Sendable {
     let delay: Duration?
     var timesLeft: Int
 
+    /// Makes a fault.
+    ///
     /// - Parameters:
-    ///   - texts: a request fits if its path and query contain all of them.
-    ///   - headers: fields that are added to the answer.
-    ///   - delay: the time before the answer's head.
-    ///   - times: how many fitting requests are answered in this way.
+    ///   - texts: the parts that the path and query of a request must all contain.
+    ///   - headers: the fields that are added to the answer.
+    ///   - delay: the time before the head of the answer.
+    ///   - times: the number of matching requests that get this fault.
     public init(
         _ texts: String..., effect: Effect = .none, headers: [String: String] = [:], delay: Duration? = nil,
         times: Int = .max
@@ -64,18 +66,18 @@ public struct Fault: Sendable {
     }
 }
 
-/// A body that arrives in pieces, changed by a fault.
+/// A body that arrives in pieces and that a fault may change.
 struct ReplyBody: HTTPBody {
     let url: HTTPURL
     private var pieces: [[UInt8]]
-    /// The bytes of spaces that follow the pieces.
+    /// The number of spaces that follow the pieces.
     private var padding = 0
     /// The error that follows the last byte; `nil` if the body ends there.
     private var failure: HTTPError?
 
     private static let pieceSize = 1 << 16
 
-    /// The number of bytes; `Int.max` for a body without an end.
+    /// The number of bytes; `Int.max` for an endless body.
     var size: Int {
         let count = pieces.reduce(0) { $0 + $1.count }
         return padding == .max ? .max : count + padding

@@ -6,7 +6,7 @@ import SnapshotTrust
 
 /// Everything that an ``OriginTransport`` remembers.
 struct OriginState {
-    /// The newest timestamp given out. No two writes have the same one.
+    /// The newest timestamp so far. No two writes have the same one.
     private(set) var time: Timestamp
     var made = 0
     var collections: [CollectionID: AuthoredCollection] = [:] {
@@ -49,16 +49,16 @@ struct OriginState {
     }
 }
 
-/// A collection that a test edits. Its bundle is written when it is first asked for after a change.
+/// A collection that a test edits. Its bundle is written when it is first needed after a change.
 struct AuthoredCollection {
     let id: CollectionID
-    /// JSON objects by id.
+    /// The records as JSON objects, by id.
     private(set) var records: [String: String] = [:]
     private(set) var timestamp: Timestamp
     private var offersZip: Bool
     private var files: [SHA256Digest: Bytes] = [:]
     private var signatures = [SignatureForm()]
-    /// Counts new signatures over the same data.
+    /// The number of times that the same data has been signed again.
     private var signings = 0
     var zip: [UInt8]?
     /// The states that clients may have seen, newest first.
@@ -71,7 +71,7 @@ struct AuthoredCollection {
         self.offersZip = offersZip
     }
 
-    /// The number of states from which a delta can begin.
+    /// The number of older states that a delta can start from.
     private static let remembered = 20
 
     private mutating func changes() {
@@ -80,7 +80,9 @@ struct AuthoredCollection {
         present = nil
     }
 
-    /// - Parameter time: the collection's new timestamp. One before the present timestamp does not change it.
+    /// Edits the collection.
+    ///
+    /// - Parameter time: the collection's new timestamp. A time before the current timestamp does not change it.
     mutating func edit(at time: Timestamp, _ edit: (inout [String: String]) -> Void) {
         changes()
         edit(&records)
@@ -141,27 +143,27 @@ struct AuthoredCollection {
                 bundle, trust: snapshot.provenance, server: "\(address.url)/v1", attachmentRule: "all"))
     }
 
-    /// What a catalogue lists of the present state.
+    /// The entry for the current state in a catalogue.
     mutating func listed(at address: OriginAddress) throws -> Catalogue.Entry {
         let payload = try served(at: address).bundle.payload()
         return Catalogue.Entry(
             timestamp: payload.timestamp, payload: SHA256Digest(hashing: payload.bytes), records: payload.records.count)
     }
 
-    /// A state of the collection as a bundle, with its entry for a lock.
+    /// A state of the collection as a bundle, with its lock entry.
     struct Packed {
         let bytes: Bytes
         let reader: BundleReader
         let lock: LockFile.Collection
     }
 
-    /// The present state as it is packaged with an app.
+    /// The current state as it is packaged with an app.
     func packed(at address: OriginAddress) throws -> Packed { try bundle(address) }
 
-    /// The snapshot for the origin, which takes what it is given. Clients have to verify what they get.
+    /// The snapshot for the server, which trusts it. Clients have to verify what they get.
     ///
-    /// Normally the bundle has the chain and the origin serves it. If a test makes the server lie, the bundle has no
-    /// chain, so that the origin does not change the URLs of chains.
+    /// Normally the bundle has the chain and the server offers it. If a test makes the server send false data, the
+    /// bundle has no chain, so that the server does not change the URLs of chains.
     private func snapshot(_ unverified: UnverifiedSnapshot, isSigned: Bool) throws -> Snapshot {
         guard isSigned, signatures == [SignatureForm()] else {
             return Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
@@ -180,11 +182,11 @@ struct AuthoredCollection {
         return #"{"signature":"\#(signature)","mode":"\#(form.mode)","x5u":"\#(x5u)"}"#
     }
 
-    /// Writes the zip of the present attachments, as a server does from time to time.
+    /// Writes the zip of the current attachments, as a server does from time to time.
     ///
     /// - Parameters:
-    ///   - omitted: records that are left out.
-    ///   - corrupted: records whose files get another first byte.
+    ///   - omitted: the records to leave out.
+    ///   - corrupted: the records whose files get a wrong first byte.
     mutating func buildZip(omit omitted: [String], corrupt corrupted: [String]) throws {
         var metas: [(String, [UInt8])] = []
         var contents: [(String, [UInt8])] = []

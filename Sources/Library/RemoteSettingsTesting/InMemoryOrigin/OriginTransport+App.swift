@@ -3,10 +3,11 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension OriginTransport {
-    /// The configuration of an app that uses this server. It has the server's URL and root, this object as the network,
+    /// A configuration for an app that uses this server. It has the server's URL and root, this object as the network,
     /// and no update channel.
     ///
-    /// Pauses between two tries of a request take at most two milliseconds. Limits of half a minute and more are real.
+    /// Pauses between two attempts of a request take at most two milliseconds. Limits of half a minute or more are
+    /// real.
     public var config: RemoteSettingsConfig {
         var config = RemoteSettingsConfig(server: .custom(url: url), trustRoots: root, updates: .off)
         config.transport = self
@@ -14,9 +15,9 @@ extension OriginTransport {
         return config
     }
 
-    /// Collections in their present state, as if they were embedded in the app.
+    /// Packages collections in their current state, as if they were embedded in the app.
     ///
-    /// - Throws: if one was deleted.
+    /// - Throws: an error if one of them was deleted.
     public func packaged(_ collections: ServerCollection...) throws -> PackagedSource {
         var bundles: [String: Bytes] = [:]
         var lock = LockFile()
@@ -24,7 +25,7 @@ extension OriginTransport {
             let packed = try state.withLock { try $0.collections[collection.collection]?.packed(at: address) }
             guard let packed else {
                 throw RemoteSettingsError.other(
-                    reason: "\(collection.id): expected a collection, found that it was deleted")
+                    reason: "\(collection.id): expected a collection, but it was deleted")
             }
             bundles[collection.id] = packed.bytes
             lock.collections[collection.collection] = packed.lock

@@ -4,19 +4,19 @@ import RemoteSettingsModel
 import SnapshotTrust
 
 extension OriginTransport {
-    /// Publishes the present states of the collections with the catalogue `publisher/catalogue` that
-    /// `rsdump publish` would make.
+    /// Publishes the current states of all collections with a catalogue in `publisher/catalogue`, as `rsdump publish`
+    /// does.
     ///
-    /// What is written to a collection afterwards belongs to the next catalogue.
+    /// Later writes to a collection belong to the next catalogue.
     ///
     /// - Parameters:
     ///   - publisher: the name of the publisher.
     ///   - number: the catalogue's number; `nil` for the one after the last.
-    ///   - expiresAfter: how long the publisher's confirmation holds.
-    ///   - confirming: whether to confirm the last catalogue again, and change nothing else.
-    ///   - omitted: collections that the catalogue leaves out, which no publisher should do.
+    ///   - expiresAfter: how long the publisher's confirmation is valid.
+    ///   - confirming: whether only to confirm the last catalogue again.
+    ///   - omitted: the collections that the catalogue leaves out, which no real publisher should do.
     /// - Returns: the catalogue's number.
-    /// - Throws: ``RemoteSettingsError`` if no publisher can have the name.
+    /// - Throws: ``RemoteSettingsError`` if the name is not valid for a publisher.
     @discardableResult
     public func publishCatalogue(
         as publisher: String = "in-memory", number: UInt64? = nil, expiresAfter: Duration = .seconds(7 * 86_400),
@@ -59,7 +59,7 @@ extension OriginTransport {
         }
     }
 
-    /// Takes a collection off the server. The next catalogue says that it was removed.
+    /// Removes a collection from the server. The next catalogue lists it as removed.
     package func removeCollection(_ id: String) throws {
         let id = try CollectionID(id)
         state.withLock { $0.collections[id] = nil }

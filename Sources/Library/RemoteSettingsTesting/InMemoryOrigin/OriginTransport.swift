@@ -4,14 +4,14 @@ import RemoteSettingsModel
 import SnapshotOrigin
 import SnapshotTrust
 
-/// A Remote Settings server in memory. Tests write to its collections, which are signed at each write.
+/// A Remote Settings server in memory. Tests write to its collections, which are signed on each write.
 ///
-/// An ``Origin`` answers, without a network or another process. The server is faithful unless a test changes that:
-/// ``inject(_:)`` makes it fail, and ``ServerCollection`` makes it lie.
+/// An ``Origin`` answers, without a network or another process. The server is correct unless a test changes that:
+/// ``inject(_:)`` makes it fail, and ``ServerCollection`` can make it send false data.
 public final class OriginTransport: HTTPTransport {
     /// A request that was answered.
     public struct SeenRequest: Sendable {
-        /// Path and query.
+        /// The path and query.
         public let path: String
         /// The answer's status.
         public let status: Int
@@ -19,23 +19,25 @@ public final class OriginTransport: HTTPTransport {
         public let bytes: Int
     }
 
-    /// The base URL of version 1 of the API.
+    /// The base URL for version 1 of the API.
     public let url: String
-    /// The root that a client has to pin.
+    /// The root that a client must pin.
     public let root = TrustAnchors([TestSigners.shared.root])
-    /// The root of an authority that signs nothing here unless a test asks for it.
+    /// The root of another authority, which signs only if a test asks for it.
     public let otherRoot = TrustAnchors([TestSigners.shared.otherRoot])
 
     let address: OriginAddress
     let state: Mutex<OriginState>
     private let waiting = Mutex<@Sendable (Duration) async throws -> Void>({ try await Task.sleep(for: $0) })
 
-    /// The way in which a fault's delay passes. By default, it passes on the system's clock.
+    /// How a fault's delay passes. By default, it passes on the system's clock.
     package var wait: @Sendable (Duration) async throws -> Void {
         get { waiting.withLock { $0 } }
         set { waiting.withLock { $0 = newValue } }
     }
 
+    /// Makes a server.
+    ///
     /// - Parameter address: the scheme, host and port that clients use.
     public init(address: String = "https://settings.test") throws {
         self.address = try OriginAddress(address)
@@ -49,24 +51,24 @@ public final class OriginTransport: HTTPTransport {
     /// Only collections in the buckets `main`, `blocklists`, `security-state`, `main-preview` and
     /// `security-state-preview` are signed.
     ///
-    /// - Parameter offersZip: whether its metadata says that there is a zip of its attachments.
+    /// - Parameter offersZip: whether the collection's metadata offers a zip of its attachments.
     public func makeCollection(_ bucket: String = "main", offersZip: Bool = false) throws -> ServerCollection {
         let number = state.withLock { state in
             state.made += 1
             return state.made
         }
-        // No name is part of another one, or of the hash in a chain's name, because tests look for names in URLs.
+        // No name is a part of another name, or of the hash in a chain's name, because tests look for names in URLs.
         return try makeCollection(id: "\(bucket)/sample\(100 + number)", offersZip: offersZip)
     }
 
-    /// The collection of a name, `bucket/name`. A new, empty one is made if there is none.
+    /// The collection of a name, `bucket/name`. If there is none, an empty one is made.
     public func collection(_ id: String) throws -> ServerCollection {
         let known = try CollectionID(id)
         let isThere = state.withLock { $0.collections[known] != nil }
         return isThere ? ServerCollection(server: self, collection: known) : try makeCollection(id: id)
     }
 
-    /// Like ``makeCollection(_:offersZip:)``, with this name: `bucket/name`.
+    /// Makes a new, empty collection with this name, `bucket/name`.
     package func makeCollection(id: String, offersZip: Bool = false) throws -> ServerCollection {
         let id = try CollectionID(id)
         state.withLock { state in
@@ -75,19 +77,19 @@ public final class OriginTransport: HTTPTransport {
         return ServerCollection(server: self, collection: id)
     }
 
-    /// Replaces the faults. The first one that fits a request is used.
+    /// Replaces the faults. The first one that matches a request is used.
     public func inject(_ faults: [Fault]) { state.withLock { $0.faults = faults } }
 
     /// Sets whether tombstones of version 1 have a `last_modified`. By default they do.
     package func setTombstoneTimestamps(_ areThere: Bool) { state.withLock { $0.tombstonesHaveTimestamps = areThere } }
 
-    /// Makes every request fail, as without a network; or ends that, and all other faults.
+    /// Makes every request fail, as without a network. `false` ends that, and removes all other faults.
     public func setOffline(_ isOffline: Bool) { inject(isOffline ? [Fault(effect: .unreachable)] : []) }
 
     /// All requests so far.
     public var requests: [SeenRequest] { state.withLock { $0.log } }
 
-    /// The body of the monitor's changeset as it is now. The request is not logged.
+    /// The body of the monitor's current changeset. The request is not logged.
     package func monitor() throws -> String {
         let target = "/v1/buckets/monitor/collections/changes/changeset?_expected=0"
         return String(decoding: try reply(to: target, headers: HTTPHeaders()).body, as: UTF8.self)
@@ -120,14 +122,14 @@ public final class OriginTransport: HTTPTransport {
         return HTTPResponse(status: reply.status, headers: reply.headers, body: body)
     }
 
-    /// A whole answer.
+    /// A complete answer.
     package struct Reply: Sendable {
         package var status: Int
         package var headers = HTTPHeaders()
         package var body: [UInt8] = []
     }
 
-    /// The answer of a server without faults.
+    /// The answer of the server without faults.
     package func reply(to target: String, headers: HTTPHeaders) throws -> Reply {
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let (path, query) = (parts[0], parts.count > 1 ? parts[1] : nil)
@@ -172,7 +174,7 @@ public final class OriginTransport: HTTPTransport {
         return bytes
     }
 
-    /// The start of a range that extends to the end of a file.
+    /// The start of a range that extends to the end of a file; `nil` for any other range.
     private static func rangeStart(_ field: String?) -> Int? {
         guard let field, field.hasPrefix("bytes="), field.hasSuffix("-") else { return nil }
         return Int(field.dropFirst("bytes=".count).dropLast())

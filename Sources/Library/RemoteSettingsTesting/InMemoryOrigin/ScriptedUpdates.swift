@@ -2,7 +2,7 @@ import RemoteSettings
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// An update channel that sends what a test tells it to.
+/// An update channel on which a test decides what is sent.
 public final class ScriptedUpdates: UpdateSource {
     private struct State {
         var connects = 0
@@ -14,17 +14,17 @@ public final class ScriptedUpdates: UpdateSource {
 
     private let state = Mutex(State())
 
-    /// A channel that accepts every connection and sends nothing.
+    /// Makes a channel that accepts every connection and sends nothing.
     public init() {}
 
     /// The number of connections so far, including refused ones.
     public var connects: Int { state.withLock { $0.connects } }
     /// The number of connections that are open now.
     package var open: Int { state.withLock { $0.open.count } }
-    /// The most connections that were open at once.
+    /// The largest number of connections that were open at the same time.
     package var most: Int { state.withLock { $0.most } }
 
-    /// Refuses connections from now on; `nil` accepts them again.
+    /// Refuses connections from now on; `nil` to accept them again.
     package func refuse(_ error: UpdateSourceError?) { state.withLock { $0.refusal = error } }
 
     /// Sends these messages at the beginning of each connection.
@@ -48,7 +48,7 @@ public final class ScriptedUpdates: UpdateSource {
     /// Ends all connections properly.
     public func end() { end(nil) }
 
-    /// Ends all connections; properly if there is no error.
+    /// Ends all connections, with an error if there is one.
     package func end(_ error: UpdateSourceError?) {
         let connections = state.withLock { state in
             defer { state.open = [:] }
@@ -59,7 +59,7 @@ public final class ScriptedUpdates: UpdateSource {
 
     /// Opens a connection.
     ///
-    /// - Throws: the error that ``refuse(_:)`` was given.
+    /// - Throws: the error that was passed to ``refuse(_:)``.
     package func connect() async throws(UpdateSourceError) -> any UpdateConnection {
         let (stream, continuation) = AsyncThrowingStream<UpdateMessage, any Error>.makeStream()
         let result = state.withLock { state -> Result<Int, UpdateSourceError> in
@@ -90,12 +90,12 @@ public final class ScriptedUpdates: UpdateSource {
 }
 
 extension OriginTransport {
-    /// The queries of the requests for the server's list of collections so far.
+    /// The queries of all requests so far for the monitor, the server's list of collections.
     package var polls: [String] {
         requests.map(\.path).filter { $0.contains("/monitor/") }.map { String($0.drop { $0 != "?" }) }
     }
 
-    /// The timestamp of the server's list of collections.
+    /// The timestamp of the monitor, the server's list of collections.
     package func monitorTimestamp() throws -> UInt64 {
         let document = try JSONValue(parsing: Bytes(utf8: try monitor()), limits: Limits())
         return document["timestamp"]?.number?.uint64 ?? 0

@@ -4,23 +4,23 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A collection of an ``OriginTransport``, for a test to write to.
+/// A collection of an ``OriginTransport`` that a test can write to.
 public struct ServerCollection: Sendable {
     package let server: OriginTransport
-    /// Its bucket and name.
+    /// The collection's bucket and name.
     package let collection: CollectionID
 
-    /// `bucket/name`.
+    /// The text `bucket/name`.
     public var id: String { "\(collection)" }
-    /// The part before the slash.
+    /// The bucket's name, before the slash.
     public var bucket: String { collection.bucket }
-    /// The part after the slash, which is the name that an app uses.
+    /// The collection's name, after the slash. An app uses this name.
     public var name: String { collection.name }
 
     /// Creates or replaces a record.
     ///
-    /// `last_modified` is the time of the write, unless it is among the fields, as for a record that a server copies
-    /// from another.
+    /// `last_modified` is the time of the write, unless it is one of the fields, as for a record that a server copies
+    /// from another server.
     public func put(_ record: String, _ fields: [String: Any] = [:]) throws {
         let given = (fields["last_modified"] as? NSNumber).map { Timestamp(milliseconds: $0.uint64Value) }
         let json = try JSONSerialization.data(withJSONObject: fields, options: .sortedKeys)
@@ -29,7 +29,7 @@ public struct ServerCollection: Sendable {
         }
     }
 
-    /// Writes several records at once, without a state in between.
+    /// Writes several records in one step, without a state in between.
     public func put(_ records: [String], _ fields: [String: Any]) throws {
         let json = String(decoding: try JSONSerialization.data(withJSONObject: fields), as: UTF8.self)
         change { authored, time in
@@ -37,7 +37,7 @@ public struct ServerCollection: Sendable {
         }
     }
 
-    /// Writes several records at once, each with its own fields, without a state in between.
+    /// Writes several records, each with its own fields, in one step, without a state in between.
     public func put(all records: [String: [String: Any]]) throws {
         let texts = try records.mapValues { fields in
             String(decoding: try JSONSerialization.data(withJSONObject: fields, options: .sortedKeys), as: UTF8.self)
@@ -47,15 +47,16 @@ public struct ServerCollection: Sendable {
         }
     }
 
-    /// The text of a record, made from the text of its fields, which is an object.
+    /// The text of a record, made of the text of its fields, which is an object.
     private static func record(_ id: String, _ fields: String, _ time: Timestamp) -> String {
         let last = fields.contains("\"last_modified\":") ? "" : ",\"last_modified\":\(time)"
         return #"{"id":"\#(id)"\#(last)"# + (fields == "{}" ? "}" : ",\(fields.dropFirst())")
     }
 
-    /// Replaces all records by those of a JSON text: a list of records, or an object whose member `data` is one.
+    /// Replaces all records with those of a JSON text: a list of records, or an object whose member `data` is such a
+    /// list.
     ///
-    /// - Throws: if it is neither, or if a record has no id.
+    /// - Throws: an error if it is neither, or if a record has no id.
     public func load(json: String) throws {
         let document = try JSONSerialization.jsonObject(with: Data(json.utf8))
         let list = (document as? [String: Any])?["data"] ?? document
@@ -74,10 +75,10 @@ public struct ServerCollection: Sendable {
         try put(all: fields)
     }
 
-    /// Replaces everything by a bundle's state and attachments. The state is signed anew.
+    /// Replaces everything with a bundle's state and attachments. The state is signed anew.
     ///
-    /// - Parameter bundle: the content of a `.zip` as `rsdump refresh` writes it.
-    /// - Throws: if it is no bundle.
+    /// - Parameter bundle: the content of a `.zip` that `rsdump refresh` wrote.
+    /// - Throws: an error if it is not a bundle.
     public func load(bundle content: Data) throws {
         let reader = try BundleReader(bytes: Bytes(Array(content)), name: id)
         let payload = try reader.payload()
@@ -88,9 +89,8 @@ public struct ServerCollection: Sendable {
 
     /// Writes one parameter of remote config.
     ///
-    /// Without a filter, it writes the default, whose record has the key as its id, or an id that is
-    /// made of the key if no record can have that. With a filter, it writes a value
-    /// for the apps for which the filter is true.
+    /// Without a filter, it writes the default. That record's id is the key, or an id made from the key if the key is
+    /// not a valid id. With a filter, it writes a value for the apps for which the filter is true.
     public func put(parameter key: String, _ value: Any, filter: String? = nil, priority: Int = 0) throws {
         let id = RecordIdentifier.derived(from: key)
         guard let filter else { return try put(id, ["key": key, "value": value]) }
@@ -113,7 +113,9 @@ public struct ServerCollection: Sendable {
         try attach(content, to: record, of: [:])
     }
 
-    /// - Parameter fields: the record's other members, if it is new.
+    /// Sets an attachment.
+    ///
+    /// - Parameter fields: the record's other members, used if the record is new.
     public func attach(_ content: Data, to record: String, of fields: [String: Any]) throws {
         let file = Bytes(Array(content))
         let digest = SHA256Digest(hashing: file)
@@ -133,9 +135,9 @@ public struct ServerCollection: Sendable {
         try put(record, members)
     }
 
-    /// Replaces everything, at a timestamp of another server.
+    /// Replaces everything, with a timestamp of another server.
     ///
-    /// - Parameter records: JSON objects by id.
+    /// - Parameter records: the records as JSON objects, by id.
     package func load(_ records: [String: String], files: [Bytes], timestamp: Timestamp) {
         change(at: timestamp) { authored, time in
             authored = AuthoredCollection(id: collection, timestamp: time, offersZip: false)
@@ -153,13 +155,13 @@ public struct ServerCollection: Sendable {
     /// Signs the same data again, as a server does from time to time.
     public func signAgain() { change { authored, _ in authored.signAgain() } }
 
-    /// Signs the data in another way, now and at later writes.
+    /// Signs the data in another way, now and on later writes.
     public func sign(_ signatures: [SignatureForm]) { change { authored, _ in authored.sign(signatures) } }
 
-    /// Drops tombstones and older states. A delta can then begin only at the present state.
+    /// Drops tombstones and older states. A delta can then start only from the current state.
     public func forgetOlderStates() { change { authored, _ in authored.forgetOlderStates() } }
 
-    /// Makes the zip of the attachments; see ``AuthoredCollection/buildZip(omit:corrupt:)``.
+    /// Makes the zip of the attachments, as ``AuthoredCollection/buildZip(omit:corrupt:)`` does.
     package func buildZip(omit: [String] = [], corrupt: [String] = []) throws {
         try server.state.withLock { try $0.collections[collection]?.buildZip(omit: omit, corrupt: corrupt) }
     }
@@ -173,7 +175,7 @@ public struct ServerCollection: Sendable {
         }
     }
 
-    /// The whole changeset as the server answers it now. The request is not logged.
+    /// The whole changeset as the server would answer it now. The request is not logged.
     package func changeset() throws -> [String: Any] {
         let target = "/v1/buckets/\(bucket)/collections/\(name)/changeset?_expected=0"
         let body = try server.reply(to: target, headers: HTTPHeaders()).body

@@ -2,10 +2,10 @@ import Foundation
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// How many times longer everything may take than usual: ten times with a sanitizer (`RS_SANITIZED` is set), else once.
+/// A factor for how long things may take: ten with a sanitizer (`RS_SANITIZED` is set), otherwise one.
 package let slowness = ProcessInfo.processInfo.environment["RS_SANITIZED"] == nil ? 1 : 10
 
-/// A clock on which code sleeps until a test moves it. The time of day can be set separately.
+/// A clock on which code sleeps until a test moves it. The date and time can be set separately.
 public final class SteppedTime: Sendable {
     private struct State {
         var uptime = Duration.zero
@@ -17,8 +17,8 @@ public final class SteppedTime: Sendable {
         var fixedChance: Double?
     }
 
-    /// Where code under test keeps its files. It is in memory if the system has room there; a container may have 64
-    /// MiB.
+    /// The directory for the files of code under test. It is in memory if there is room. In a container, 64 MiB may be
+    /// all.
     ///
     /// A busy disk may take longer to flush a file than a test waits before it moves the clock.
     package static let folder: URL = {
@@ -30,6 +30,8 @@ public final class SteppedTime: Sendable {
 
     private let state: Mutex<State>
 
+    /// Makes a clock.
+    ///
     /// - Parameter chance: the answer to every request for a random number; `nil` for a series that is always the same.
     public init(chance: Double? = nil, seed: UInt64 = 1) {
         state = Mutex(
@@ -38,20 +40,20 @@ public final class SteppedTime: Sendable {
 
     /// How far the clock has been moved.
     public var uptime: Duration { state.withLock { $0.uptime } }
-    /// The time of day.
+    /// The date and time.
     public var now: Timestamp { state.withLock { $0.start.advanced(by: $0.uptime) } }
 
-    /// Sets the time of day forward or back. Sleepers keep sleeping.
+    /// Sets the date and time forward or back. Sleepers continue to sleep.
     public func setClock(by difference: Duration) {
         state.withLock { $0.start = $0.start.advanced(by: difference) }
     }
 
-    /// The clock for a configuration. Its random numbers are the same in each run.
+    /// The environment for a configuration. Its random numbers are the same in each run.
     package var environment: HTTPEnvironment { environment(random: { self.random() }) }
 
-    /// The clock for a configuration.
+    /// The environment for a configuration.
     ///
-    /// - Parameter random: the answer to each request for a number from 0 up to 1.
+    /// - Parameter random: returns each random number, from 0 up to 1.
     package func environment(random: @escaping @Sendable () -> Double) -> HTTPEnvironment {
         HTTPEnvironment(now: { self.now }, sleep: { try await self.sleep($0) }, random: random, uptime: { self.uptime })
     }
@@ -92,15 +94,15 @@ public final class SteppedTime: Sendable {
         }
     }
 
-    /// Moves the clock forward in steps, and lets the code under test run after each.
+    /// Moves the clock forward in steps. The code under test runs after each step.
     ///
-    /// - Parameter step: all sleepers whose time ends within one step wake up at once; `nil` for one step for each
-    ///   sleeper.
+    /// - Parameter step: the length of a step. All sleepers whose time ends within one step wake at the same time.
+    ///   `nil` for one step for each sleeper.
     public func pass(_ duration: Duration, step: Duration? = nil) async {
         let end = uptime + duration
         await settle()
         while true {
-            // Whoever goes to sleep after a long step sleeps from its end, for which no test waits.
+            // Code that goes to sleep after a long step sleeps from the end of the step, and no test waits for that.
             if nextStep(until: end) >= .seconds(5), Self.isMachineBusy { await settle(checks: 12) }
             let woken = state.withLock { state -> [CheckedContinuation<Void, any Error>]? in
                 guard state.uptime < end else { return nil }
@@ -120,9 +122,10 @@ public final class SteppedTime: Sendable {
         state.withLock { state in min(end, state.sleepers.values.map(\.due).min() ?? end) - state.uptime }
     }
 
-    /// Gives tasks the time to go on, until nobody has gone to sleep on this clock for a few checks.
+    /// Gives tasks time to continue, until a few checks in a row have found that nobody has gone to sleep on this
+    /// clock.
     ///
-    /// On a busy machine there are more checks, because other tasks are late as well.
+    /// On a busy machine there are more checks, because tasks are late there.
     public func settle() async { await settle(checks: Self.isMachineBusy ? 12 : 4) }
 
     private func settle(checks: Int) async {
@@ -140,7 +143,7 @@ public final class SteppedTime: Sendable {
         }
     }
 
-    /// Whether processes have waited for a processor during the last minute. Then a thread may wait for its turn longer
+    /// Whether processes have waited for a processor during the last minute. A thread may then wait longer for its turn
     /// than a few checks take.
     private static var isMachineBusy: Bool {
         var load = 0.0

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// A ZIP file of stored entries (APPNOTE 4.3), in the simplest form that readers accept.
+/// Writes a ZIP file of stored entries (APPNOTE 4.3), in the simplest form that readers accept.
 enum StoredZIP {
     static func bytes(_ entries: [(name: String, content: [UInt8])]) -> [UInt8] {
         var (file, directory): ([UInt8], [UInt8]) = ([], [])

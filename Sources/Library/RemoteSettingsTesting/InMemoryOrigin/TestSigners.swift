@@ -3,9 +3,9 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotTrust
 
-/// How one signature in a collection's metadata is made. By default it is valid.
+/// How a signature in a collection's metadata is made. By default it is valid.
 public struct SignatureForm: Sendable, Hashable {
-    /// Whose key makes it, and so which chain it names.
+    /// The owner of the signing key, which also decides the chain.
     public enum Signer: Sendable, Hashable, CaseIterable {
         case current
         /// The key of the next rotation.
@@ -16,16 +16,16 @@ public struct SignatureForm: Sendable, Hashable {
         case ofOtherRoot
     }
 
-    /// Whose key makes it.
+    /// The owner of the signing key.
     public var signer = Signer.current
-    /// The mode that it states.
+    /// The mode that the signature states.
     public var mode = "p384ecdsa"
-    /// Whether it signs other bytes.
+    /// Whether the signature is over other bytes.
     public var isTampered = false
-    /// Whether its chain's URL is relative to the server's base URL.
+    /// Whether the chain's URL is relative to the server's base URL.
     public var isRelative = false
 
-    /// A valid signature by default. Each parameter is the property of the same name.
+    /// Makes a form of signature, valid by default. Each parameter sets the property of the same name.
     public init(
         _ signer: Signer = .current, mode: String = "p384ecdsa", isTampered: Bool = false, isRelative: Bool = false
     ) {
@@ -36,7 +36,7 @@ public struct SignatureForm: Sendable, Hashable {
     }
 }
 
-/// The keys and certificates of all simulated servers of a process, each made when it is first used.
+/// The keys and certificates of all simulated servers in a process. Each is made when it is first used.
 final class TestSigners: Sendable {
     static let shared: TestSigners = {
         do {
@@ -81,7 +81,7 @@ final class TestSigners: Sendable {
             let made =
                 switch signer {
                 case .current: try authority.issueSigner(key.name, now: now)
-                // A renewed certificate begins later than the one before.
+                // A renewed certificate begins later than the previous one.
                 case .next: try authority.issueSigner(key.name, from: now.advanced(by: .seconds(-60)), now: now)
                 case .expired:
                     try authority.issueSigner(
@@ -93,7 +93,7 @@ final class TestSigners: Sendable {
         }
     }
 
-    /// The file name of a chain: its content's hash, as an origin names it.
+    /// The file name of a chain on a server, which contains the hash of the chain's content.
     static func name(of chain: Bytes) -> String { "\(SHA256Digest(hashing: chain)).pem" }
 
     /// The chain at a path: `/chains/NAME`, or `/v1/chains/NAME` if its URL was relative.

@@ -1,15 +1,17 @@
 import RemoteSettingsModel
 
-/// The base URL of the server's attachments. It is requested once, and only if something has to be downloaded.
+/// The base URL of the server's attachments. It is requested once, and only if there is something to download.
 ///
-/// A failure is not remembered: the next call tries again. The URL is not signed, and a server may move its
+/// A failure is not remembered, so the next call tries again. The URL is not signed, and a server may move its
 /// attachments. If nothing could be downloaded from it, ``forget(_:)`` makes the next call ask again.
 package actor AttachmentsURLSource {
     private var task: Task<AttachmentsURL, any Error>?
 
     package init() {}
 
-    /// - Parameter client: asks the server, on the first call only.
+    /// The base URL.
+    ///
+    /// - Parameter client: the client that asks the server, on the first call only.
     /// - Throws: `HTTPError`, `JSONError` or ``AttachmentsNotOffered``.
     package func value(_ client: ServerClient) async throws -> AttachmentsURL {
         if let task { return try await task.value }
@@ -37,12 +39,12 @@ package actor AttachmentsURLSource {
     }
 }
 
-/// The server's root document has no base URL for attachments.
+/// The server's root document does not have a base URL for attachments.
 package struct AttachmentsNotOffered: Error, Hashable, CustomStringConvertible {
     package let url: String
 
     package var description: String {
-        "\(url): expected capabilities.attachments.base_url, found none; this server offers no attachments, so that a "
-            + "collection has to be taken without them (attachments: none in dumps.yaml)"
+        "\(url): expected capabilities.attachments.base_url, found none; this server offers no attachments; fetch the "
+            + "collection without them (attachments: none in dumps.yaml)"
     }
 }

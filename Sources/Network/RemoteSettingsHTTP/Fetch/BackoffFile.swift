@@ -3,7 +3,7 @@ import SnapshotBundle
 
 /// Stores the pauses that servers asked for (`Backoff`, `Retry-After`) in a file, for the next run.
 package enum BackoffFile {
-    /// The stored pauses. An unreadable file counts as empty: the server will ask again.
+    /// Reads the stored pauses. An unreadable file counts as empty, because a server will ask again.
     package static func read(_ path: String, limits: Limits) -> BackoffState {
         guard let bytes = try? FileStore.read(path, limit: Limits.backoffFileBytes),
             let document = try? JSONValue(parsing: bytes, limits: limits), case .object(let members) = document
@@ -16,9 +16,9 @@ package enum BackoffFile {
             })
     }
 
-    /// Writes the pauses that have not ended, or removes the file if there are none.
+    /// Writes the pauses that have not ended. If there are none, it removes the file.
     ///
-    /// - Parameter isContended: whether other processes may write it at the same time.
+    /// - Parameter isContended: whether other processes may write the file at the same time.
     package static func write(
         _ state: BackoffState, to path: String, now: Timestamp, isContended: Bool = false
     ) throws(FileError) {

@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 import SnapshotTrust
 
-/// The certificate chains of one run. Each URL is fetched once, and each chain is verified once per signer.
+/// The certificate chains of one run. Each URL is fetched once, and each chain is verified once for each signer.
 package actor ChainStore {
-    /// Stores chains between runs, by their URL.
+    /// Stores chains between runs, by URL.
     package protocol Keeper: Sendable {
         func chain(x5u: String) -> Bytes?
         func keep(_ pem: Bytes, x5u: String)
@@ -22,6 +22,8 @@ package actor ChainStore {
     private var chains: [String: Task<Result<CertificateChain, ContentSignatureError>, Never>] = [:]
     private var verdicts: [Key: Result<VerifiedChain, ContentSignatureError>] = [:]
 
+    /// Makes a store.
+    ///
     /// - Parameter time: the time at which the chains must be valid.
     package init(client: ServerClient, policy: TrustPolicy, time: Timestamp, keeper: (any Keeper)? = nil) {
         self.client = client
@@ -32,7 +34,7 @@ package actor ChainStore {
 
     /// Fetches and verifies the chains that the signatures name.
     ///
-    /// Signatures in unknown modes are skipped, and so are those that name no chain (an empty `x5u`).
+    /// Signatures in unknown modes are skipped, and so are those without a chain (an empty `x5u`).
     package func verdicts(
         on signatures: [ServedSignature], signer: SignerName
     ) async -> [String: Result<VerifiedChain, ContentSignatureError>] {
@@ -44,7 +46,7 @@ package actor ChainStore {
         return found
     }
 
-    /// The chains that the signatures name, as far as they could be read, whether trusted or not.
+    /// The chains that the signatures name and that could be read, whether or not they are trusted.
     func chains(
         on signatures: [ServedSignature], _ verdicts: [String: Result<VerifiedChain, ContentSignatureError>]
     ) async -> [CertificateChain] {
@@ -80,7 +82,8 @@ package actor ChainStore {
         return verdict
     }
 
-    /// A stored chain that does not verify at this time is ignored, because the server may have a newer one.
+    /// The stored chain's verdict. A stored chain that does not verify at this time is ignored, because the server may
+    /// have a newer one.
     private func keptVerdict(_ x5u: String, _ signer: SignerName) -> VerifiedChain? {
         guard chains[x5u] == nil, let pem = keeper?.chain(x5u: x5u) else { return nil }
         return try? CertificateChain(pem: pem, limits: client.limits).verified(

@@ -9,17 +9,17 @@ package struct CollectionFetcher: Sendable {
     /// A request for one collection's state.
     package struct Wanted: Sendable {
         package var id: CollectionID
-        /// The timestamp in the monitor's answer.
+        /// The collection's timestamp in the monitor's answer.
         package var expected: Timestamp?
         /// The local state. The server is asked for the changes since its timestamp.
         package var base: Payload?
-        /// A verified state that is older than this one is refused as a rollback.
+        /// The oldest state that is accepted. A verified state that is older is refused as a rollback.
         package var floor: Timestamp?
-        /// Whether the collection is known to be signed. A state without a signature is then refused.
+        /// Whether the collection is known to be signed. If so, a state without a signature is refused.
         package var wasSigned: Bool
-        /// Whether other records under the timestamp of a signed base are refused.
+        /// Whether to refuse other records with the same timestamp as a signed base.
         package var refusesEquivocation = true
-        /// Whether everything is fetched if the server has nothing newer than the base.
+        /// Whether to fetch everything if the server has nothing newer than the base.
         package var needsState = false
 
         package init(id: CollectionID, expected: Timestamp?, base: Payload?, floor: Timestamp?, wasSigned: Bool) {
@@ -31,10 +31,10 @@ package struct CollectionFetcher: Sendable {
         }
     }
 
-    /// The server's state, verified or accepted without a signature.
+    /// The server's state, which was verified or accepted without a signature.
     package struct Fetched: Sendable {
         package var snapshot: Snapshot
-        /// Why everything was fetched although a delta was asked for.
+        /// Why everything was fetched although a delta had been requested; `nil` if that did not happen.
         package var retried: FetchError?
 
         package init(snapshot: Snapshot, retried: FetchError? = nil) {
@@ -48,7 +48,9 @@ package struct CollectionFetcher: Sendable {
     private let policy: TrustPolicy
     private let gate: RequestGate?
 
-    /// - Parameter gate: limits the fetches under way at once; `nil` if the caller does.
+    /// Makes a fetcher.
+    ///
+    /// - Parameter gate: limits the number of simultaneous fetches; `nil` if the caller does that.
     package init(client: ServerClient, chains: ChainStore, policy: TrustPolicy, gate: RequestGate? = nil) {
         self.client = client
         self.chains = chains
@@ -56,7 +58,7 @@ package struct CollectionFetcher: Sendable {
         self.gate = gate
     }
 
-    /// Fetches and verifies. Uses the network; does no I/O.
+    /// Fetches and verifies a collection's state. Uses the network; does no other I/O.
     ///
     /// - Returns: `nil` if the server has nothing newer than the base, unless ``Wanted/needsState`` is set.
     package func fetch(_ wanted: Wanted) async throws(FetchError) -> Fetched? {
@@ -92,7 +94,7 @@ package struct CollectionFetcher: Sendable {
         }
         let unverified: UnverifiedSnapshot
         do throws(ChangesetError) {
-            // An answer that came without `_since` is a full list without tombstones, so it replaces the local state.
+            // An answer without `_since` in its URL is a full list without tombstones, so it replaces the local state.
             unverified = try Changeset(parsing: document.body, limits: client.limits)
                 .snapshot(of: wanted.id, onto: answersSince ? base?.records : nil)
         } catch {
@@ -108,12 +110,12 @@ package struct CollectionFetcher: Sendable {
 
     /// Verifies a collection's full state, whichever document it came in. Uses the network for certificate chains.
     package func accept(_ unverified: UnverifiedSnapshot, _ wanted: Wanted) async throws(FetchError) -> Snapshot {
-        // If it were accepted once, every later state would be refused as a rollback.
+        // If such a state were accepted, every later one would be refused as a rollback.
         guard unverified.timestamp <= chains.time.advanced(by: .seconds(Limits.clockToleranceSeconds)) else {
             throw .future(answered: unverified.timestamp, now: chains.time)
         }
         let snapshot = try await vouch(for: unverified, wanted)
-        // Only a verified state shows a rollback. A delta that goes back does not verify, so everything is fetched.
+        // Only a verified state proves a rollback. A delta that goes back does not verify, so everything is fetched.
         if let floor = wanted.floor, snapshot.timestamp < floor {
             throw .rollback(held: floor, answered: snapshot.timestamp)
         }
@@ -132,7 +134,7 @@ package struct CollectionFetcher: Sendable {
             let expected = wanted.expected.map { max($0, wanted.floor ?? $0) }
             return try await client.changeset(wanted.id, expected: expected, since: since)
         } catch {
-            // Stock Kinto answers 401 or 403 for a collection that it does not have.
+            // An unmodified Kinto answers 401 or 403 for a collection that it does not have.
             if let status = error.status, [401, 403, 404].contains(status) { throw .unknownCollection(error) }
             throw .http(error)
         }
@@ -148,7 +150,7 @@ package struct CollectionFetcher: Sendable {
         let snapshot = try Result { () throws(ContentSignatureError) in
             try unverified.verified(with: verdicts, signer: signer, limits: client.limits)
         }.mapError(FetchError.signature).get()
-        // Others who trust another root may read the snapshot.
+        // Other readers of the snapshot may trust another root.
         guard verdicts.count > 1 else { return snapshot }
         return snapshot.keeping(await chains.chains(on: unverified.signatures, verdicts), limits: client.limits)
     }

@@ -1,21 +1,21 @@
 import RemoteSettingsModel
 import SnapshotTrust
 
-/// Why a collection's state could not be fetched. The local state is unchanged.
+/// Why a collection's state could not be fetched. The local state stays as it was.
 package enum FetchError: Error, Sendable {
     case http(HTTPError)
     case changeset(ChangesetError, url: String)
     case signature(ContentSignatureError)
-    /// No signature holds over a full list, and the list is probably cut.
+    /// No signature matches a full list, and the list is probably incomplete.
     ///
-    /// The server counts `total` records. If it does not state a total (`nil`), the number received looks like a page
-    /// limit.
+    /// The server states that there are `total` records. If it states no total (`nil`), the number received looks like
+    /// a page limit.
     case cutShort(url: String, received: Int, total: Int?)
-    /// The server's state is older than the newest state that was ever accepted.
+    /// The server's state is older than the newest state that was accepted before.
     case rollback(held: Timestamp, answered: Timestamp)
     /// The server's state is further ahead of the clock than ``Limits/clockToleranceSeconds``.
     case future(answered: Timestamp, now: Timestamp)
-    /// Under the same timestamp, the server has other records than the local ones.
+    /// With the same timestamp, the server has other records than the local ones.
     case equivocation(Timestamp)
     /// The collection is known to be signed, but the server's state has no signature.
     case signatureLost
@@ -24,12 +24,12 @@ package enum FetchError: Error, Sendable {
     /// The server does not have the collection.
     case unknownCollection(HTTPError)
 
-    /// Whether a full answer may be right although a delta was wrong.
+    /// Whether a full answer may be correct although a delta was wrong.
     var isWorthRetryingInFull: Bool {
         switch self {
         case .signature, .changeset: true
         case .http(let error):
-            // The server refuses `_since` altogether, or answers it with a redirect that cannot be followed.
+            // The server refuses `_since`, or answers it with a redirect that cannot be followed.
             if case .badRedirect = error.reason { true } else { error.status == 400 }
         default: false
         }
@@ -37,7 +37,7 @@ package enum FetchError: Error, Sendable {
 }
 
 extension FetchError {
-    /// The more probable cause of an invalid signature, derived from the number of records in a full answer.
+    /// The more probable cause of an invalid signature, inferred from the number of records in a full answer.
     func asCutShort(_ received: Int, _ document: ServerDocument) -> FetchError? {
         guard case .signature(.noValidSignature(_, let failures)) = self,
             failures.contains(where: { if case .signatureMismatch = $0.reason { true } else { false } })
@@ -55,43 +55,40 @@ extension FetchError {
 extension FetchError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .changeset: "\(problem); the local state is unchanged, try again later"
+        case .changeset: "\(problem); the local state is unchanged; try again later"
         case .future:
-            "\(problem); the local state is unchanged; check this machine's clock, and tell the server's owner"
+            "\(problem); the local state is unchanged; check this machine's clock, and tell the server's operator"
         case .rollback: "\(problem); the local state is unchanged"
         case .signatureLost:
-            "\(problem); the local state is unchanged; to accept it unsigned, remove the local state first"
-        case .equivocation: "\(problem); the local state is unchanged, ask the server's owner"
+            "\(problem); the local state is unchanged; remove the local state first if you accept it unsigned"
+        case .equivocation: "\(problem); the local state is unchanged; ask the server's operator"
         case .noAnswer: "\(problem); try again later"
-        case .cutShort: "\(problem); the local state is unchanged, ask the server's owner to raise the limit"
+        case .cutShort: "\(problem); the local state is unchanged; ask the server's operator to raise the limit"
         case .http, .unknownCollection, .signature: problem
         }
     }
 
-    /// What went wrong, without advice about what to do.
+    /// What went wrong, without advice.
     package var problem: String {
         switch self {
         case .http(let error), .unknownCollection(let error): "\(error)"
         case .changeset(let error, let url): "\(url): \(error)"
         case .signature(let error): "\(error)"
         case .cutShort(let url, let received, let total?):
-            "\(url): the list of records is cut: the server counts \(Counted.text(total, "record")), found "
-                + "\(received), for which its signature is not valid"
+            "\(url): the list of records is incomplete: expected \(Counted.text(total, "record")), as the server "
+                + "states, found \(received), which its signature does not match"
         case .cutShort(let url, let received, nil):
-            "\(url): no signature is valid for the \(received) records that came; so round a number suggests that the "
-                + "server's "
-                + "page limit (paginate_by) cut the list"
+            "\(url): no signature matches the \(received) records received; such a round number suggests that the "
+                + "server's page limit (paginate_by) cut the list"
         case .rollback(let held, let answered):
-            "the server answers an older state than the one accepted before: expected at least \(held) "
-                + "(\(held.rfc3339)), "
-                + "found \(answered) (\(answered.rfc3339))"
+            "the server sent an older state than it did before: expected at least \(held) "
+                + "(\(held.rfc3339)), found \(answered) (\(answered.rfc3339))"
         case .future(let answered, let now):
-            "the server answers a state from the future: expected at most a day after \(now.rfc3339), the present "
-                + "time, "
-                + "found \(answered) (\(answered.rfc3339))"
+            "the server sent a state from the future: expected at most a day after the current time, "
+                + "\(now.rfc3339), found \(answered) (\(answered.rfc3339))"
         case .equivocation(let timestamp):
-            "the server answers other records under the timestamp that is held, \(timestamp)"
-        case .signatureLost: "the collection is known to be signed, and the server's answer has no signature"
+            "the server sent other records for the timestamp of the local state, \(timestamp)"
+        case .signatureLost: "the collection is known to be signed, but the server's answer has no signature"
         case .noAnswer(let url): "\(url): expected a changeset, found an empty answer (204)"
         }
     }

@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 
-/// Limits how many requests are under way at once. The others wait in order of arrival.
+/// Limits how many requests run at once. Further ones wait in order of arrival.
 ///
-/// A connection of HTTP/1.1 carries one request at a time, and one of HTTP/2 carries many. So an origin may be asked
-/// more at once as soon as it has answered over HTTP/2.
+/// An HTTP/1.1 connection carries one request at a time, an HTTP/2 connection many. An origin may therefore get more
+/// requests at once as soon as it has answered over HTTP/2.
 package final class RequestGate: Sendable {
     private struct Waiting {
         var url: HTTPURL
@@ -21,9 +21,12 @@ package final class RequestGate: Sendable {
     private let streams: Int
     private let isMultiplexed: @Sendable (HTTPURL) -> Bool
 
+    /// Makes a gate.
+    ///
     /// - Parameters:
-    ///   - connections: the most requests at once to origins of which `isMultiplexed` says no; at least 1.
-    ///   - streams: the most requests at once to the other origins; at least 1.
+    ///   - connections: the largest number of simultaneous requests to origins for which `isMultiplexed` is false; at
+    ///     least 1.
+    ///   - streams: the largest number of simultaneous requests to other origins; at least 1.
     ///   - isMultiplexed: whether the URL's origin has answered over a connection that carries many requests at once.
     package init(connections: Int, streams: Int, isMultiplexed: @escaping @Sendable (HTTPURL) -> Bool) {
         self.connections = connections
@@ -31,7 +34,7 @@ package final class RequestGate: Sendable {
         self.isMultiplexed = isMultiplexed
     }
 
-    /// Runs `body`, which asks the URL's origin, as soon as fewer than the limit are running.
+    /// Runs `body`, which sends requests to the URL's origin, as soon as fewer than the limit are running.
     package func pass<Value: Sendable, Failure: Error>(
         to url: HTTPURL, _ body: () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
@@ -40,6 +43,8 @@ package final class RequestGate: Sendable {
         return try await body()
     }
 
+    /// Waits for a place.
+    ///
     /// - Returns: whether the place is one of the streams.
     private func enter(_ url: HTTPURL) async -> Bool {
         await withCheckedContinuation { continuation in
@@ -57,7 +62,7 @@ package final class RequestGate: Sendable {
             if isStream { state.streams -= 1 } else { state.connections -= 1 }
             var admitted: [(continuation: CheckedContinuation<Bool, Never>, isStream: Bool)] = []
             var index = 0
-            // Several may pass, because the answer may have shown that its origin speaks HTTP/2.
+            // Several may pass, because the answer may have shown that its origin uses HTTP/2.
             while index < state.waiting.count, state.connections < connections || state.streams < streams {
                 if let isStream = reserve(&state, for: state.waiting[index].url) {
                     admitted.append((state.waiting.remove(at: index).continuation, isStream))
@@ -70,7 +75,9 @@ package final class RequestGate: Sendable {
         for each in admitted { each.continuation.resume(returning: each.isStream) }
     }
 
-    /// - Returns: whether the place that was free is one of the streams; `nil` if none is free.
+    /// Takes a free place.
+    ///
+    /// - Returns: whether the place is one of the streams; `nil` if none is free.
     private func reserve(_ state: inout State, for url: HTTPURL) -> Bool? {
         if isMultiplexed(url) {
             guard state.streams < streams else { return nil }

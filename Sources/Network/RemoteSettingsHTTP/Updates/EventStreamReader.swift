@@ -1,10 +1,10 @@
 /// One event of an event stream, as it was sent.
 package struct StreamedEvent: Hashable, Sendable {
-    /// The value of its last field `event`. It is empty if there is none; browsers then say `message`.
+    /// The value of the event's last field `event`; empty if there is none, which browsers read as `message`.
     package let name: String
-    /// The values of its fields `data`, separated by line feeds.
+    /// The values of the event's fields `data`, separated by line feeds.
     package let data: [UInt8]
-    /// The last id that the stream has named up to this event; empty if there is none.
+    /// The last id in the stream up to this event; empty if there is none.
     package let lastEventID: String
 }
 
@@ -25,26 +25,25 @@ package enum EventStreamError: Error, Hashable, Sendable, CustomStringConvertibl
 
 /// Reads an event stream (WHATWG HTML, section 9.2.6) from bytes that arrive in pieces.
 ///
-/// It holds only the piece that was fed last, the unfinished line and the unfinished event.
+/// It holds only the piece that was fed last, the incomplete line and the incomplete event.
 ///
 ///     reader.feed(piece)
 ///     while let event = try reader.next() { … }
 package struct EventStreamReader: Sendable {
-    /// The most bytes in a line, without its line end. A comment is a line too.
+    /// The largest size of a line in bytes, without its line end. A comment is also a line.
     package static let mostLineBytes = 64 << 10
-    /// The most bytes in the data of an event.
+    /// The largest size of an event's data in bytes.
     package static let mostEventBytes = 64 << 10
 
     private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
     private static let lineFeed = UInt8(ascii: "\n")
     private static let carriageReturn = UInt8(ascii: "\r")
 
-    /// The last id that the stream named, for the header `Last-Event-ID` of the next connection; empty if there is
-    /// none.
+    /// The last id in the stream, for the header `Last-Event-ID` of the next connection; empty if there is none.
     package private(set) var lastEventID = ""
-    /// The last wait before the next connection that the stream has asked for, in milliseconds.
+    /// The wait before the next connection that the stream last asked for, in milliseconds; `nil` if it did not.
     package private(set) var retryMilliseconds: UInt64?
-    /// The number of comments so far, which servers send as heartbeats. It starts again at 0 after the highest number.
+    /// The number of comments so far, which servers send as heartbeats. After the highest number, it starts again at 0.
     package private(set) var comments = 0
 
     private var piece: [UInt8] = []
@@ -52,7 +51,7 @@ package struct EventStreamReader: Sendable {
     private var line: [UInt8] = []
     /// Whether a line feed at this place belongs to the carriage return before it.
     private var skipsLineFeed = false
-    /// Whether the first line, which may begin with a byte order mark, is still to come.
+    /// Whether the first line, which may begin with a byte order mark, has not been read yet.
     private var isAtStart = true
     private var name = ""
     private var data: [UInt8] = []
@@ -67,10 +66,10 @@ package struct EventStreamReader: Sendable {
         position = 0
     }
 
-    /// The next whole event; `nil` if more bytes are needed. An event that is unfinished at the stream's end is
+    /// The next complete event; `nil` if it requires more bytes. An event that is incomplete at the stream's end is
     /// dropped.
     ///
-    /// - Throws: ``EventStreamError``, and again at each later call.
+    /// - Throws: ``EventStreamError``, and again on each later call.
     package mutating func next() throws(EventStreamError) -> StreamedEvent? {
         if let failure { throw failure }
         do throws(EventStreamError) {
@@ -137,7 +136,7 @@ package struct EventStreamReader: Sendable {
             data.append(Self.lineFeed)
         case "id" where !value.contains(0): id = String(decoding: value, as: UTF8.self)
         case "retry" where !value.isEmpty && value.allSatisfy { (48...57).contains($0) }:
-            // A number beyond 64 bits means a wait without end.
+            // A number that does not fit into 64 bits means an endless wait.
             retryMilliseconds = UInt64(String(decoding: value, as: UTF8.self)) ?? .max
         default: break
         }

@@ -1,12 +1,12 @@
 import RemoteSettingsModel
 
-/// The time of an event, with the random number for decisions about it.
+/// The time of an event, with a random number for decisions about it.
 package struct Moment: Sendable {
-    /// The time since a fixed moment. It is never set.
+    /// The time since a fixed moment. Nobody can set it.
     package let uptime: Duration
-    /// The time of day.
+    /// The date and time.
     package let time: Timestamp
-    /// From 0 up to 1.
+    /// A random number from 0 up to 1.
     package let chance: Double
 
     package init(uptime: Duration, time: Timestamp, chance: Double) {

@@ -1,6 +1,6 @@
-/// The pauses after failures. Each further failure doubles the first pause, up to the longest one.
+/// The pauses after failures. Each further failure doubles the pause, up to the longest one.
 ///
-/// A random part spreads them, so that not all clients come back at one moment.
+/// A random part spreads the pauses, so that clients do not all come back at the same moment.
 package struct RetryPauses: Hashable, Sendable {
     /// The full pause after the first failure.
     package var first: Duration
@@ -15,6 +15,8 @@ package struct RetryPauses: Hashable, Sendable {
         self.spread = spread
     }
 
+    /// Chooses a pause.
+    ///
     /// - Parameters:
     ///   - failures: the number of failures in a row, from 1.
     ///   - random: a number from 0 up to 1.

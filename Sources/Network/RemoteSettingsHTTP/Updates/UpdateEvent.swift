@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 
-/// A server's message on its update channel: something changed, or clients are to stay away for a while.
+/// A server's message on its update channel: something has changed, or clients must stay away for a while.
 ///
-/// An update event carries no data, so it needs no trust. An ordinary sync fetches and verifies what changed. An event
-/// that is lost, doubled or false costs at most one request.
+/// An update event contains no data, so it does not have to be trusted. An ordinary sync fetches and verifies what has
+/// changed. An event that is lost, repeated or false costs at most one request.
 ///
 /// In an event stream, and in the body that a publisher posts, an event is one line of JSON:
 ///
@@ -11,30 +11,30 @@ import RemoteSettingsModel
 ///     {"retry_after":12}
 ///     {"disabled":true}
 package enum UpdateEvent: Hashable, Sendable {
-    /// The server's monitor has a new timestamp. `collections` names the collections that changed; `nil` means that any
-    /// may have changed.
+    /// The server's monitor has a new timestamp. `collections` names the collections that have changed; `nil` means
+    /// that any of them may have changed.
     case update(timestamp: Timestamp, collections: [CollectionID]?)
-    /// The server ends the connection, and states when clients may come back.
+    /// The server ends the connection and says when clients may come back.
     case pause(UpdatePause)
 }
 
 /// How long a server asks the clients of its update channel to stay away.
 package enum UpdatePause: Hashable, Sendable {
-    /// Come back after this many seconds. The server has already added jitter to the number.
+    /// The client may come back after this many seconds. The server has already added a random part to the number.
     case retryAfter(seconds: Int)
-    /// Do not come back before 4 hours have passed.
+    /// The client must stay away for 4 hours.
     case disabled
 }
 
-/// What arrives on an update channel.
+/// A message that arrives on an update channel.
 package enum UpdateMessage: Hashable, Sendable {
     /// An event from the server.
     case event(UpdateEvent)
-    /// Anything that only shows that the connection is alive: a comment, a ping, or an event of an unknown kind.
+    /// A sign that the connection is alive: a comment, a ping, or an event of an unknown kind.
     case heartbeat
     /// The wait before the next connection that the server asks for.
     case reconnectionTime(Duration)
-    /// An event whose data cannot be read, and so has no meaning.
+    /// An event whose data cannot be read. It has no effect.
     case refused(UpdateEventError)
 }
 
@@ -44,7 +44,7 @@ package struct UpdateSourceError: Error, Hashable, Sendable, CustomStringConvert
     package enum Kind: Hashable, Sendable {
         /// The client tries again after a pause, which grows with each failure.
         case failed
-        /// The server has no such channel. The client tries again after 2 to 6 hours.
+        /// The server does not have such a channel. The client tries again after 2 to 6 hours.
         case unsupported
         /// The server asked clients to send no requests for this many seconds.
         case notBefore(seconds: Int)
@@ -55,6 +55,8 @@ package struct UpdateSourceError: Error, Hashable, Sendable, CustomStringConvert
     /// What was expected and what was found, as a sentence for people.
     package let description: String
 
+    /// Makes an error.
+    ///
     /// - Parameters:
     ///   - kind: what the client does next.
     ///   - description: what was expected and what was found, as a sentence for people.
@@ -93,7 +95,7 @@ extension UpdateEvent {
 
     /// The event as it is sent in an event stream, with the blank line that ends it.
     ///
-    /// - Parameter id: the value of the field `id`, without a line break or NUL; `nil` omits the field.
+    /// - Parameter id: the value of the field `id`, without a line break or NUL; `nil` to omit the field.
     package func text(id: String? = nil) -> String {
         "\(id.map { "id: \($0)\n" } ?? "")event: \(name)\ndata: \(json)\n\n"
     }
@@ -101,7 +103,7 @@ extension UpdateEvent {
     /// Reads an event of an event stream. An event without a name is read as an `update`.
     ///
     /// - Returns: `nil` for an event of another kind, which readers ignore.
-    /// - Throws: ``UpdateEventError`` if the data is not that of an update event.
+    /// - Throws: ``UpdateEventError`` if the data is not that of its kind of event.
     package init?(_ event: StreamedEvent) throws(UpdateEventError) {
         switch event.name {
         case "", "message", "update": try self.init(updateJSON: Bytes(event.data))
@@ -112,8 +114,8 @@ extension UpdateEvent {
 
     /// Reads the data of an `update` event. Unknown members are ignored.
     ///
-    /// - Throws: ``UpdateEventError`` if the text is longer than ``EventStreamReader/mostEventBytes``, is not JSON, or
-    ///   lacks the timestamp, or if a member has the wrong type.
+    /// - Throws: ``UpdateEventError`` if the text is longer than ``EventStreamReader/mostEventBytes`` or is not JSON,
+    ///   if it has no timestamp, or if a member has the wrong type.
     package init(updateJSON document: Bytes) throws(UpdateEventError) {
         var timestamp: UInt64?
         var collections: [CollectionID]?
@@ -142,7 +144,7 @@ extension UpdateEvent {
 
     /// Reads the data of a `pause` event. Unknown members are ignored.
     ///
-    /// - Throws: ``UpdateEventError`` as for an update, and if it says neither `disabled` nor `retry_after`.
+    /// - Throws: ``UpdateEventError`` as for an update, and also if it has neither `disabled` nor `retry_after`.
     package init(pauseJSON document: Bytes) throws(UpdateEventError) {
         var seconds: UInt64?
         var isDisabled = false
@@ -181,6 +183,6 @@ extension UpdateEvent {
     }
 
     private static func refused(_ name: String, _ error: JSONError) -> UpdateEventError {
-        UpdateEventError(description: "the data of an event \"\(name)\" is refused: \(error)")
+        UpdateEventError(description: "the data of an event \"\(name)\" cannot be used: \(error)")
     }
 }

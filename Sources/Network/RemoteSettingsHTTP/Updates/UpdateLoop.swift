@@ -1,17 +1,19 @@
 import RemoteSettingsModel
 
-/// Follows an update channel: keeps one connection to it, and makes one request after another for what it announces.
+/// Follows an update channel. It keeps one connection open, and makes requests for what the server announces.
 ///
-/// An ``UpdateTiming`` says when. The library and `rsdump watch` bring the connection and the request.
+/// An ``UpdateTiming`` decides when. The library and `rsdump watch` supply the connection and the requests.
 package final class UpdateLoop: Sendable {
     private let timing: Mutex<UpdateTiming>
     private let environment: HTTPEnvironment
     private let seen: @Sendable () -> Timestamp?
     private let alarm = Alarm()
-    /// Why the connection has ended, until that is noted.
+    /// Why the connection has ended, until that is recorded.
     private let ending = Mutex<UpdateSourceError?>(nil)
 
-    /// - Parameter seen: the last monitor timestamp that was seen, if others ask for the monitor too.
+    /// Makes a loop.
+    ///
+    /// - Parameter seen: the last monitor timestamp that was seen, if other code asks for the monitor too.
     package init(
         _ rules: UpdateTiming.Rules, environment: HTTPEnvironment,
         seen: @escaping @Sendable () -> Timestamp? = { nil }
@@ -21,13 +23,13 @@ package final class UpdateLoop: Sendable {
         self.seen = seen
     }
 
-    /// What is so now.
+    /// The current state.
     package var current: UpdateTiming { timing.withLock { $0 } }
 
-    /// The time until the next connection; `nil` if there is one, or if none is wanted.
+    /// The time until the next connection; `nil` if there is a connection, or if none is wanted.
     package var untilConnection: Duration? { current.connectionDue.map { max($0 - environment.uptime(), .zero) } }
 
-    /// Notes an event.
+    /// Records an event.
     @discardableResult
     package func record<Value: Sendable>(_ event: (inout UpdateTiming, Moment) -> Value) -> Value {
         let (seen, moment) = (seen(), environment.moment)
@@ -37,24 +39,25 @@ package final class UpdateLoop: Sendable {
             let value = event(&timing, moment)
             return (value, timing.isDue(before: before) || timing.kept != before.kept)
         }
-        // A server may send any number of messages, and each call would cost memory until the wait had passed.
+        // A server may send any number of messages, and each call would use memory until the wait ends.
         if isNews { alarm.ring() }
         return value
     }
 
-    /// Says whether a connection is wanted.
+    /// Sets whether a connection is wanted.
     package func want(_ isWanted: Bool) {
         timing.withLock { $0.wantsConnection = isWanted }
         alarm.ring()
     }
 
-    /// Goes on until the task is cancelled.
+    /// Runs until the task is cancelled.
     ///
     /// - Parameters:
-    ///   - follow: opens a connection, and notes that it is open and all that arrives over it, until it ends.
+    ///   - follow: opens a connection, and records that it is open and everything that arrives, until it ends.
     ///   - ask: fetches the server's state, or looks at it.
     ///   - keep: called before each wait with what the next start must know.
-    ///   - ended: called after each connection that ended, or that could not be made. Says whether to go on.
+    ///   - ended: called after each connection that has ended or could not be made. Its result says whether to
+    ///     continue.
     package func run(
         follow: @escaping @Sendable () async throws(UpdateSourceError) -> Void,
         ask: @escaping @Sendable (UpdateTiming.Request) async -> UpdateTiming.Answer,
@@ -80,7 +83,7 @@ package final class UpdateLoop: Sendable {
             case .close:
                 reader?.cancel()
                 await reader?.value
-                let silent = UpdateSourceError(.failed, "nothing arrived any more")
+                let silent = UpdateSourceError(.failed, "the connection went silent")
                 ending.withLock { $0 = current.wantsConnection ? silent : nil }
                 if !current.wantsConnection { record { $0.recordEnd(nil, at: $1) } }
             case .ask:

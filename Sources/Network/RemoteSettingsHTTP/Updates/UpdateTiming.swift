@@ -3,24 +3,25 @@ import RemoteSettingsModel
 /// Decides when to connect to an update channel, when to replace a silent connection, and when to ask the server for
 /// its state.
 ///
-/// Announcements are not believed. Only a timestamp in the server's list of collections, its monitor, settles one. So
-/// each announcement leads to a request, and there is at most one request a second.
+/// Announcements are not trusted. Only a timestamp in the server's monitor, its list of collections, confirms one. Each
+/// announcement therefore leads to a request, with at most one request a second.
 ///
-/// It is a value: events go in, each with its moment, and ``next`` says what comes next. It does no I/O.
+/// It is a value. Each event is recorded with its moment, and ``next`` says what to do next. It does no I/O.
 package struct UpdateTiming: Sendable {
     package struct Rules: Sendable {
-        /// A request begins after a random part of this time, so that not all clients ask at one moment.
+        /// The longest delay before a request. A random part of it is used, so that clients do not all ask at the same
+        /// moment.
         var jitter: Duration
-        /// After this long without a request the server is asked anyway, because an announcement may have been lost.
+        /// The longest time without a request. After it, the server is asked anyway, because an announcement may have
+        /// been lost.
         ///
         /// A random part of up to half is subtracted.
         var checkTime: Duration
-        /// The pauses after requests that failed, and after answers that are older than the announcement.
+        /// The pauses after failed requests, and after answers that are older than the announcement.
         var requests: RetryPauses
-        /// The pauses after connections that ended before a minute had passed. The server's `retry:` replaces the first
-        /// one.
+        /// The pauses after connections that ended within a minute. The server's `retry:` replaces the first one.
         var connections: RetryPauses
-        /// The longest silence of an open connection whose heartbeats are not known.
+        /// The longest silence of an open connection if its heartbeats are not known.
         var longestSilence: Duration
 
         /// The rules of an app.
@@ -42,11 +43,11 @@ package struct UpdateTiming: Sendable {
 
     /// What the next start must know about failures.
     package struct Kept: Hashable, Sendable {
-        /// Connections in a row that failed or ended early.
+        /// The number of consecutive connections that failed or ended early.
         package var failures = 0
-        /// The uptime before which there is no connection.
+        /// The uptime before which no connection is made.
         package var until = Duration.zero
-        /// Whether the server has asked for that.
+        /// Whether the server has asked for that pause.
         package var isAsked = false
 
         package init(failures: Int = 0, until: Duration = .zero, isAsked: Bool = false) {
@@ -54,25 +55,25 @@ package struct UpdateTiming: Sendable {
         }
     }
 
-    /// What to ask for.
+    /// A request that is due.
     package struct Request: Hashable, Sendable {
         /// The timestamp that was announced last; `nil` if it is not known whether there is something new.
         package var announced: Timestamp?
         /// The highest announced timestamp.
         package var newest: Timestamp?
-        /// The collections that were announced as changed; `nil` for any.
+        /// The collections that were announced as changed; `nil` if any may have changed.
         package var collections: Set<CollectionID>?
         /// The monitor's timestamp in the last answer.
         package var seen: Timestamp?
-        /// The number of requests before this one that were in vain.
+        /// The number of earlier requests for this that brought nothing new.
         package var attempts = 0
     }
 
-    /// What became of a request.
+    /// The result of a request.
     package enum Answer: Sendable {
         /// The server's monitor has this timestamp.
         case seen(Timestamp)
-        /// The announcement concerns nothing that is wanted here. The server was not asked.
+        /// The announcement concerns nothing that is wanted here, so the server was not asked.
         case irrelevant
         case failed
         /// The server asked for no requests for this many seconds.
@@ -81,7 +82,7 @@ package struct UpdateTiming: Sendable {
 
     package enum Step: Hashable, Sendable {
         case connect
-        /// Close the connection, because nothing arrives over it or nobody wants it.
+        /// Close the connection, because nothing arrives or because it is not wanted.
         case close
         /// Make a request. ``take(at:)`` says what for.
         case ask
@@ -96,16 +97,16 @@ package struct UpdateTiming: Sendable {
     }
 
     private struct Connection {
-        /// `nil` while it is being made.
+        /// The uptime at which the connection was opened; `nil` while it is being made.
         var opened: Duration?
-        /// When something last arrived.
+        /// The uptime at which something last arrived.
         var last = Duration.zero
         var heartbeat: Duration?
         /// Whether the server has not stated its state yet.
         var awaitsGreeting = true
-        /// The uptime at which the server is asked without an announcement.
+        /// The uptime at which the server is asked even without an announcement.
         var check: Duration
-        /// When there is a reason for the next connection.
+        /// The uptime of a reason to connect again; `nil` for none.
         var reason: Duration?
     }
 
@@ -113,20 +114,20 @@ package struct UpdateTiming: Sendable {
     package static let longestAskedPause = Duration.seconds(86_400)
     /// The longest pause after a failure.
     package static let longestPause = switchedOff * 1.5
-    /// How long a server stays without connections that has switched its channel off.
+    /// How long a client stays away from a server that has switched its channel off.
     private static let switchedOff = Duration.seconds(14_400)
     private static let betweenRequests = Duration.seconds(1)
-    /// If a server has not stated its state this long after the connection was opened, it is asked.
+    /// The time after opening a connection by which a server must have stated its state. Otherwise it is asked.
     private static let greetingTime = Duration.seconds(2)
-    /// A connection that has lasted this long is a success.
+    /// The time after which a connection counts as a success.
     private static let successAfter = Duration.seconds(60)
-    /// The limit on silence is never shorter: three heartbeats of 15 s.
+    /// The shortest limit on silence: three heartbeats of 15 s.
     private static let shortestSilence = Duration.seconds(45)
-    /// The limit after a single heartbeat: three times the longest interval of known servers.
+    /// The limit on silence after a single heartbeat: three times the longest interval of known servers.
     private static let silenceAfterHeartbeat = Duration.seconds(900)
-    /// After so many answers that are older, an announcement counts as false.
+    /// The number of answers older than an announcement after which the announcement counts as false.
     private static let mostEarlyAnswers = 12
-    /// A longer list means any collection.
+    /// The largest number of announced collections. A longer list means any collection.
     private static let mostCollections = 10_000
     private static let betweenReasons = RetryPauses(first: .seconds(30), longest: switchedOff, spread: 1...1)
     private static let reconnectionTimes = Duration.seconds(1)...Duration.seconds(300)
@@ -135,12 +136,12 @@ package struct UpdateTiming: Sendable {
     package var wantsConnection = false
     /// The monitor's timestamp in the last answer.
     package var seen: Timestamp?
-    /// Connections in a row that failed or ended early.
+    /// The number of consecutive connections that failed or ended early.
     package private(set) var failures = 0
     private var connection: Connection?
-    /// The uptime before which no connection is made unless there is a reason.
+    /// The uptime before which no connection is made, unless there is a reason to.
     private var earliest = Duration.zero
-    /// The uptime before which the server wants neither connections nor requests.
+    /// The uptime before which the server accepts neither connections nor requests.
     private var asked = Duration.zero
     private var isUnsupported = false
     private var lastReason: Duration?
@@ -152,16 +153,16 @@ package struct UpdateTiming: Sendable {
     private var asking: Request?
     /// The uptime at which `pending` becomes due.
     private var due = Duration.zero
-    /// The uptime before which there is no request, because there was one just now.
+    /// The uptime before which no request is made, because there has just been one.
     private var spaced = Duration.zero
-    /// The uptime before which there is no request, because the last ones failed.
+    /// The uptime before which no request is made, because the last ones failed.
     private var paused = Duration.zero
     private var failedRequests = 0
     private var earlyAnswers = 0
 
     package init(_ rules: Rules) { self.rules = rules }
 
-    /// What comes next, and the uptime at which it is due; `nil` for nothing until something is noted.
+    /// The next step and the uptime at which it is due; `nil` if nothing is due until something is recorded.
     package var next: (step: Step, due: Duration)? {
         var steps: [(step: Step, due: Duration)] = []
         if connection != nil, !wantsConnection {
@@ -178,13 +179,13 @@ package struct UpdateTiming: Sendable {
         return steps.min { $0.due < $1.due }
     }
 
-    /// Whether something is due sooner than at another moment.
+    /// Whether something is due sooner than in another state.
     package func isDue(before other: UpdateTiming) -> Bool {
         guard let next else { return false }
         return other.next.map { next.due < $0.due } ?? true
     }
 
-    /// The uptime at which the next connection is due; `nil` if there is one, or if none is wanted.
+    /// The uptime at which the next connection is due; `nil` if there is a connection, or if none is wanted.
     package var connectionDue: Duration? { wantsConnection && connection == nil ? max(earliest, asked) : nil }
 
     package var isOpen: Bool { connection?.opened != nil }
@@ -208,20 +209,22 @@ package struct UpdateTiming: Sendable {
     package mutating func recordOpened(at moment: Moment) {
         guard connection != nil else { return }
         connection = Connection(opened: moment.uptime, last: moment.uptime, check: moment.uptime + Self.greetingTime)
-        // What failed without a network may work now.
+        // A connection that failed without a network may succeed now.
         guard failedRequests > 0 else { return }
         (paused, due) = (.zero, min(due, moment.uptime + rules.jitter * moment.chance))
     }
 
-    /// - Returns: why the connection must end; `nil` if it goes on.
+    /// Records a message.
+    ///
+    /// - Returns: why the connection must end; `nil` if it continues.
     package mutating func record(_ message: UpdateMessage, at moment: Moment) -> UpdateSourceError? {
         guard let opened = connection?.opened else { return nil }
         connection?.last = moment.uptime
         recordLasting(at: moment.uptime)
         switch message {
         case .heartbeat:
-            // Messages that arrive together say nothing about the time between them. A greeting says nothing about a
-            // heartbeat.
+            // Messages that arrive together say nothing about the interval between heartbeats, and neither does the
+            // first message.
             let before = connection?.heartbeat
             guard moment.uptime - (before ?? opened) >= .seconds(1) else { break }
             if let before { beat = max(beat, moment.uptime - before) }
@@ -238,9 +241,9 @@ package struct UpdateTiming: Sendable {
         return nil
     }
 
-    /// Notes that the connection has ended or could not be made.
+    /// Records that the connection has ended or could not be made.
     ///
-    /// - Parameter error: `nil` if it was closed because nobody wants it.
+    /// - Parameter error: the reason; `nil` if it was closed because it is not wanted.
     package mutating func recordEnd(_ error: UpdateSourceError?, at moment: Moment) {
         let now = moment.uptime
         recordLasting(at: now)
@@ -252,16 +255,16 @@ package struct UpdateTiming: Sendable {
         isUnsupported = error.kind == .unsupported
         var pauses = rules.connections
         pauses.first = reconnectionTime ?? pauses.first
-        // A network may break several connections in a row before it is well again.
+        // A network may break several connections in a row before it works again.
         let number = connection.opened == nil ? failures : max(1, failures - 2)
         earliest = now + pauses.pause(after: isUnsupported ? .max : number, random: moment.chance)
         earliest = min(earliest, connection.reason ?? earliest)
         if case .notBefore(let seconds) = error.kind { recordAsked(seconds, at: moment) }
     }
 
-    /// Notes a reason for another try. A wait that the server asked for stays.
+    /// Records a reason for another attempt. A wait that the server asked for stays.
     package mutating func record(_ reason: Reason, at now: Duration) {
-        // An app may ask its server all the time although its channel never works.
+        // An app may ask its server all the time although the update channel never works.
         let pause = Self.betweenReasons.pause(after: reason == .network ? 1 : failures + 1, random: 1)
         let soonest = max(now, lastReason.map { $0 + pause } ?? now)
         if reason == .network, failedRequests > 0, soonest < paused {
@@ -269,7 +272,7 @@ package struct UpdateTiming: Sendable {
         }
         guard !isOpen, reason == .network || !isUnsupported else { return }
         if connection != nil {
-            // The connection that is being made may fail because it began too early.
+            // The connection that is being made may fail because it was started too early.
             connection?.reason = soonest
             lastReason = soonest
         } else if soonest < earliest {
@@ -283,7 +286,7 @@ package struct UpdateTiming: Sendable {
     }
 
     private mutating func recordAsked(_ seconds: Int, at moment: Moment) {
-        // The server may send all clients the same number, but they must not come back at one moment.
+        // The server may send the same number to all clients, but they must not all come back at the same moment.
         let most = Double(min(max(seconds, 1), 86_400))
         let pause = Duration.seconds(most + max(3, most / 10) * moment.chance)
         asked = max(asked, moment.uptime + min(pause, Self.longestAskedPause))
@@ -296,13 +299,14 @@ package struct UpdateTiming: Sendable {
 
     // MARK: Requests
 
-    /// Notes that something newer was announced.
+    /// Records the announcement of something newer.
     ///
     /// - Parameters:
     ///   - announced: the monitor's timestamp; `nil` if it is not known.
     ///   - collections: the collections that have changed; `nil` for any.
-    ///   - isWanted: whether one of them matters here.
-    ///   - isFromChannel: whether it came over the connection, whose first event states the server's state.
+    ///   - isWanted: whether one of them is wanted here.
+    ///   - isFromChannel: whether it came over the connection. The first event of a connection states the server's
+    ///     state.
     package mutating func recordAnnouncement(
         _ announced: Timestamp?, collections: Set<CollectionID>? = nil, isWanted: Bool = true,
         isFromChannel: Bool = true, at moment: Moment
@@ -315,11 +319,12 @@ package struct UpdateTiming: Sendable {
         guard isWanted || isGreeting else { return }
         if let announced {
             guard !isHeld(announced, at: moment), announced != asking?.announced else { return }
-            // The same announcement again is no news, but a server that has returned may have the data now.
+            // The same announcement again is not news, but a server that has come back may have the data now.
             guard announced != pending?.announced || isGreeting else { return }
         }
         earlyAnswers = 0
-        // The first event may be the last of several that were missed, but it names the collections of only one.
+        // The first event may be the last of several that were missed, but it names the collections of only one of
+        // them.
         let news = Request(announced: announced, newest: announced, collections: isGreeting ? nil : collections)
         add(newer: news, at: moment.uptime + rules.jitter * moment.chance)
     }
@@ -341,7 +346,7 @@ package struct UpdateTiming: Sendable {
         return request
     }
 
-    /// Notes that the request has ended.
+    /// Records that the request has ended.
     package mutating func record(_ answer: Answer, at moment: Moment) {
         guard let request = asking else { return }
         asking = nil
@@ -366,7 +371,7 @@ package struct UpdateTiming: Sendable {
         }
     }
 
-    /// Whether an announcement is no news. A seen timestamp in the future only settles that same timestamp.
+    /// Whether an announcement is already known. A seen timestamp in the future covers only the same timestamp.
     private func isHeld(_ announced: Timestamp, at moment: Moment) -> Bool {
         seen.map { announced == $0 || (announced < $0 && $0 <= moment.time) } ?? false
     }
@@ -375,7 +380,7 @@ package struct UpdateTiming: Sendable {
         connection?.check = moment.uptime + rules.checkTime * (1 - moment.chance / 2)
     }
 
-    /// Requests what is pending and something else, which was announced earlier or later.
+    /// Adds an earlier or later announcement to the pending request.
     private mutating func add(older: Request? = nil, newer: Request? = nil, at time: Duration) {
         due = pending == nil ? time : min(due, time)
         guard let pending else { return self.pending = older ?? newer }

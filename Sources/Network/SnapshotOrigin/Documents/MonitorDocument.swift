@@ -29,9 +29,10 @@ struct MonitorDocument: Sendable {
     /// The monitor's changeset.
     ///
     /// - Parameters:
-    ///   - since: lists only collections that changed after this time.
-    ///   - bucket: lists only collections of this bucket. `collection` restricts the name in the same way.
-    ///   - limit: the most entries; the newest are kept.
+    ///   - since: the time after which the listed collections have changed; `nil` for all.
+    ///   - bucket: the bucket of the listed collections; `nil` for all. `collection` restricts the name in the same
+    ///     way.
+    ///   - limit: the largest number of entries; `nil` for all. The newest are kept.
     func body(since: Timestamp?, bucket: String?, collection: String?, limit: Int? = nil) -> Bytes {
         Bytes(
             utf8: #"{"metadata":{},"timestamp":\#(timestamp),"changes":["#

@@ -7,10 +7,10 @@ package struct OriginProblem: Error, Hashable {
     package let code: Int
     /// Kinto's number for the kind of error.
     package let errno: Int
-    /// The kind of error in words.
+    /// The kind of error, in words.
     package let error: String
     package let message: String
-    /// The query parameter that is wrong, and why; `nil` if the message says everything.
+    /// The wrong query parameter, and what is wrong with it; `nil` if the message says everything.
     private let parameter: Parameter?
 
     private struct Parameter: Hashable {
@@ -32,21 +32,21 @@ package struct OriginProblem: Error, Hashable {
 
     package static let notFound = OriginProblem(
         404, errno: 111, "Not Found", "The resource you are looking for could not be found.")
-    /// The answer where Kinto has lists and single objects.
+    /// The answer for the paths at which Kinto has lists and single objects.
     static let noList = OriginProblem(
         404, errno: 111, "Not Found",
-        "This origin has no lists; read buckets/BUCKET/collections/COLLECTION/changeset?_expected=0.")
+        "This server has no lists; read buckets/BUCKET/collections/COLLECTION/changeset?_expected=0.")
     package static let methodNotAllowed = OriginProblem(
-        405, errno: 115, "Method Not Allowed", "This origin is read-only: GET and HEAD are answered.")
+        405, errno: 115, "Method Not Allowed", "This server is read-only; use GET or HEAD.")
     package static let failed = OriginProblem(
-        500, errno: 999, "Internal Server Error", "The snapshot could not be read; the origin's log says why.")
+        500, errno: 999, "Internal Server Error", "The snapshot could not be read; the server's log says why.")
 
-    /// The answer while an origin is still reading its bundles.
+    /// The answer while a server is still reading its bundles.
     package static let notReady = OriginProblem(
         503, errno: 201, "Service Unavailable", "The snapshots are being read and verified; try again in a moment.")
-    /// The answer while clients have not taken too many answers yet.
+    /// The answer while too many answers wait for their clients.
     package static let busy = OriginProblem(
-        503, errno: 201, "Service Unavailable", "Too many answers have not been taken yet; try again in a moment.")
+        503, errno: 201, "Service Unavailable", "Too many answers wait for their clients; try again in a moment.")
 
     static func invalid(_ parameter: String, _ description: String) -> OriginProblem {
         OriginProblem(

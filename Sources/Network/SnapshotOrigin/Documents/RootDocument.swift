@@ -5,9 +5,11 @@ import RemoteSettingsModel
 ///
 /// It has the members that Mozilla's jobs and kinto-http read.
 enum RootDocument {
+    /// Makes the document.
+    ///
     /// - Parameters:
     ///   - newest: the time of the newest change in any collection.
-    ///   - state: the hash of what the monitor lists. It names the state that is served.
+    ///   - state: the hash of what the monitor lists, which identifies the served state.
     static func json(
         _ version: APIVersion, _ address: OriginAddress, softwareVersion: String, collections: [CollectionID],
         newest: Timestamp, state: SHA256Digest
@@ -42,8 +44,8 @@ enum RootDocument {
                         "group_check_enabled": .bool(false), "resources": .array([]),
                     ])))
         }
-        // Jobs read these members: the export to git reads `config.modified` from v1's, and monitoring reads the age
-        // from `git` in v2's.
+        // Jobs read these members: the export to git reads `config.modified` of v1, and monitoring reads the age from
+        // `git` of v2.
         let config = JSONValue.members(["modified": .string(newest.rfc3339)])
         let git = JSONValue.members([
             "common": .members([

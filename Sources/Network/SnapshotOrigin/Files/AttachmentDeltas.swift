@@ -2,8 +2,8 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The attachments that an origin offers as deltas (RFC 9842): the newest file of each record, to those that its last
-/// older states have.
+/// The attachments that a server offers as deltas (RFC 9842): for each record, deltas from its files in the last older
+/// states to its newest file.
 struct AttachmentDeltas: Sendable {
     struct Pair: Sendable {
         let new: Manifest.File
@@ -11,8 +11,8 @@ struct AttachmentDeltas: Sendable {
         fileprivate let newBundle: BundleReader
         fileprivate let oldBundle: BundleReader
 
-        /// Where Mozilla's server has it below its attachments, so that the rules of an edge find it by the two names;
-        /// `nil` if the locations are not `<bucket>/<collection>/<name>`, with two names.
+        /// The path below the attachments at which Mozilla's server would have it, so that an edge's rules find it by
+        /// the two names; `nil` if the locations are not `<bucket>/<collection>/<name>`.
         var path: String? {
             let (new, old) = (new.location.split(separator: "/"), old.location.split(separator: "/"))
             guard new.count == 3, old.count == 3, new[..<2] == old[..<2], new[2] != old[2] else { return nil }
@@ -22,14 +22,14 @@ struct AttachmentDeltas: Sendable {
         var tag: String { "\(new.sha256)-\(old.sha256)" }
     }
 
-    /// To so many earlier files of a record.
+    /// The largest number of earlier files of a record that get a delta.
     private static let versions = 5
 
-    /// By the percent-decoded location of the newer file; the newest older file first.
+    /// The pairs by the percent-decoded location of the newer file. The newest older file is first.
     private let pairs: [String: [Pair]]
     private let made: MadeDeltas
 
-    /// Reads manifests.
+    /// Finds the pairs. Reads manifests.
     init(_ collections: [ServedCollection], made: MadeDeltas) throws(BundleError) {
         self.made = made
         var pairs: [String: [Pair]] = [:]
@@ -54,22 +54,24 @@ struct AttachmentDeltas: Sendable {
         self.pairs = pairs
     }
 
-    /// All pairs that have a path, sorted by it. Of several, the newest older file has it.
+    /// All pairs that have a path, sorted by path. If several share one, the pair with the newest older file has it.
     var all: [(path: String, pair: Pair)] {
         let named = pairs.values.joined().compactMap { pair in pair.path.map { ($0, pair) } }
         return Dictionary(named) { first, _ in first }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
+    /// Finds a pair.
+    ///
     /// - Parameters:
-    ///   - location: of the newer file, percent-decoded.
-    ///   - dictionary: SHA-256 of the older file.
+    ///   - location: the location of the newer file, percent-decoded.
+    ///   - dictionary: the SHA-256 of the older file.
     func pair(_ location: String, to dictionary: SHA256Digest) -> Pair? {
         pairs[location]?.first { $0.old.sha256 == dictionary }
     }
 
-    /// The delta of a pair, which is made once; `nil` if it is not worth it, or if another one is being made now.
+    /// The delta of a pair, which is made once; `nil` if it is not useful, or if another one is being made now.
     ///
-    /// - Parameter earlier: a delta that was made before, perhaps of this pair.
+    /// - Parameter earlier: an earlier delta, which may be of this pair.
     func resource(_ pair: Pair, earlier: Bytes? = nil) throws(BundleError) -> OriginResource? {
         guard let delta = try made.delta(pair, earlier: earlier) else { return nil }
         return OriginResource(
@@ -78,10 +80,10 @@ struct AttachmentDeltas: Sendable {
     }
 }
 
-/// The deltas that were made for the states of an origin, within a bound of bytes: the earliest is forgotten first.
+/// Keeps the deltas that were made for a server's states, up to a number of bytes. The oldest is dropped first.
 package final class MadeDeltas: Sendable {
     private struct State {
-        /// By the pair's tag; `nil` for one that is not worth it.
+        /// The deltas by the pair's tag; `nil` for one that is not useful.
         var deltas: [String: Bytes?] = [:]
         var order: [String] = []
         var bytes = 0
@@ -93,7 +95,7 @@ package final class MadeDeltas: Sendable {
 
     package init(mostBytes: Int = 64 << 20) { self.mostBytes = mostBytes }
 
-    /// Makes one delta at a time, as each takes a core for a second or so. Who asks for another one meanwhile gets
+    /// Makes one delta at a time, because each uses a core for a second or so. A request for another one meanwhile gets
     /// none.
     fileprivate func delta(_ pair: AttachmentDeltas.Pair, earlier: Bytes?) throws(BundleError) -> Bytes? {
         let known = state.withLock { state -> Bytes?? in

@@ -2,15 +2,15 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The attachments of all collections by their location. A lookup never touches a file system.
+/// Finds the attachments of all collections by their location. A lookup never uses a file system.
 ///
-/// A collection can name a location that belongs to another one. For each location, the index prefers the collection
-/// that the location itself names, then present states, then files that are not left out, then the first collection by
-/// name. So no collection can hide another one's files from clients.
+/// A collection can name a location that belongs to another collection. For each location, the index prefers the
+/// collection that the location itself names, then current states, then files that are not left out, and then the first
+/// collection by name. No collection can therefore hide another one's files from clients.
 final class AttachmentIndex: Sendable {
     private final class Place: Sendable {
         let bundle: BundleReader
-        /// The collection; `nil` for an older state, whose records are read only when they are needed.
+        /// The collection; `nil` for an older state, whose records are read only if they are needed.
         let collection: ServedCollection?
         let file: Manifest.File
         let resource = Lazily<OriginResource>()
@@ -23,7 +23,7 @@ final class AttachmentIndex: Sendable {
 
         /// Whether the location names this collection: `<bucket>/<collection>/…`.
         ///
-        /// The bucket is often `<bucket>-workspace`, in which the collection is edited.
+        /// The bucket is often `<bucket>-workspace`, where the collection is edited.
         func belongs(at location: String) -> Bool {
             let id = bundle.head.collection
             let parts = location.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
@@ -33,7 +33,7 @@ final class AttachmentIndex: Sendable {
 
         func goes(before other: Place, at location: String) -> Bool {
             let (belongs, otherBelongs) = (belongs(at: location), other.belongs(at: location))
-            // If both places name the same file, the one that contains it goes first.
+            // If both places name the same file, the one that contains the file comes first.
             guard file.sha256 != other.file.sha256, belongs != otherBelongs else {
                 return other.file.omitted != nil && file.omitted == nil
             }
@@ -45,10 +45,10 @@ final class AttachmentIndex: Sendable {
     /// The locations that collections claim for different files, one line each, for reports.
     let conflicts: [String]
 
-    /// The path of the origin's address.
+    /// The path of the server's address.
     private let path: String
 
-    /// Reads the manifests. Present states come before older ones, which outdated clients still ask for.
+    /// Reads the manifests. Current states come before older ones, which outdated clients still ask for.
     ///
     /// - Throws: `BundleError`.
     init(_ collections: [ServedCollection], path: String) throws(BundleError) {
@@ -89,6 +89,8 @@ final class AttachmentIndex: Sendable {
         places.values.filter { $0.file.omitted == nil }.map(\.file.location).sorted()
     }
 
+    /// Answers a request for a file.
+    ///
     /// - Parameter location: the percent-decoded location.
     /// - Returns: `nil` if no record has this location.
     /// - Throws: `BundleError` if the bundle cannot be read.

@@ -1,11 +1,11 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The zip of a collection's attachments, as the server makes it.
+/// The zip of a collection's attachments, as Mozilla's server makes it.
 ///
-/// For each record it holds `{id}.meta.json`, which is the record, and `{id}`, which is its file. It consists of the
-/// bundle's own bytes, compressed or not; only the headers are new. If the bundle lacks an attachment, the record is
-/// left out too.
+/// For each record it has `{id}.meta.json`, which is the record, and `{id}`, which is the record's file. It consists of
+/// the bundle's own bytes, compressed or not, with new headers. If the bundle does not have an attachment, its record
+/// is left out too.
 enum AttachmentsArchive {
     private struct Entry {
         let header: ZIPHeader
@@ -13,7 +13,9 @@ enum AttachmentsArchive {
         let data: Bytes
     }
 
-    /// - Returns: `nil` if the archive would need ZIP64, which the server's archives never do.
+    /// Makes the zip as slices.
+    ///
+    /// - Returns: `nil` if the zip would require ZIP64, which the server's zips never do.
     /// - Throws: `BundleError` if the bundle cannot be read.
     static func segments(_ collection: ServedCollection, _ files: [Manifest.File]) throws(BundleError) -> [Bytes]? {
         let records = try collection.records()

@@ -2,18 +2,18 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotTrust
 
-/// One collection as an origin serves it: a bundle in place, and the older states from which deltas can begin.
+/// One collection as a server sends it: a bundle in place, and the older states that deltas can start from.
 ///
-/// Nothing is verified here: the bundles must have been verified before. The first request for a compressed changeset
-/// or a delta makes it, and it is kept.
+/// Nothing is verified here, so the bundles must already have been verified. The first request for a compressed
+/// changeset or a delta makes it, and it is then kept.
 package final class ServedCollection: Sendable {
     package let bundle: BundleReader
     package let id: CollectionID
     package let timestamp: Timestamp
-    /// Older states, newest first, each timestamp once.
+    /// The older states, newest first, each timestamp once.
     package let history: [BundleReader]
     let metadata: ServedMetadata
-    /// The bundle's chains, each named by the hash of its content.
+    /// The bundle's chains, each with the name that is derived from its hash.
     let chains: [(name: String, pem: Bytes)]
 
     private let limits: Limits
@@ -31,8 +31,8 @@ package final class ServedCollection: Sendable {
     /// Reads the bundle's metadata and chain. Does I/O.
     ///
     /// - Parameters:
-    ///   - signature: the lock's verdict. If the metadata has signatures with several chains, it tells which chain is
-    ///     the bundle's.
+    ///   - signature: the lock's verdict. If the metadata has signatures with several chains, it shows which of the
+    ///     chains the bundle uses.
     ///   - history: older states of the same collection, in any order. States with the same or a later timestamp are
     ///     left out.
     /// - Throws: `BundleError`.
@@ -55,7 +55,7 @@ package final class ServedCollection: Sendable {
             bundle, signature: signature, chains: chains.map { (address.chain($0.name), $0.pem) }, limits: limits)
     }
 
-    /// The bundle's payload: in place if it is stored, or else inflated once.
+    /// The bundle's payload: in place if it is stored, otherwise inflated once.
     func payload() throws(BundleError) -> Bytes {
         try payloadBytes.get { () throws(BundleError) in try bundle.payloadText() }
     }
@@ -76,8 +76,8 @@ package final class ServedCollection: Sendable {
     package func changeset() throws(BundleError) -> OriginResource {
         try full.get { () throws(BundleError) in
             let payload = try payload()
-            // The payload is `{"data":[…],"last_modified":"…"}`. The text between its brackets is also that between
-            // the brackets of `changes`.
+            // The payload is `{"data":[…],"last_modified":"…"}`. The text between its brackets is also the content of
+            // `changes`.
             let start = #"{"data":["#.utf8.count
             let end = payload.count - #"],"last_modified":"\#(timestamp)"}"#.utf8.count
             guard end >= start else {
@@ -100,7 +100,7 @@ package final class ServedCollection: Sendable {
         let body = [head] + Bytes.list(changes.map(\.json)) + [tail]
         let made = resource(
             .delta, [Bytes(body.flatMap(\.array))], tag: "\(timestamp)-\(fingerprint)-\(since)-\(version.rawValue)")
-        // Two tasks may both have made it. One result is kept.
+        // Two tasks may both have made it. Only one result is kept.
         return deltas.withLock { deltas in
             if let known = deltas[key] { return known }
             deltas[key] = made
@@ -108,9 +108,9 @@ package final class ServedCollection: Sendable {
         }
     }
 
-    /// A changeset that v1 limits to its newest changes. It is not kept.
+    /// A changeset of v1 with only its newest changes. It is not kept.
     ///
-    /// No signature fits it, unless it is complete.
+    /// No signature matches it, unless it is complete.
     ///
     /// - Returns: `nil` if the state of `since` is not known.
     /// - Throws: `BundleError` if a bundle cannot be read.
@@ -125,9 +125,8 @@ package final class ServedCollection: Sendable {
     }
 
     /// The elements of a changeset's `changes`; `nil` if the older state is not known.
-    ///
-    /// New and changed records come first, then tombstones. On v2 a tombstone states no time. Records are compared by
-    /// their canonical bytes, never by `last_modified`: what a record says about its own age need not be true.
+    /// New and changed records come first, then tombstones. On v2, a tombstone states no time. Records are compared by
+    /// their canonical bytes and never by `last_modified`, because a record may be wrong about its own age.
     private func changes(since: Timestamp, _ version: APIVersion) throws(BundleError) -> [ServedChange]? {
         if since == timestamp { return [] }
         guard let old = history.first(where: { $0.head.timestamp == since }) else { return nil }
@@ -146,13 +145,13 @@ package final class ServedCollection: Sendable {
         Bytes(utf8: #"{"metadata":\#(metadata.json.text),"timestamp":\#(timestamp),"changes":["#)
     }
 
-    /// The metadata as received, for this package's own tools: so a mirror of a mirror is the same. See
+    /// The metadata as received, for this package's own tools, so that a mirror of a mirror is the same. See
     /// `Changeset.mirroredMetadata`.
     private var tail: Bytes {
         Bytes(utf8: metadata.received.map { #"],"\#(Changeset.mirroredMetadata)":\#($0.text)}"# } ?? "]}")
     }
 
-    /// Identifies the metadata. They change without the timestamp when the server signs again.
+    /// Identifies the metadata, which changes without the timestamp when the server signs again.
     private var fingerprint: Substring { SHA256Digest(hashing: metadata.json).hex.prefix(16) }
 
     private func resource(

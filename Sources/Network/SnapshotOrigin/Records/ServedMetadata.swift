@@ -2,14 +2,14 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotTrust
 
-/// A collection's metadata as an origin serves it: as received, except for the URL of its chain.
+/// A collection's metadata as a server sends it: as received, except for the URL of its chain.
 ///
-/// The signature covers only the records and the timestamp, so metadata may be rewritten. An `x5u` is rewritten if the
-/// bundle contains its chain; any other is kept. Imported metadata may lack the bucket or the id. Both are added,
-/// because clients need them.
+/// The signature covers only the records and the timestamp, so metadata may be changed. An `x5u` is rewritten if the
+/// bundle contains its chain; any other stays. Imported metadata may not have the bucket or the id. Both are added,
+/// because clients require them.
 struct ServedMetadata {
     let json: Bytes
-    /// The bundle's own metadata if it differs from ``json``, or else `nil`.
+    /// The bundle's own metadata; `nil` if it is the same as ``json``.
     let received: Bytes?
     /// Whether `metadata.attachment.bundle` is true.
     let hasAttachmentsZip: Bool
@@ -17,8 +17,10 @@ struct ServedMetadata {
     let isForStartup: Bool
     let lastModified: Timestamp?
 
-    /// - Parameter chains: the bundle's chains, with the URL at which the origin serves each. It is empty if the bundle
-    ///   has no chain.
+    /// Prepares the metadata of a bundle.
+    ///
+    /// - Parameter chains: the bundle's chains, with the URL at which the server has each; empty if the bundle has no
+    ///   chain.
     init(
         _ bundle: BundleReader, signature: SignatureVerdict?, chains: [(url: String, pem: Bytes)], limits: Limits
     ) throws(BundleError) {
@@ -70,7 +72,7 @@ struct ServedMetadata {
             })
     }
 
-    /// The URLs at which the origin serves the chains of signatures, by the URLs in the metadata.
+    /// The URLs at which the server has the chains of signatures, by the URLs in the metadata.
     private static func heldURLs(
         _ bundle: BundleReader, _ metadata: CollectionMetadata, _ chains: [(url: String, pem: Bytes)],
         signature: SignatureVerdict?, limits: Limits

@@ -119,7 +119,7 @@ struct GuardsTests {
                     + "(r25, r26, r27, r28, r29, r30, r31, r32, r33, r34 and 5 more)"
             ])
         let failure = GuardFailure(try CollectionID("main/regions"), found, command: "rsdump refresh")
-        #expect("\(failure)".hasSuffix("take it with: rsdump refresh --accept main/regions"))
+        #expect("\(failure)".hasSuffix("accept it with: rsdump refresh --accept main/regions"))
     }
 
     @Test func whatGoodDataDoes() throws {

@@ -16,7 +16,7 @@ struct RecordSchemaTests {
         let schema = #"{"properties":{"a":{"items":{"type":"integer","maximum":5}}},"required":["a","b"]}"#
         #expect(
             try problems(schema, #"{"a":[1,2.0,6,"x"],"b":1}"#) == [
-                "a.2: found 6, expected at most 5", #"a.3: found the text "x", expected integer"#,
+                "a.2: found 6, expected at most 5", #"a.3: found the string "x", expected integer"#,
             ])
         #expect(try problems(schema, #"{"a":[]}"#) == [": the member b is missing"])
     }

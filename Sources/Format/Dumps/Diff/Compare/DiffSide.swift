@@ -1,19 +1,21 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// One side of a comparison, opened: its collections, and how to read each of them.
+/// One opened side of a comparison: its collections, and how to read each of them.
 package struct DiffSide: Sendable {
     /// The place that a side comes from.
     package enum Place: Hashable, Sendable, CustomStringConvertible {
         /// A bundle (`.zip`) or a dumps directory.
         case path(String)
-        /// In a commit: the dumps directory, or the directory or bundle at a path.
+        /// Part of a commit: the dumps directory, or the directory or bundle at a path.
         case git(revision: String, path: String?)
-        /// The server's present state.
+        /// The server's current state.
         case server
-        /// The state that publishing the sources in this directory would make.
+        /// The state that publishing the sources in this directory would create.
         case sources(String)
 
+        /// Reads the name of a side.
+        ///
         /// - Parameter text: `server`, `git:REV`, `git:REV:PATH`, `sources:DIR` or a path.
         /// - Returns: `nil` if the text is empty, or if the revision or path after a colon is missing.
         package init?(_ text: String) {
@@ -87,8 +89,8 @@ package struct DiffSide: Sendable {
         guard try FileStore.isDirectory(path) else {
             guard try FileStore.exists(path) else {
                 throw DumpsError.notComparable(
-                    "\(path): expected a bundle or a directory of dumps, found neither; git:REV names a commit's dumps, "
-                        + "and server what the server has")
+                    "\(path): expected a bundle or a dumps directory, found neither; for a commit's dumps write "
+                        + "git:REV, for the server's state write server")
             }
             source = .bundle(try BundleReader(path: path, limits: Limits()))
             return
@@ -97,7 +99,7 @@ package struct DiffSide: Sendable {
         let lock = try directory.lockFile(limits: Limits())
         guard try !lock.collections.isEmpty || directory.configurationText() != nil else {
             throw DumpsError.notComparable(
-                "\(path): expected a directory of dumps, found neither dumps.lock.json nor dumps.yaml in it")
+                "\(path): expected dumps.lock.json or dumps.yaml in this directory, found neither; check the path")
         }
         source = .directory(directory, lock)
     }
@@ -114,7 +116,7 @@ package struct DiffSide: Sendable {
         let repository = try await GitRepository(containing: path)
         let revision = try await repository.revision(name)
         let lock = try await repository.lock(at: revision)
-        notes = lock == nil ? ["git:\(name) has no \(path)/dumps.lock.json; it counts as empty"] : []
+        notes = lock == nil ? ["git:\(name) has no \(path)/dumps.lock.json; it is treated as empty"] : []
         source = .revision(repository, revision, lock ?? LockFile())
     }
 
@@ -128,16 +130,20 @@ package struct DiffSide: Sendable {
         let revision = try await repository.revision(name)
         guard let bytes = try await repository.file(String(parts[parts.count - 1]), at: revision) else {
             throw DumpsError.notComparable(
-                "git:\(name): this commit has no \(path); git log -- \(path) shows which commits have it")
+                "git:\(name): this commit has no \(path); find the commits that have it with: git log -- \(path)")
         }
         return try BundleReader(bytes: bytes, name: "git:\(name):\(path)", limits: Limits())
     }
 
+    /// Makes a side of a server's collections.
+    ///
     /// - Parameter snapshots: the server's collections, verified.
     package init(server snapshots: [CollectionID: Snapshot]) {
         self.init(states: snapshots.mapValues { ComparedSnapshot($0) })
     }
 
+    /// Makes a side of given states.
+    ///
     /// - Parameter states: the states to compare, from any source.
     package init(states: [CollectionID: ComparedSnapshot]) {
         source = .states(states)
@@ -167,15 +173,15 @@ package struct DiffSide: Sendable {
         }
     }
 
-    /// Whether both sides have the same bundle, by its hash. `false` if that cannot be told without reading a bundle.
+    /// Whether both sides have the same bundle, by its hash; `false` if only reading a bundle would tell.
     func isSameBundle(of id: CollectionID, as other: DiffSide) throws -> Bool {
         guard let mine = try bundleHash(of: id), let others = try other.bundleHash(of: id) else { return false }
         return mine == others
     }
 
-    /// The bundle's SHA-256: from the lock of a commit, or from the file of a directory.
+    /// The bundle's SHA-256, from a commit's lock or from a directory's file.
     ///
-    /// `nil` for any other side, because its bundle would have to be read.
+    /// `nil` for any other side, where the bundle would have to be read.
     private func bundleHash(of id: CollectionID) throws -> SHA256Digest? {
         switch source {
         case .revision(_, _, let lock): return lock.collections[id]?.bundle.sha256
@@ -199,7 +205,7 @@ extension DiffReport {
     ) async throws {
         let (before, after) = (old.side, new.side)
         if let one = before.onlyCollection, let other = after.onlyCollection, names.isEmpty {
-            // Two bundles are compared whatever their names are: a collection can have a preview in another bucket.
+            // Two bundles are compared whatever their collections are called, because a preview is in another bucket.
             let diff = SnapshotDiff(from: try await before.state(of: one), to: try await after.state(of: other))
             self.init(old: "\(old.name)", new: "\(new.name)", collections: [diff].compactMap(\.self))
             return

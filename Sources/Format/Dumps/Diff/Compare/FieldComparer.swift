@@ -4,6 +4,8 @@ import RemoteSettingsModel
 enum FieldComparer {
     private typealias Member = (name: String, json: Bytes)
 
+    /// Finds the fields that differ, sorted by name.
+    ///
     /// - Parameters:
     ///   - old: the canonical JSON of the old record; `nil` if there is none.
     ///   - new: the canonical JSON of the new record; `nil` if there is none.
@@ -47,7 +49,7 @@ enum FieldComparer {
 
     /// The members of an object, sorted by name.
     ///
-    /// An object that cannot be read becomes one member without a name, so that it is still compared and shown.
+    /// An object that cannot be read becomes one member without a name. It is then still compared and shown.
     private static func members(_ object: Bytes) -> [Member] {
         var reader = JSONReader(object, limits: Limits())
         var members: [Member] = []
@@ -57,11 +59,11 @@ enum FieldComparer {
         } catch {
             return [("", object)]
         }
-        // An unverified bundle may have them in any order.
+        // In an unverified bundle, the members may be in any order.
         return members.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     }
 
-    /// The value. JSON that cannot be read becomes a string, so that it is still shown.
+    /// The value of a JSON text. Text that cannot be read becomes a string, so that it is still shown.
     private static func value(_ json: Bytes) -> JSONValue {
         (try? JSONValue(parsing: json, limits: Limits())) ?? .string(json.text)
     }

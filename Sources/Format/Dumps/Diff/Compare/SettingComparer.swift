@@ -1,10 +1,10 @@
 import RemoteSettingsModel
 
-/// How one setting of `dumps.yaml` differs, in the words of the file.
+/// How one setting of `dumps.yaml` differs, in the file's own words.
 package struct SettingChange: Hashable, Sendable {
-    /// Such as `trust.roots`, or `collections.main/regions.pin`.
+    /// The setting's path, such as `trust.roots` or `collections.main/regions.pin`.
     package let name: String
-    /// The old value; `nil` if the old side does not say it.
+    /// The old value; `nil` if the old side does not set it.
     package let old: String?
     package let new: String?
 
@@ -18,7 +18,7 @@ package struct SettingChange: Hashable, Sendable {
 }
 
 extension DumpsConfiguration {
-    /// The settings by their names, except those that are not said.
+    /// The settings by name, without those that are not set.
     fileprivate var settings: [String: String] {
         var settings = ["server": server, "attachments": attachments.text]
         func set(_ name: String, _ value: (some CustomStringConvertible)?) { settings[name] = value.map { "\($0)" } }

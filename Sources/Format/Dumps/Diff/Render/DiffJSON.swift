@@ -2,12 +2,12 @@ import RemoteSettingsModel
 
 /// A comparison as one JSON document.
 ///
-/// All members are always present, in this order, except those of a side that does not exist. So a field without `old`
-/// was created, and a field with `"old": null` was null.
+/// All members are always there, in this order, except those of a side that does not exist. A field without `old` was
+/// therefore created, and a field with `"old": null` was null.
 package enum DiffJSON {
     /// Passes the document's text to `consume` in pieces, in the form of `JSONText.indented`.
     ///
-    /// The text of a million changes is never in memory as a whole.
+    /// The whole text is never in memory, not even for a million changes.
     package static func write(_ report: DiffReport, to consume: ([UInt8]) -> Void) {
         write(head(report), last: "collections", report.collections, level: 0, to: consume) { diff, level in
             write(head(diff), last: "records", diff.records, level: level, to: consume) { change, level in
@@ -25,7 +25,7 @@ package enum DiffJSON {
         element: (Elements.Element, Int) -> Void
     ) {
         func newline(_ level: Int) -> String { "\n" + String(repeating: "  ", count: level) }
-        // This is everything except the line with the closing brace.
+        // The object's text without the line of its closing brace.
         let object = JSONText.text(members, .indented, level: level)
         consume(object.dropLast(newline(level).utf8.count + 1) + Array(",\(newline(level + 1))\"\(name)\": [".utf8))
         var isFirst = true

@@ -5,7 +5,7 @@ import RemoteSettingsModel
 /// Its length is bounded. The largest changes come first, and the rest is only counted. No text from a record can
 /// become markup or an `@mention`.
 package struct DiffMarkdown {
-    /// GitHub refuses a pull request's body of more than 65,536 characters, and a summary precedes this text.
+    /// The length that leaves room for a summary: GitHub refuses a pull request's body of more than 65,536 characters.
     package static let defaultLimit = 50_000
     static let collectionsInTable = 100
     static let recordsPerCollection = 20
@@ -15,8 +15,10 @@ package struct DiffMarkdown {
     private let report: DiffReport
     private let limit: Int
 
-    /// - Parameter limit: the most bytes of the whole text. A value below 2,000 counts as 2,000, so that the counts
-    ///   have room.
+    /// Makes the Markdown of a report.
+    ///
+    /// - Parameter limit: the largest size of the whole text in bytes. A smaller value than 2,000 counts as 2,000,
+    ///   because the table of counts needs that much.
     package init(_ report: DiffReport, limit: Int = DiffMarkdown.defaultLimit) {
         self.report = report
         self.limit = max(2_000, limit)
@@ -46,7 +48,7 @@ package struct DiffMarkdown {
         return page.text
     }
 
-    /// Whether `left` goes first: more records first, then more bytes of attachments, then by name.
+    /// Whether `left` comes first: by the number of records, then by the bytes of attachments, then by name.
     private func isLarger(_ left: SnapshotDiff, _ right: SnapshotDiff) -> Bool {
         if left.records.count != right.records.count { return left.records.count > right.records.count }
         let (a, b) = (left.attachments.addedBytes, right.attachments.addedBytes)
@@ -80,6 +82,8 @@ package struct DiffMarkdown {
         return "| " + cells.joined(separator: " | ") + " |\n"
     }
 
+    /// Appends the details of one collection's changes.
+    ///
     /// - Returns: whether there was room for the details.
     private func appendDetails(_ diff: SnapshotDiff, to page: inout BoundedText) -> Bool {
         var head = "\n#### \(MarkdownText.code("\(diff.collection)"))\n\n"
@@ -97,7 +101,7 @@ package struct DiffMarkdown {
         return true
     }
 
-    /// The bytes reserved for the lines that say what was left out.
+    /// The bytes kept free for the lines that say what was left out.
     private static let room = 300
 
     private func item(_ change: RecordChange) -> String {
@@ -105,7 +109,7 @@ package struct DiffMarkdown {
         if let attachment = change.attachment {
             lines.append("  - attachment \(MarkdownText.code(bounded(DiffWords.attachment(attachment))))")
         }
-        // The old bundle has the fields of a deleted record, so its id is enough here.
+        // The old bundle still has the fields of a deleted record, so its id is enough here.
         let fields = change.kind == .deleted ? [] : DiffWords.fields(change)
         lines += self.lines(fields, isNew: change.kind == .created)
         return lines.joined(separator: "\n") + "\n"
@@ -138,7 +142,7 @@ package struct DiffMarkdown {
     }
 }
 
-/// A text that stays under a limit of bytes. A part that does not fit is left out as a whole.
+/// A text with a limit of bytes. A part that does not fit is left out as a whole.
 private struct BoundedText {
     let limit: Int
     private(set) var text = ""
@@ -147,6 +151,8 @@ private struct BoundedText {
         self.limit = limit
     }
 
+    /// Appends a part if there is room for it.
+    ///
     /// - Parameter reserving: the bytes that must stay free after the part.
     /// - Returns: whether there was room for the part.
     @discardableResult

@@ -2,7 +2,7 @@ import RemoteSettingsModel
 
 /// A comparison as text for a terminal. Control characters from records are escaped.
 package struct DiffText {
-    /// The role of a part of the text. It decides the colour.
+    /// The role of a part of the text. Its colour depends on it.
     package enum Role: Hashable, Sendable {
         case created
         case updated
@@ -10,13 +10,15 @@ package struct DiffText {
         case dim
     }
 
-    /// The most characters of a value that are shown.
+    /// The most characters that are shown of a value.
     static let valueLimit = 400
 
     private let report: DiffReport
     private let showsRecords: Bool
     private let paint: (String, Role) -> String
 
+    /// Makes the text of a comparison.
+    ///
     /// - Parameters:
     ///   - showsRecords: whether to show each record, or only how many records of a collection changed.
     ///   - paint: adds the colour of a role to a text. By default, texts are not coloured.
@@ -35,7 +37,8 @@ package struct DiffText {
         return lines.joined(separator: "\n")
     }
 
-    /// Passes the lines to `body`, without line feeds. The text of a million changes is never in memory as a whole.
+    /// Passes the lines to `body`, without line feeds. The whole text is never in memory, not even for a million
+    /// changes.
     package func forEachLine(_ body: (String) -> Void) {
         if !report.settings.isEmpty { body(paint("~ dumps.yaml", .updated)) }
         for change in report.settings { setting(change).forEach(body) }

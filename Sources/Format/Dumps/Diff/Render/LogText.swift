@@ -2,12 +2,14 @@ import RemoteSettingsModel
 
 /// A collection's history as text for a terminal, entry by entry. Control characters from records are escaped.
 package struct LogText {
-    /// The most records of an entry that are listed without their fields.
+    /// The most records that an entry lists without their fields.
     private static let mostRecords = 20
 
     private let showsFields: Bool
     private let paint: (String, DiffText.Role) -> String
 
+    /// Makes the text of a history.
+    ///
     /// - Parameters:
     ///   - showsFields: whether to show the old and new values of each changed field.
     ///   - paint: adds the colour of a role to a text.

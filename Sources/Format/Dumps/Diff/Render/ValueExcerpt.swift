@@ -1,12 +1,14 @@
 import RemoteSettingsModel
 
-/// A field's values as bounded, visible text.
+/// The old and new value of a field as visible text of limited length.
 ///
 /// If long values differ only far from their start, the excerpts begin near the difference.
 package struct ValueExcerpt {
     package let old: String?
     package let new: String?
 
+    /// Makes the excerpts of a field's values.
+    ///
     /// - Parameter limit: the most characters of each value that are shown.
     package init(_ change: FieldChange, limit: Int) {
         let old = change.old.map(Self.text)

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// How many attachments changed, and their sizes together.
+/// How many attachments changed, and their total sizes.
 package struct AttachmentCounts: Hashable, Sendable {
     package var added = 0
     package var removed = 0

@@ -10,13 +10,14 @@ package struct ComparedSnapshot: Sendable {
     package let payload: Payload
     /// The provenance that the side itself states. A comparison verifies nothing.
     package let trust: Provenance.Kind
-    /// The name in the leaf certificate; `nil` if the state is not signed, or if only the bundle is at hand.
+    /// The name in the leaf certificate; `nil` if the state is not signed, or if there is only the bundle without its
+    /// lock.
     package let signer: String?
     /// The metadata members that people write, as an object; `nil` if the side does not state them.
     let metadata: Bytes?
     /// The hashes of the attachments in the bundle, sorted; `nil` if the state is not from a bundle.
     package let packaged: [SHA256Digest]?
-    /// The guards that were told to let the state pass, as the lock says.
+    /// The guards that were overridden to accept the state, as the lock says.
     package let accepted: [String]
 
     package var timestamp: Timestamp { payload.timestamp }
@@ -33,7 +34,7 @@ package struct ComparedSnapshot: Sendable {
         accepted = []
     }
 
-    /// A state that will be signed but is not yet. Does no I/O.
+    /// A state that will be signed later. Does no I/O.
     package init(planned state: UnverifiedSnapshot) {
         collection = state.collection
         payload = state.payload
@@ -44,7 +45,7 @@ package struct ComparedSnapshot: Sendable {
         accepted = []
     }
 
-    /// The state of a bundle. Inflates the bundle's payload; verifies nothing.
+    /// The state of a bundle. Inflates the bundle's payload, and verifies nothing.
     ///
     /// - Parameter entry: its entry in the lock; `nil` if there is none.
     /// - Throws: `BundleError` if the payload is damaged or differs from the bundle's head.
@@ -54,7 +55,7 @@ package struct ComparedSnapshot: Sendable {
         trust = bundle.head.trust
         signer = trust == .signed ? entry?.trust.verdict?.signer : nil
         accepted = entry?.accepted ?? []
-        // Imported dumps have no metadata of their own, and what replaces it says nothing.
+        // Imported dumps have no metadata of their own. The generated metadata says nothing about them.
         metadata = trust == .imported ? nil : Self.written(try bundle.metadata())
         packaged = Array(bundle.attachments)
     }

@@ -2,8 +2,8 @@ import RemoteSettingsModel
 
 /// How one record differs between two states of its collection.
 ///
-/// It refers to the two records. The differences in them are computed when asked for, and not kept, because a
-/// comparison may have a million of these.
+/// It refers to the two records. Their differences are computed on request and not kept, because a comparison may have
+/// a million changes.
 package struct RecordChange: Sendable {
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         case created
@@ -31,7 +31,7 @@ package struct RecordChange: Sendable {
     /// The fields that differ, sorted by name. A created or deleted record has all its fields here.
     package var fields: [FieldChange] { FieldComparer.changes(from: old, to: new) }
 
-    /// The change of the attachment; `nil` if it is the same on both sides, or if it is not fully described.
+    /// The change of the attachment; `nil` if it is the same on both sides, or if a record does not describe it fully.
     ///
     /// In the latter case its fields are compared like other fields.
     package var attachment: AttachmentChange? {
@@ -52,13 +52,13 @@ package struct RecordChange: Sendable {
         return members
     }
 
-    /// The bytes of the record's canonical JSON on both sides. It measures how much there is to read.
+    /// The bytes of the record's canonical JSON on both sides together, as a measure of how much there is to read.
     package var bytes: Int { (old?.count ?? 0) + (new?.count ?? 0) }
 }
 
 /// The records in which two states of a collection differ, in the order of ids.
 ///
-/// It keeps their positions in both tables, and makes a ``RecordChange`` when it is asked for.
+/// It keeps the positions in both tables, and makes each ``RecordChange`` on request.
 package struct ChangedRecords: RandomAccessCollection, Sendable {
     private let old: RecordTable
     private let new: RecordTable
@@ -111,7 +111,7 @@ package struct ChangedRecords: RandomAccessCollection, Sendable {
 
 /// How one field of a record differs.
 package struct FieldChange: Hashable, Sendable {
-    /// The field's name. If the field is in an object, the names of the enclosing fields come first.
+    /// The field's name, after the names of the fields that enclose it.
     package let path: [String]
     /// The old value; `nil` if the old record has no such field.
     package let old: JSONValue?

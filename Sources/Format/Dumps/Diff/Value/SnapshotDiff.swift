@@ -2,7 +2,7 @@ import RemoteSettingsModel
 
 /// How two states of a collection differ: by records and their ids, fields and their names, and attachments.
 ///
-/// It is computed from two values without I/O. Two states with equal bytes are recognised without reading a record.
+/// It is computed from two values without I/O. If both states have equal bytes, no record is read.
 package struct SnapshotDiff: Sendable {
     /// One side without its records.
     package struct Side: Hashable, Sendable {
@@ -10,11 +10,12 @@ package struct SnapshotDiff: Sendable {
         package let timestamp: Timestamp
         package let records: Int
         package let trust: Provenance.Kind
-        /// The name in the leaf certificate; `nil` if the state is not signed, or if only the bundle is at hand.
+        /// The name in the leaf certificate; `nil` if the state is not signed, or if there is only the bundle without
+        /// its lock.
         package let signer: String?
         /// How many attachments the bundle has; `nil` if the side is not a bundle.
         package let packagedAttachments: Int?
-        /// The guards that were told to let the state pass, as the lock says.
+        /// The guards that were overridden to accept the state, as the lock says.
         package let accepted: [String]
     }
 
@@ -36,6 +37,8 @@ package struct SnapshotDiff: Sendable {
     /// The changes of the metadata members that people write, sorted by name; empty unless both sides state them.
     package let metadata: [FieldChange]
 
+    /// Compares two states.
+    ///
     /// - Parameters:
     ///   - old: the old state; `nil` if that side does not have the collection. Every record is then created.
     ///   - new: the new state; `nil` if that side does not have the collection. Every record is then deleted.
@@ -62,8 +65,7 @@ package struct SnapshotDiff: Sendable {
     /// How many records changed in this way.
     package func count(_ kind: RecordChange.Kind) -> Int { records.count(kind) }
 
-    /// The counts of attachments that only the new side's records name, whose bytes changed, or that only the old
-    /// side's name.
+    /// The counts of attachments that were added or removed, or whose bytes changed, as the records name them.
     package var attachments: AttachmentCounts { records.attachments }
 }
 
@@ -77,7 +79,7 @@ extension SnapshotDiff.Side {
 }
 
 extension ComparedSnapshot {
-    /// Whether signer and packaged attachments agree, as far as both sides state them.
+    /// Whether the signer and the packaged attachments are the same, as far as both sides state them.
     fileprivate func isSameSeal(as other: ComparedSnapshot) -> Bool {
         if let packaged, let others = other.packaged, packaged != others { return false }
         guard trust == other.trust else { return false }
