@@ -3,7 +3,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotTrust
 
-/// The state that publishing makes from a collection's sources and its present state. Nothing is signed yet. No I/O, no
+/// The state that publishing makes from a collection's sources and its current state. Nothing is signed yet. No I/O, no
 /// clock.
 package struct NextState: Sendable {
     package enum Status: String, Hashable, Sendable {
@@ -26,13 +26,13 @@ package struct NextState: Sendable {
     /// The metadata without signatures.
     package let metadata: CollectionMetadata
 
-    /// Makes the next state from a collection's sources and its present bundle.
+    /// Makes the next state from a collection's sources and its current bundle.
     ///
     /// - Parameters:
     ///   - present: the bundle's state; `nil` if there is no bundle.
-    ///   - time: the `last_modified` of new and changed records. If the present timestamp is not earlier than `time`,
-    ///     they get the millisecond after the present timestamp.
-    ///   - isExact: whether `time` must be later than the present timestamp.
+    ///   - time: the `last_modified` of new and changed records. If the current timestamp is not earlier than `time`,
+    ///     they get the millisecond after the current timestamp.
+    ///   - isExact: whether `time` must be later than the current timestamp.
     /// - Throws: ``PublishError``, or ``SourceProblems`` if a value cannot be in a record (a number that is too large,
     ///   for example).
     package init(
@@ -68,7 +68,7 @@ package struct NextState: Sendable {
         metadata = try Self.metadata(source.id, members, at: next, limits: limits)
     }
 
-    /// Keeps the present state, which is then signed again, packed again or left as it is.
+    /// Keeps the current state, which is then signed again, packed again or left as it is.
     package init(
         keeping present: PresentState, of id: CollectionID, as status: Status, at time: Timestamp, limits: Limits
     ) throws {
@@ -101,7 +101,7 @@ package struct NextState: Sendable {
         return state
     }
 
-    /// The timestamp of a state that differs from the present one.
+    /// The timestamp of a state that differs from the current one.
     static func timestamp(
         of id: CollectionID, onto present: PresentState?, at time: Timestamp, limits: Limits
     ) throws(PublishError) -> Timestamp {
@@ -175,7 +175,7 @@ package struct NextState: Sendable {
     }
 }
 
-/// The parts of a present bundle that count for the next state.
+/// The parts of a current bundle that count for the next state.
 package struct PresentState: Sendable {
     package let payload: Payload
     let metadata: CollectionMetadata
@@ -186,26 +186,26 @@ package struct PresentState: Sendable {
 
 /// Why a collection cannot be published.
 package enum PublishError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The present timestamp is so far ahead of the clock that apps would refuse the next one.
+    /// The current timestamp is so far ahead of the clock that apps would refuse the next one.
     case clockBehind(CollectionID, present: Timestamp, time: Timestamp)
-    /// The time that was asked for is not later than the present timestamp.
+    /// The time that was asked for is not later than the current timestamp.
     case notLater(CollectionID, present: Timestamp, time: Timestamp)
-    /// The present bundle is damaged or differs from its entry in the lock.
+    /// The current bundle is damaged or differs from its entry in the lock.
     case damaged(CollectionID, String)
     /// The collection was to be signed again, and no signature of a configured root vouches for its state.
     case notVouched(CollectionID, String)
-    /// The state differs from the one that the present catalogue lists, and no signature of a configured root vouches for
-    /// it.
+    /// The state differs from the one that the current catalogue lists, and no signature of a configured root vouches
+    /// for it.
     case notVouchedInCatalogue(CollectionID, String)
-    /// The present catalogue belongs to another publisher.
+    /// The current catalogue belongs to another publisher.
     case otherPublisher(PublisherName, configured: PublisherName)
     /// `dumps.yaml` names another publisher than the one that was asked for, or none.
     case publisherElsewhere(PublisherName, configured: PublisherName?)
     /// No catalogues were asked for, but `dumps.yaml` names this publisher.
     case hasCatalogues(PublisherName)
-    /// The present catalogue has the highest possible number.
+    /// The current catalogue has the highest possible number.
     case numbersUsedUp(CollectionID)
-    /// The present catalogue cannot be read, or clients that hold it would refuse the next one.
+    /// The current catalogue cannot be read, or clients that hold it would refuse the next one.
     case catalogue(CatalogueError)
     /// Clients would take the catalogue for unconfirmed before the next run is due.
     case unconfirmedTooEarly(CollectionID, end: Timestamp, due: Timestamp)
@@ -221,11 +221,11 @@ package enum PublishError: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .clockBehind(let id, let present, let time):
-            "\(id): expected a clock that is at most a day behind the present timestamp, \(present.rfc3339), found "
+            "\(id): expected a clock that is at most a day behind the current timestamp, \(present.rfc3339), found "
                 + "\(time.rfc3339); "
-                + "correct this machine's clock, or take the present state back with git and publish again"
+                + "correct this machine's clock, or take the current state back with git and publish again"
         case .notLater(let id, let present, let time):
-            "\(id): expected a time after the present timestamp, \(present.rfc3339), found --at \(time.rfc3339); give "
+            "\(id): expected a time after the current timestamp, \(present.rfc3339), found --at \(time.rfc3339); give "
                 + "a later "
                 + "time, because timestamps only go forward"
         case .notVouched(let id, let problem):
@@ -233,7 +233,7 @@ package enum PublishError: Error, Hashable, Sendable, CustomStringConvertible {
                 + "again; found "
                 + "\(problem); publish it from its source, or remove it with: rsdump remove \(id)"
         case .notVouchedInCatalogue(let id, let problem):
-            "\(id): expected the state that the present catalogue lists, or a valid signature of a root in dumps.yaml, "
+            "\(id): expected the state that the current catalogue lists, or a valid signature of a root in dumps.yaml, "
                 + "found "
                 + "\(problem); publish it from its source, take the bundle back with git, or remove it with: rsdump "
                 + "remove \(id)"
@@ -243,11 +243,13 @@ package enum PublishError: Error, Hashable, Sendable, CustomStringConvertible {
                 + "know; change the name in dumps.yaml back, or start over under the new name with: rsdump remove "
                 + "\(Catalogue.collection)"
         case .publisherElsewhere(let publisher, let configured):
-            "--publisher \(publisher): expected the publisher in dumps.yaml, \(configured?.description ?? "which names none"); "
+            "--publisher \(publisher): expected the publisher in dumps.yaml, "
+                + "\(configured?.description ?? "which names none"); "
                 + "write the "
                 + "publisher's name there, under catalogue:"
         case .hasCatalogues(let configured):
-            "--no-catalogue: expected no catalogue: in dumps.yaml, found the publisher \(configured); to publish no more catalogues, run"
+            "--no-catalogue: expected no catalogue: in dumps.yaml, found the publisher \(configured); to publish no "
+                + "more catalogues, run"
                 + " rsdump remove \(Catalogue.collection) and write catalogue: off"
         case .numbersUsedUp(let id):
             "\(id): expected a number below \(Catalogue.highestNumber), found this one, which somebody with the key "
@@ -256,14 +258,15 @@ package enum PublishError: Error, Hashable, Sendable, CustomStringConvertible {
         case .catalogue(.earlierCertificate(let found, let held)):
             "\(CatalogueError.earlierCertificate(found: found, held: held)); sign with the newer keys"
         case .catalogue(let error):
-            "\(error); take the present state back with git, or start over with: rsdump remove \(Catalogue.collection)"
+            "\(error); take the current state back with git, or start over with: rsdump remove \(Catalogue.collection)"
         case .unconfirmedTooEarly(let id, let end, let due):
             "\(id): expected a catalogue that is confirmed until the next run is due, \(due.rfc3339), which is half of "
                 + "expires-after, found an end at \(end.rfc3339), where the signing certificate ends; shorten "
                 + "expires-after in dumps.yaml, or renew the certificate with: rsdump keys renew DIR "
                 + "--signer-public-key FILE, then run: rsdump publish --resign"
         case .noCatalogue(let file):
-            "\(file): expected catalogue: with the name of the publisher, found none; write it, because only catalogues can "
+            "\(file): expected catalogue: with the name of the publisher, found none; write it, because only "
+                + "catalogues can "
                 + "be confirmed"
         case .nothingToConfirm(let path):
             "\(path): expected collections, found none; publish them first"
@@ -271,10 +274,11 @@ package enum PublishError: Error, Hashable, Sendable, CustomStringConvertible {
             "\(id): expected no source, because publish makes the catalogue itself; remove the source, or "
                 + "catalogue: in dumps.yaml"
         case .noSignature(let problem):
-            "--sign-with: expected a signature on the command's standard output, found that it failed: \(problem); nothing "
+            "--sign-with: expected a signature on the command's standard output, found that it failed: \(problem); "
+                + "nothing "
                 + "was published; try the command by itself, with any text on its standard input"
         case .damaged(let id, let problem):
-            "\(id): the present bundle cannot be used: \(problem); take it back with git, or check it with: rsdump "
+            "\(id): the current bundle cannot be used: \(problem); take it back with git, or check it with: rsdump "
                 + "verify"
         }
     }

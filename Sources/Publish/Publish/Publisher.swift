@@ -20,8 +20,8 @@ package struct Publisher: Sendable {
         package var server: String?
         /// The publisher's name for a new `dumps.yaml`, which then asks for catalogues; `nil` for no catalogues.
         package var publisher: PublisherName?
-        /// The name that the publisher of a new directory gets if `publisher` is `nil`; `nil` for a new directory without
-        /// catalogues. A directory that has collections already gets no name by itself.
+        /// The name that the publisher of a new directory gets if `publisher` is `nil`; `nil` for a new directory
+        /// without catalogues. A directory that has collections already gets no name by itself.
         package var suggestedPublisher: PublisherName?
         /// Whether a new `dumps.yaml` says `catalogue: off`.
         package var declinesCatalogues = false
@@ -167,7 +167,7 @@ package struct Publisher: Sendable {
             confirms: false, begins: nil)
     }
 
-    /// Checks sources as publishing does, but without a present state. It finds numbers that are out of range and all
+    /// Checks sources as publishing does, but without a current state. It finds numbers that are out of range and all
     /// else that shows only when records are made. Does I/O for attachments only. Needs neither keys nor a directory.
     ///
     /// - Throws: ``SourceProblems``, or `BudgetExcess` if attachments exceed the budget of the configuration.
@@ -218,7 +218,7 @@ package struct Publisher: Sendable {
         try await publish(sources.map { ($0.id, $0) }, catalogue: .next)
     }
 
-    /// Confirms the present catalogue: renews the time until which clients take it for the present one. Does I/O, no
+    /// Confirms the current catalogue: renews the time until which clients take it for the current one. Does I/O, no
     /// network.
     ///
     /// If the directory's states differ from those that the catalogue lists, they become a new catalogue.
@@ -416,7 +416,7 @@ package struct Publisher: Sendable {
             id: id, result: made.result, chainEnd: made.chainEnd, notes: notes + made.notes, catalogue: next)
     }
 
-    /// The present catalogue; `nil` if no configured root vouches for one.
+    /// The current catalogue; `nil` if no configured root vouches for one.
     private func catalogue(of held: Held?) throws(PublishError) -> VerifiedCatalogue? {
         guard case .success(let snapshot)? = held?.vouched else { return nil }
         return try Result { () throws(CatalogueError) in
@@ -488,7 +488,7 @@ package struct Publisher: Sendable {
     }
 
     /// - Parameter check: looks at the next state before it is signed, and may throw.
-    /// - Returns: the next state and the snapshot to pack. The snapshot is `nil` if the present bundle stays.
+    /// - Returns: the next state and the snapshot to pack. The snapshot is `nil` if the current bundle stays.
     private func next(
         _ id: CollectionID, _ source: CollectionSource?, _ held: Held?, rule: String, server: String, isExact: Bool,
         _ notes: inout [String], check: (NextState) throws -> Void
@@ -520,7 +520,7 @@ package struct Publisher: Sendable {
         return after == before ? (state, nil) : (state.with(.repacked), present)
     }
 
-    /// A present state that a configured root vouches for now. Everybody who proposes a change can write a lock, so
+    /// A current state that a configured root vouches for now. Everybody who proposes a change can write a lock, so
     /// neither its trust nor its times are enough.
     private func vouchedNow(_ id: CollectionID, _ held: Held?) throws -> (held: Held, snapshot: Snapshot) {
         guard let held else { throw DumpsError.notLocked([id], directory.lockPath) }
@@ -534,7 +534,7 @@ package struct Publisher: Sendable {
         return (held, present)
     }
 
-    /// Signs a present state again.
+    /// Signs a current state again.
     private func resigned(
         _ id: CollectionID, _ held: Held?, _ chains: [Chain], server: String
     ) async throws -> (NextState, Snapshot?) {

@@ -159,7 +159,7 @@ extension KeyDirectory {
         try FileStore.replace(path, with: content, isPrivate: true, ending: Self.privateEnding)
     }
 
-    /// Replaces a role's key and certificates. If their root differs from the present one, it is replaced too.
+    /// Replaces a role's key and certificates. If their root differs from the current one, it is replaced too.
     ///
     /// - Parameter certificates: the key's own certificate, then its issuers. The root is last.
     func replace(_ role: CertificateRole, _ key: PrivateKey, _ certificates: [SigningCertificate]) throws {

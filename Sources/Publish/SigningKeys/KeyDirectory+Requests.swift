@@ -66,8 +66,8 @@ extension KeyDirectory {
     /// - Parameters:
     ///   - pem: the certificate and its issuers.
     ///   - place: the file that it comes from, for the error.
-    ///   - newRoot: the hash of the root that replaces the present one, or that is the directory's first; `nil` if the
-    ///     certificate must belong to the present root.
+    ///   - newRoot: the hash of the root that replaces the current one, or that is the directory's first; `nil` if the
+    ///     certificate must belong to the current root.
     /// - Returns: the role of the certificate.
     /// - Throws: ``SigningKeyError`` if the certificate does not belong to the request or to that root,
     ///   `ContentSignatureError` if clients would not accept it at `now`, or `FileError`. Nothing is replaced then.
@@ -103,7 +103,7 @@ extension KeyDirectory {
                 throw refused(
                     expected: "a certificate for the key in \(waitingPath(role)), with its issuers",
                     found: certificates[0].isFor(key) ? "not the root right behind them" : "one for another key",
-                    remedy: "let the present request be answered, or make a new one")
+                    remedy: "let the current request be answered, or make a new one")
             }
             let name = role == .signer ? certificates[0].dnsNames.first ?? "" : certificates[0].name
             let asked = (try? CertificateRequest(pem: waiting, place: place))?.name ?? name
@@ -153,7 +153,7 @@ extension KeyDirectory {
         for issuer in [CertificateRole.root, .intermediate] where issuer == .root || role == .signer {
             guard try FileStore.exists(keyPath(issuer)) else { continue }
             throw SigningKeyError(
-                keyPath(issuer), expected: "no key of the present root's", found: "one",
+                keyPath(issuer), expected: "no key of the current root's", found: "one",
                 remedy: "move it to where it is kept, or make another directory with rsdump keys request")
         }
     }

@@ -98,11 +98,11 @@ package struct KeyDirectory: Sendable {
         }
     }
 
-    /// Makes a new signing key, lets the intermediate certificate issue its certificate, and replaces the present ones.
+    /// Makes a new signing key, lets the intermediate certificate issue its certificate, and replaces the current ones.
     /// Does I/O.
     ///
     /// - Parameters:
-    ///   - name: the DNS name in the new certificate; `nil` for the one in the present chain.
+    ///   - name: the DNS name in the new certificate; `nil` for the one in the current chain.
     ///   - signerKey: the key that the certificate is for; `nil` to make one. Its private key is elsewhere.
     ///   - includingIntermediate: how many days the intermediate certificate is valid after it is renewed with the
     ///     root's key; `nil` if it is not renewed.
@@ -151,7 +151,7 @@ package struct KeyDirectory: Sendable {
     private static func checkClock(_ now: Timestamp, against present: SigningCertificate?) throws(SigningKeyError) {
         guard let present, now < present.notBefore else { return }
         throw SigningKeyError(
-            present.name, expected: "a clock after \(present.notBefore.rfc3339), when the present certificate begins",
+            present.name, expected: "a clock after \(present.notBefore.rfc3339), when the current certificate begins",
             found: now.rfc3339, remedy: "set this machine's clock")
     }
 

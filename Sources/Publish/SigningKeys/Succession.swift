@@ -53,7 +53,7 @@ package struct Succession: Sendable {
         return chains
     }
 
-    /// Adds steps. A new step replaces a present one between the same two roots.
+    /// Adds steps. A new step replaces a current one between the same two roots.
     mutating func add(_ others: [Step]) {
         steps.removeAll { old in
             others.contains { $0.cross.standsFor(old.cross) && $0.predecessor.standsFor(old.predecessor) }

@@ -47,7 +47,7 @@ final class RequestGuard: ChannelDuplexHandler {
     private var isRefused = false
     /// Whether a read was asked for that waits until the guard is free.
     private var isReadHeld = false
-    /// How many bytes the client had not taken when its present time limit began.
+    /// How many bytes the client had not taken when its current time limit began.
     private var untaken = 0
 
     /// What the connection does for its client.

@@ -40,7 +40,7 @@ package struct ServedState: Sendable {
     }
 }
 
-/// The present state. Every request looks it up anew.
+/// The current state. Every request looks it up anew.
 final class StateBox: Sendable {
     private let state = Mutex<ServedState?>(nil)
     private let updates: UpdateHub
@@ -50,7 +50,7 @@ final class StateBox: Sendable {
         self.updates = updates
     }
 
-    /// The present state; `nil` until the first one has been read, and while a damaged one is being read again.
+    /// The current state; `nil` until the first one has been read, and while a damaged one is being read again.
     var current: ServedState? {
         guard let state = state.withLock({ $0 }), !state.isDamaged else { return nil }
         return state
@@ -58,7 +58,7 @@ final class StateBox: Sendable {
 
     var isDamaged: Bool { state.withLock { $0 }?.isDamaged ?? false }
 
-    /// Replaces the present state. It holds for requests that begin from now on.
+    /// Replaces the current state. It holds for requests that begin from now on.
     func replace(with new: ServedState) {
         state.withLock { state in
             let old = state

@@ -101,14 +101,14 @@ final class ExportDirectory {
         return dropped
     }
 
-    /// Whether a file of the present directory belongs to a pair: an attachment and its `.meta.json`.
+    /// Whether a file of the current directory belongs to a pair: an attachment and its `.meta.json`.
     private func isAttachment(_ place: String) throws(FileError) -> Bool {
         let suffix = ".meta.json"
         if place.hasSuffix(suffix) { return true }
         return try FileStore.size("\(path)/\(place)\(suffix)") != nil
     }
 
-    /// Links the files of the present directory that are kept into the new one.
+    /// Links the files of the current directory that are kept into the new one.
     private func carry(_ folder: String, _ dropped: inout [String]) throws(FileError) {
         for name in try FileStore.list("\(path)/\(folder)") ?? [] {
             let place = folder.isEmpty ? name : "\(folder)/\(name)"

@@ -4,7 +4,7 @@ import SnapshotBundle
 
 /// The collections that the page shows. It is one fixed state, and a refresh does not change it.
 package struct PageCatalog: Sendable {
-    /// An older snapshot of a collection. The present one can be compared with it.
+    /// An older snapshot of a collection. The current one can be compared with it.
     package struct OlderState: Sendable {
         package let timestamp: Timestamp
         /// Opens the snapshot's bundle. May do I/O.
