@@ -7,7 +7,7 @@ import SnapshotTrust
 /// What a refresh will do with one collection.
 package struct PlannedCollection: Sendable {
     package enum Action: Hashable, Sendable {
-        /// The bundle is what the server has.
+        /// The bundle has the state of the server.
         case unchanged
         /// There is no bundle yet.
         case create
