@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import SnapshotTrust
 
-/// The catalogue that publishing makes from the current catalogue and from the directory's next states. No I/O, no
+/// The catalogue that `publish` makes from the current catalogue and from the directory's next states. No I/O, no
 /// clock.
 package struct NextCatalogue: Hashable, Sendable {
     package enum Status: String, Hashable, Sendable {
@@ -23,12 +23,12 @@ package struct NextCatalogue: Hashable, Sendable {
 
     /// - Parameters:
     ///   - present: the current catalogue if a configured root vouches for it, else `nil`. A number that nobody signed
-    ///     is no floor.
-    ///   - states: the states of all collections that are listed.
+    ///     is not a floor.
+    ///   - states: the states of all collections in the new catalogue.
     ///   - timestamp: the catalogue's timestamp if the catalogue differs from the current one.
     ///   - time: the current time.
-    ///   - confirms: whether the times are renewed in any case. Otherwise they are renewed when half of `expiresAfter`
-    ///     is over.
+    ///   - confirms: whether to renew the times in any case. Otherwise they are renewed when half of `expiresAfter` is
+    ///     over.
     ///   - begins: when the signing certificate's validity begins; `nil` if that is not known.
     /// - Throws: ``PublishError/otherPublisher(_:configured:)`` or ``PublishError/numbersUsedUp(_:)``.
     package init(
@@ -60,7 +60,7 @@ package struct NextCatalogue: Hashable, Sendable {
         }
         let number: UInt64
         if let present, present.catalogue.number == Catalogue.highestNumber {
-            // Clients that hold this number start again from 1 only if a newer certificate signs.
+            // Clients that hold this number accept 1 again only if a newer certificate signs it.
             guard let begins, let held = present.certificateBegins, begins > held
             else { throw .numbersUsedUp(Catalogue.collection) }
             number = 1
