@@ -119,7 +119,7 @@ class Scene:
             path = self.folder / f"sources/{name}.json"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(change(name, records)))
-        self.run("rsdump", "publish", "--dumps", "origin", "--keys", "keys", "--no-release", "--at", moment)
+        self.run("rsdump", "publish", "--dumps", "origin", "--keys", "keys", "--no-catalogue", "--at", moment)
 
     @contextlib.contextmanager
     def serving(self):
