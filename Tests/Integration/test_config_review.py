@@ -127,7 +127,7 @@ def test_keys_that_nobody_reads_and_that_nobody_has(app):
     assert found.code == 0
     warnings = sorted(line.removeprefix("warning: ") for line in found.out.splitlines())
     assert [line.split(": ")[1] for line in warnings if "mentions" in line] == ["in_a_comment", "old-flag"], warnings
-    reads = [line for line in warnings if "is read here" in line]
-    assert len(reads) == 2 and "Main.kt:1: the key lost" in reads[0] and "View.swift:3: the key gone" in reads[1]
+    reads = [line for line in warnings if "the code reads the key" in line]
+    assert len(reads) == 2 and "Main.kt:1: the code reads the key lost" in reads[0] and "View.swift:3: the code reads the key gone" in reads[1]
     missing = rsdump.run("config", "check", "main/app", "--dumps", app / "dumps", "--used-in", app / "sources")
-    assert missing.code == rsdump.USAGE and "found none" in missing.err
+    assert missing.code == rsdump.USAGE and "there are no source files" in missing.err

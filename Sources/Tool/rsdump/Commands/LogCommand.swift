@@ -74,10 +74,10 @@ struct LogCommand: AsyncParsableCommand {
             Console.error("note: this clone has only the newest commits; git fetch --unshallow fetches the others")
         }
         guard try await blame ? printBlame(log) : printEntries(log) else {
-            let wanted = [id.map { " to the record \($0)" }, field.map { " of the field \($0)" }].compactMap(\.self)
+            let wanted = [id.map { ", record \($0)" }, field.map { ", field \($0)" }].compactMap(\.self)
             throw CommandFailure(
                 .someFailed,
-                "\(folders.first ?? directory): there is no change of \(collection)\(wanted.joined())")
+                "\(folders.first ?? directory): there is no change in \(collection)\(wanted.joined())")
         }
     }
 

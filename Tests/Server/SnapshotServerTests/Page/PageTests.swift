@@ -13,7 +13,7 @@ struct PageTests {
         #expect(answer.status == 200)
         for part in [
             "samples</a>", "1700000000123", "2023-11-14 22:13 UTC", "3 days", "certificate chain: expired",
-            "main/samples is not served as the lock names it", "Unsigned", "data-label=\"Pin\"", "<caption>",
+            "main/samples is not served in the state of the lock", "Unsigned", "data-label=\"Pin\"", "<caption>",
             "scope=\"col\"", "scope=\"row\"",
         ] {
             #expect(answer.text.contains(part), "\(part)")
