@@ -48,8 +48,7 @@ package struct EarlierState: Sendable {
             metadata: try found.metadata().writtenMembers(limits: limits),
             notes: [
                 "rolled back to its state of \(wanted.timestamp.rfc3339) (\(place)); also undo the change in its "
-                    + "source, "
-                    + "or the next publish brings it back"
+                    + "source, or the next publish brings it back"
             ])
     }
 
@@ -104,12 +103,10 @@ package enum RollbackError: Error, Hashable, Sendable, CustomStringConvertible {
                 + " in the commits that lead to HEAD; rsdump log \(id) shows the states"
         case .rolledBack(let id, let earlier, let next):
             "\(id): it was rolled back before, because its records are already those of \(earlier.rfc3339); for the "
-                + "state "
-                + "of \(next.rfc3339), give --to \(next.rfc3339)"
+                + "state of \(next.rfc3339), give --to \(next.rfc3339)"
         case .notVouched(let id, let place, let problem):
             "\(id): \(place): expected a state with a signature of a root in dumps.yaml, but \(problem); choose "
-                + "another "
-                + "one with --to"
+                + "another one with --to"
         }
     }
 }

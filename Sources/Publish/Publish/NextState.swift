@@ -225,46 +225,37 @@ package enum PublishError: Error, Hashable, Sendable, CustomStringConvertible {
             "\(id): this machine's clock, \(time.rfc3339), is more than a day behind the current timestamp, "
                 + "\(present.rfc3339); correct the clock, or restore the earlier bundle with git, then publish again"
         case .notLater(let id, let present, let time):
-            "\(id): expected a time after the current timestamp, \(present.rfc3339), found --at \(time.rfc3339); "
-                + "give a "
-                + "later time"
+            "\(id): expected a time after the current timestamp, \(present.rfc3339), found --at \(time.rfc3339); give "
+                + "a later time"
         case .notVouched(let id, let problem):
-            "\(id): expected a valid signature of a root in dumps.yaml, found \(problem); publish it from its "
-                + "source, or "
-                + "remove it with: rsdump remove \(id)"
+            "\(id): expected a valid signature of a root in dumps.yaml, found \(problem); publish it from its source, "
+                + "or remove it with: rsdump remove \(id)"
         case .notVouchedInCatalogue(let id, let problem):
             "\(id): it has another state than the current catalogue lists, and no root in dumps.yaml vouches for it "
                 + "(\(problem)); publish it from its source, restore its bundle with git, or remove it with: rsdump "
                 + "remove \(id)"
         case .otherPublisher(let found, let configured):
             "\(Catalogue.collection): expected the publisher in dumps.yaml, \(configured), found \(found), which "
-                + "clients "
-                + "know; change the name in dumps.yaml back, or, to start over with the new name, run: rsdump remove "
-                + "\(Catalogue.collection)"
+                + "clients know; change the name in dumps.yaml back, or, to start over with the new name, run: rsdump "
+                + "remove \(Catalogue.collection)"
         case .publisherElsewhere(let publisher, let configured):
-            "--publisher \(publisher): dumps.yaml names "
-                + "\(configured.map { "the publisher \($0)" } ?? "no publisher"); leave out --publisher, or write "
-                + "the name "
-                + "into dumps.yaml, under catalogue:"
+            "--publisher \(publisher): dumps.yaml names \(configured.map { "the publisher \($0)" } ?? "no publisher"); "
+                + "leave out --publisher, or write the name into dumps.yaml, under catalogue:"
         case .hasCatalogues(let configured):
             "--no-catalogue: dumps.yaml names the publisher \(configured); to publish no more catalogues, run rsdump "
-                + "remove "
-                + "\(Catalogue.collection) and write catalogue: off into dumps.yaml"
+                + "remove \(Catalogue.collection) and write catalogue: off into dumps.yaml"
         case .numbersUsedUp(let id):
             "\(id): its number is \(Catalogue.highestNumber), the highest possible one, which a thief of the key may "
-                + "have "
-                + "made; to begin again at 1, make a later signing certificate with: rsdump keys renew DIR"
+                + "have made; to begin again at 1, make a later signing certificate with: rsdump keys renew DIR"
         case .catalogue(.earlierCertificate(let found, let held)):
             "\(CatalogueError.earlierCertificate(found: found, held: held)); sign with the newer keys"
         case .catalogue(let error):
             "\(error); restore the bundle with git, or start over with: rsdump remove \(Catalogue.collection)"
         case .unconfirmedTooEarly(let id, let end, let due):
-            "\(id): it would be unconfirmed from \(end.rfc3339), when the signing certificate expires; expected it "
-                + "to be "
-                + "confirmed until the next run, \(due.rfc3339) (half of expires-after); shorten expires-after in "
+            "\(id): it would be unconfirmed from \(end.rfc3339), when the signing certificate expires; expected it to "
+                + "be confirmed until the next run, \(due.rfc3339) (half of expires-after); shorten expires-after in "
                 + "dumps.yaml, or renew the certificate with: rsdump keys renew DIR --signer-public-key FILE, then "
-                + "run: "
-                + "rsdump publish --resign"
+                + "run: rsdump publish --resign"
         case .noCatalogue(let file):
             "\(file): it does not name a publisher, and only a catalogue can be confirmed; write catalogue: with the "
                 + "publisher's name"
@@ -272,14 +263,12 @@ package enum PublishError: Error, Hashable, Sendable, CustomStringConvertible {
             "\(path): there are no collections to confirm; publish some with rsdump publish first"
         case .sourceOfCatalogue(let id):
             "\(id): publish makes the catalogue itself, so it cannot have a source; remove the source, or catalogue: "
-                + "in "
-                + "dumps.yaml"
+                + "in dumps.yaml"
         case .noSignature(let problem):
             "--sign-with: the command gave no signature: \(problem); nothing was published; run the command by itself, "
                 + "with any text on its standard input"
         case .damaged(let id, let problem):
-            "\(id): the current bundle cannot be used: \(problem); restore it with git; rsdump  "
-                + "verify"
+            "\(id): the current bundle cannot be used: \(problem); restore it with git, or check it with: rsdump verify"
         }
     }
 }

@@ -310,8 +310,7 @@ package struct Publisher: Sendable {
                 if let newPublisher, newPublisher != options.publisher {
                     outcome.notes.append(
                         "the new dumps.yaml names this publisher \(newPublisher); apps and packagers ask for that "
-                            + "name; for "
-                            + "another name, give a new directory --publisher, or --no-catalogue for none")
+                            + "name; for another name, give a new directory --publisher, or --no-catalogue for none")
                 }
                 // A catalogue must list every published state, because clients use no others.
                 _ = try outcome.result.get()
@@ -367,7 +366,7 @@ package struct Publisher: Sendable {
             result = .failure(error)
         }
         if let end, (try? result.get().status) == .unchanged, end < options.time.advanced(by: .seconds(21 * 86_400)) {
-            notes.append("its signature expires at \(end.rfc3339); sign it again with:  rsdump publish --resign")
+            notes.append("its signature expires at \(end.rfc3339); sign it again with: rsdump publish --resign")
         }
         return Outcome(id: id, result: result, chainEnd: end, notes: notes)
     }
@@ -514,8 +513,7 @@ package struct Publisher: Sendable {
         if before.signatures != made {
             notes.append(
                 "an earlier key of the same root signed it; the signature is still valid; to sign it again, run: "
-                    + "rsdump  "
-                    + "publish --resign")
+                    + "rsdump publish --resign")
         }
         after.signatures = before.signatures
         return after == before ? (state, nil) : (state.with(.repacked), present)

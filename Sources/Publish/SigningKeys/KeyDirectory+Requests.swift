@@ -53,8 +53,7 @@ extension KeyDirectory {
                 found: "\(asked)\(digest)",
                 remedy:
                     "ask its sender for both, in another way than the request came; if they are the same, issue it "
-                    + "with: "
-                    + "--name \(asked)")
+                    + "with: --name \(asked)")
         }
         try role.check(name, place: "the name")
         let authority = try authority(for: role, environment)

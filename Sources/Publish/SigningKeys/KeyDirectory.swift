@@ -178,7 +178,7 @@ package struct KeyDirectory: Sendable {
     private func chains(of held: HeldKey) throws -> SignerChains {
         guard !held.certificates.isEmpty else {
             throw SigningKeyError(
-                certificatePath(.signer), found: "there is no such file, which has the signing certificate",
+                certificatePath(.signer), found: "there is no file with the signing certificate",
                 remedy: "make keys with rsdump keys create DIR, or set \(Self.chainVariable)")
         }
         let chains = try succession().chains(of: held.certificates).map { try CertificateAuthority.pem($0) }
@@ -194,7 +194,7 @@ package struct KeyDirectory: Sendable {
         guard held.certificates.last?.role == .root else {
             throw SigningKeyError(
                 certificatePath(held.certificates.isEmpty ? issuer : .root),
-                found: "there is no such file, which has the issuer's certificate",
+                found: "there is no file with the issuer's certificate",
                 remedy: "put back the file that rsdump keys create wrote")
         }
         return try CertificateAuthority(key: key, certificates: held.certificates, place: held.place)

@@ -96,8 +96,8 @@ extension KeyDirectory {
                 place, kind: digest == nil ? .usage : .untrusted,
                 expected: digest.map { "the root \($0)" } ?? "--root with the SHA-256 of the root that you confirm",
                 found: "\(VisibleText.escape(root.name)), \(found)",
-                remedy: "ask its holder for its SHA-256, in another way than the file came; if it is the same,  "
-                    + "sign it with: --root \(found)")
+                remedy: "ask its holder for its SHA-256, in another way than the file came; if it is the same, sign it "
+                    + "with: --root \(found)")
         }
         let authority = try authority(for: .intermediate, environment)
         var succession = try succession()

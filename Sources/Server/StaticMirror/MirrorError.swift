@@ -27,17 +27,13 @@ extension MirrorError: CustomStringConvertible {
         switch self {
         case .notAMirror(let folder, let found):
             "\(folder): expected an empty folder or a mirror, found \(VisibleText.escape(found)); choose another "
-                + "folder, "
-                + "or empty this one"
+                + "folder, or empty this one"
         case .unusableURL(let url):
-            "--url \(VisibleText.escape(url)): a part of the path cannot be a folder, because it is empty, begins "
-                + "with a "
-                + "dot or is not plain text; choose another path"
+            "--url \(VisibleText.escape(url)): a part of the path cannot be a folder, because it is empty, begins with "
+                + "a dot or is not plain text; choose another path"
         case .busy(let folder): "\(folder): another process is publishing there; try again when it is done"
         case .vanished(let path):
-            "\(path): this file was just written and is gone; check whether another process removes  "
-                + "files "
-                + "there"
+            "\(path): this file was just written and is gone; check whether another process removes files there"
         }
     }
 }

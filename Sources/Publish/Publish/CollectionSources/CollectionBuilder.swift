@@ -262,8 +262,7 @@ struct CollectionBuilder {
             problems.add(
                 record.file, record.line,
                 "the records up to this one take more than \(ByteSize.text(UInt64(limits.changesetBytes))), which is "
-                    + "the "
-                    + "most that apps fetch",
+                    + "the most that apps fetch",
                 "split the collection")
             break
         }

@@ -294,8 +294,7 @@ package struct ParameterCompiler {
                 let name = choice.name.map { " (\($0))" } ?? ""
                 problems.notes.append(
                     "\(file):\(choice.line): no device gets this value of \(key)\(name): each one that passes its "
-                        + "condition "
-                        + "gets the value of line \(line)")
+                        + "condition gets the value of line \(line)")
             } else {
                 asked[filter] = choice.line
             }

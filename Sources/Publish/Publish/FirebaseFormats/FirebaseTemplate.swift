@@ -62,8 +62,7 @@ private struct TemplateConverter {
         if hasPercent {
             notes.append(
                 "percentages keep their shares but select other devices, because Firebase's hash is not published; "
-                    + "apps "
-                    + "must set env.id"
+                    + "apps must set env.id"
             )
         }
         if !needs.isEmpty {
@@ -226,8 +225,8 @@ private struct TemplateConverter {
                     return nil
                 }
                 hasPercent = true
-                return "- {condition: \(quoted), percent: \(percent.text), "
-                    + "seed: \(SourceText.quoted(id)), value: \(value)}"
+                return "- {condition: \(quoted), percent: \(percent.text), seed: \(SourceText.quoted(id)), value: "
+                    + "\(value)}"
             }
             guard let value = value(member.value, type: type, parameter.key, what) else { return nil }
             return "- {condition: \(quoted), \(value.text.map { "value: \($0)" } ?? "in-app-default: true")}"

@@ -157,8 +157,7 @@ package struct EmbeddedTarget: Sendable {
     /// The error that a compiler without `#embed` prints.
     static let missingEmbed =
         "this C compiler has no #embed (C23); build with Swift 6.3 or newer, whose clang has it, or do not embed the "
-        + "dumps "
-        + "and read them from a directory or a resource bundle (PackagedSource.directory, .bundleResource)"
+        + "dumps and read them from a directory or a resource bundle (PackagedSource.directory, .bundleResource)"
 
     private func array(_ name: String, _ path: String) -> String {
         "static const unsigned char \(name)[] = {\n#embed \"\(path)\"\n};\n"

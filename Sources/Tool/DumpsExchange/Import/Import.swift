@@ -63,7 +63,7 @@ package struct Import: Sendable {
         if let missing = names.first(where: { name in !offers.contains { $0.0 == name } }) {
             throw ExchangeError(
                 .usage, path, entry: "\(missing)", found: "there is no such collection",
-                remedy: "to import all collections, name none")
+                remedy: "leave out the names to import all collections")
         }
         let outcomes = offers.map { id, offer, notes in
             let result = Result { try intake.accept(timely(offer.get())) }

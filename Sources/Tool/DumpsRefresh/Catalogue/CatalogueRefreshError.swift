@@ -23,16 +23,14 @@ package enum CatalogueRefreshError: Error, Hashable, Sendable, CustomStringConve
         case .catalogue(let error): "\(error); the bundles are unchanged"
         case .noCatalogue(let publisher):
             "the server has no catalogue of the publisher \(publisher); give --server that publisher's server or a "
-                + "mirror "
-                + "of it, or ask the publisher to write catalogue: in its dumps.yaml"
+                + "mirror of it, or ask the publisher to write catalogue: in its dumps.yaml"
         case .otherState(let number, let listed, let found) where found == listed:
             "expected the records that catalogue \(number) lists for \(listed.rfc3339), found others; the current "
                 + "catalogue is kept; ask the server's owner"
         case .otherState(let number, let listed, let found):
             "expected the state that catalogue \(number) lists, \(listed) (\(listed.rfc3339)), found \(found) "
                 + "(\(found.rfc3339)); the current catalogue is kept; the publisher may be publishing now, so try "
-                + "again "
-                + "later"
+                + "again later"
         case .removed(let publisher, let since):
             "the publisher \(publisher) removed it in catalogue \(since); its bundle is kept; to remove it, run "
                 + "rsdump remove"
@@ -44,8 +42,7 @@ package enum CatalogueRefreshError: Error, Hashable, Sendable, CustomStringConve
                 + "server, or ask the publisher"
         case .notWhole(let failed):
             "not taken, because \(Counted.list(failed)) failed and a catalogue is taken as a whole; the current "
-                + "catalogue "
-                + "and the downloads are kept"
+                + "catalogue and the downloads are kept"
         }
     }
 }

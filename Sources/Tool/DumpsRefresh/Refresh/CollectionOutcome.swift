@@ -38,7 +38,7 @@ package struct CollectionOutcome: Sendable {
         }
     }
 
-    /// How many attachments of the bundle came from where.
+    /// How many attachments of the bundle came from each source.
     package struct GatheredAttachments: Hashable, Sendable {
         package var reused = 0
         /// Files that an interrupted refresh had downloaded.

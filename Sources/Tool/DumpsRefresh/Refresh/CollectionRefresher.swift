@@ -215,7 +215,7 @@ extension CollectionRefresher {
             .mapError { CollectionError.fetch(.changeset($0, url: server)) }.get()
         if wanted.isEmpty, !omitted.isEmpty, omitted.values.allSatisfy({ $0 == .filter }) {
             notes.append(
-                "the filter for its attachments keeps none of \(omitted.count); if you want some, correct include: in  "
+                "the filter for its attachments keeps none of \(omitted.count); if you want some, correct include: in "
                     + "dumps.yaml")
         }
         return (wanted, omitted)

@@ -116,7 +116,7 @@ package struct Refresh: Sendable {
         return report
     }
 
-    /// Adds to each failure since when it has occurred, and which name may have been meant.
+    /// Adds to each failure when it began, and the name that was probably meant.
     private func explainFailures(_ outcomes: inout [CollectionOutcome], _ monitor: MonitorChangeset) async {
         guard outcomes.contains(where: { $0.status == .failed }) else { return }
         let missed = await MissedRefreshes(directory, limits: limits)

@@ -49,8 +49,8 @@ package struct PlannedCollection: Sendable {
     var listed: Catalogue.Entry?
     /// Whether a catalogue decides which state is taken. An older state than the bundle's is then not a rollback.
     var isVouchedFor = false
-    /// Whether the configuration trusts what vouches for the bundle. If not, the lock's timestamp may be a thief's, and
-    /// is not a floor.
+    /// Whether the configuration trusts what vouches for the bundle. If not, the lock's timestamp is not a floor,
+    /// because a thief of a key may have made it.
     var isTrusted = false
     /// The number of the catalogue whose state the collection does not have because it is pinned; `nil` if there is
     /// none.

@@ -247,7 +247,9 @@ struct ConfigDefaults: AsyncParsableCommand {
         case plist, json, xml, swift
     }
 
-    @Option(name: .customLong("to"), help: "The format to write: plist, json, xml or swift.")
+    @Option(
+        name: .customLong("to"),
+        help: ArgumentHelp("The format to write: plist, json, xml or swift.", valueName: "format"))
     var form: Form
 
     @Option(

@@ -500,7 +500,7 @@ private struct KeysReport {
         case .root: "make a new directory of keys, and ship its root with the app before this one expires"
         case .intermediate: "renew it with: rsdump keys renew DIR --intermediate"
         case .signer where entry.key == .elsewhere:
-            "renew it with: rsdump keys renew DIR (with --signer-public-key FILE if the key stays elsewhere), then:  "
+            "renew it with: rsdump keys renew DIR (with --signer-public-key FILE if the key stays elsewhere), then: "
                 + "rsdump publish --resign"
         case .signer: "renew it with: rsdump keys renew DIR, then: rsdump publish --resign"
         }

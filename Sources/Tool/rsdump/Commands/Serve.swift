@@ -158,8 +158,7 @@ struct Serve: ParsableCommand {
         throw CommandFailure(
             .usage,
             "this rsdump was built without serve; build it with swift build --traits Server --product rsdump, or "
-                + "install "
-                + "a package of rsdump")
+                + "install a package of rsdump")
     }
 }
 #endif

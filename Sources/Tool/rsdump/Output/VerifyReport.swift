@@ -49,8 +49,7 @@ struct VerifyReport {
         }
         lines += (disagreements ?? []).map { id, action in
             "\("\(id)".padded(to: width))  \(style.red("failed")): dumps.yaml asks for something else than the lock "
-                + "has; "
-                + "with rsdump refresh it \(action.sentence)"
+                + "has; with rsdump refresh it \(action.sentence)"
                 + (action.isRefetch ? "; where it is published, run rsdump publish --resign" : "")
         }
         lines += (unattested ?? []).map { "attestation  \(style.red("failed")): \(Console.visible($0))" }
