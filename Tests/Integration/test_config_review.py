@@ -91,7 +91,7 @@ parameters:
 def test_values_that_nobody_gets_are_named(app):
     write(app, CONDITIONS)
     checked = rsdump.run("check", "--sources", app / "sources", "--dumps", app / "dumps")
-    notes = [line for line in checked.err.splitlines() if "nobody gets" in line]
+    notes = [line for line in checked.err.splitlines() if "no device gets" in line]
     assert checked.code == 0 and len(notes) == 2, checked
     assert "app.yaml:11:" in notes[0] and "line 10" in notes[0]
     assert "app.yaml:17:" in notes[1] and "line 16" in notes[1]

@@ -437,7 +437,7 @@ def test_wrong_usage(nightly, arguments):
 
 def test_help_is_the_heading(nightly):
     run = check(nightly.run("--help"))
-    assert run.out.startswith("nightly: brings a directory") and "--no-pull-request" in run.out
+    assert run.out.startswith("nightly: refreshes a dumps directory") and "--no-pull-request" in run.out
     assert not any(line.startswith(("#", "set")) for line in run.out.splitlines()), run.out
 
 
