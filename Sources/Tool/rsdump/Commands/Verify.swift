@@ -77,7 +77,7 @@ struct Verify: AsyncParsableCommand {
             collections.isEmpty
             ? try CatalogueVerification(
                 opened.directory, opened.configuration, policy: opened.policy, limits: opened.limits) : nil
-        // If its owner sets no limit, a directory does not become invalid by its age.
+        // If its owner sets no limit, a directory does not become invalid with age.
         let hasLimit = opened.configuration.catalogue?.maxAge != nil
         let report = VerifyReport(
             outcomes: outcomes, catalogue: catalogue, now: now,
