@@ -13,7 +13,6 @@ struct Add: AsyncParsableCommand {
             Creates dumps.yaml if it does not exist, and in a git repository also .gitattributes beside it. --server \
             and --trust-root apply to the whole file; put collections of another server into another directory. \
             Nothing is downloaded: rsdump refresh does that.
-            another server go into a directory of their own. Nothing is downloaded: rsdump refresh does that.
 
             Examples:
               rsdump add main/regions main/search-config-v2

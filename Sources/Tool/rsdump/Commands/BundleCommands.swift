@@ -39,7 +39,7 @@ struct Records: AsyncParsableCommand {
         commandName: "records",
         abstract: "Print a bundle's records, one JSON object per line.",
         discussion: """
-            Prints canonical JSON, sorted by id, and verifies nothing. To verify it, use rsdump verify.
+            Prints canonical JSON, sorted by id, and verifies nothing. To verify the bundle, use rsdump verify.
 
             Examples:
               rsdump records main/regions | jq .name

@@ -13,7 +13,7 @@ struct ExportCommand: AsyncParsableCommand {
         abstract: "Write bundles in the layout that another project uses.",
         discussion: """
             Layouts:\(ExportLayout.allCases.reduce("") { "\($0)\n  \($1.rawValue): \($1.summary)" })
-              mirror: plain files, with which nginx, an object store or a CDN is a Remote Settings server
+              mirror: plain files that nginx, an object store or a CDN serves to clients
 
             The bundles are first checked against the lock, byte by byte. The output appears complete or not at all, \
             and replaces existing files only with --force. The same bundles give the same output.

@@ -89,7 +89,7 @@ struct PageTests {
         #expect(try await rows("?show=all&page=9223372036854775807") == 100)
         let text = try await fixture.answer("/collections/main/samples?show=all&page=2").text
         #expect(text.contains("?show=all\"") && text.contains("Page 2 of 2"))
-        #expect(try await fixture.answer("/collections/main/samples").text.contains("Show 2,000 on a page"))
+        #expect(try await fixture.answer("/collections/main/samples").text.contains("Show 2,000 on each page"))
     }
 
     @Test func changesSinceAnOlderSnapshot() async throws {
