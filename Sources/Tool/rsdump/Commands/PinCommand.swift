@@ -19,8 +19,8 @@ struct PinCommand: AsyncParsableCommand {
             the lock beside it (DIR/dumps.lock.json for DIR/BUCKET/COLLECTION.zip). A bundle without such a lock is \
             verified at the current time, so its certificates must still be valid.
 
-            After --until, refresh and status warn; with --max-age they fail if the bundle is older than that age. If a \
-            collection is pinned again, it keeps its reason and its last day unless you give others.
+            After --until, refresh and status warn; with --max-age they fail if the bundle is older than that age. If \
+            a collection is pinned again, it keeps its reason and its last day unless you give others.
 
             Examples:
               rsdump pin main/regions --reason "bug 1234" --until 2026-12-31
