@@ -30,7 +30,7 @@ package struct SourceText: Sendable {
             throw SourceProblems(
                 problems: error.problems.map {
                     ConfigurationError(
-                        file: file, problem: "publish would refuse the result:  \($0.problem)", remedy: $0.remedy)
+                        file: file, problem: "publish would refuse the result: \($0.problem)", remedy: $0.remedy)
                 })
         }
         return source

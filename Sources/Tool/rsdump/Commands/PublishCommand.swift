@@ -353,13 +353,13 @@ private struct PublishReport {
             let name = "\(outcome.id)".padded(to: width)
             switch outcome.result {
             case .success(let state) where outcome.catalogue != nil:
-                let end = outcome.chainEnd.map { ", signature valid until  \($0.rfc3339)" } ?? ""
+                let end = outcome.chainEnd.map { ", signature valid until \($0.rfc3339)" } ?? ""
                 let words = outcome.catalogue.map {
                     CatalogueText.words($0, resigned: state.status == .resigned, style)
                 }
                 lines.append("\(name)  \(words ?? "")\(end)")
             case .success(let state):
-                let end = outcome.chainEnd.map { ", signature valid until  \($0.rfc3339)" } ?? ""
+                let end = outcome.chainEnd.map { ", signature valid until \($0.rfc3339)" } ?? ""
                 lines.append("\(name)  \(Self.words(state, style)), at \(state.timestamp.rfc3339)\(end)")
             case .failure(let error):
                 lines.append("\(name)  \(style.red("failed")): \(Console.visible("\(CommandFailure(error))"))")

@@ -41,7 +41,7 @@ struct Verify: AsyncParsableCommand {
 
     @OptionGroup var dumps: DumpsOptions
 
-    @Flag(help: "Also fail if there are other files, or if dumps.yaml asks for something else than the lock has.")
+    @Flag(help: "Also fail if there are other files, or if dumps.yaml asks for something other than the lock has.")
     var locked = false
 
     @Flag(help: "Also check the guards in dumps.yaml.")

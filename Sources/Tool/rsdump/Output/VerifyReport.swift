@@ -48,7 +48,7 @@ struct VerifyReport {
             "\(Console.visible(stray))  \(style.red("failed")): it is not in the lock; remove it, or move it elsewhere"
         }
         lines += (disagreements ?? []).map { id, action in
-            "\("\(id)".padded(to: width))  \(style.red("failed")): dumps.yaml asks for something else than the lock "
+            "\("\(id)".padded(to: width))  \(style.red("failed")): dumps.yaml asks for something other than the lock "
                 + "has; with rsdump refresh it \(action.sentence)"
                 + (action.isRefetch ? "; where it is published, run rsdump publish --resign" : "")
         }
