@@ -155,7 +155,9 @@ extension Pinning {
         if let path, case .git(let name, let place)? = DiffSide.Place(path) {
             return try await committed(id, at: name, in: place ?? directory.path, held: held)
         }
-        if case .revision(let name) = request { throw HistoryError.noRevision(directory: path ?? directory.path, name: name, isShallow: false) }
+        if case .revision(let name) = request {
+            throw HistoryError.noRevision(directory: path ?? directory.path, name: name, isShallow: false)
+        }
         let source: BundleHistory.Source
         let places: String
         var remedy = "name another bundle or folder with --from PATH"
