@@ -644,7 +644,7 @@ def test_two_publishers_and_a_wrong_clock(origin, tmp_path):
     for thread in threads:
         thread.join()
     for outcome in outcomes:
-        assert outcome.code == rsdump.DONE or outcome.says("run this again when it has ended"), str(outcome)
+        assert outcome.code == rsdump.DONE or outcome.says("wait until it has ended"), str(outcome)
     assert origin.catalogue["catalogue"]["number"] == 1
     behind = origin.run("publish", "--confirm", "--at", "2026-01-01")
     assert behind.code != rsdump.DONE

@@ -51,7 +51,7 @@ def test_value_for_a_device(parameters):
     # A signal is a number where it is one.
     assert get(path, "adult", "--context", "age=21").out == "true\n"
     child = get(path, "adult", "--context", "age=9")
-    assert child.code == rsdump.SOME_FAILED and child.out == "" and "the app's own default" in child.err
+    assert child.code == rsdump.SOME_FAILED and child.out == "" and "the app uses its own default" in child.err
     missing = get(path, "nothing")
     assert missing.code == rsdump.SOME_FAILED and missing.says("there is no parameter with the key nothing")
 

@@ -57,7 +57,7 @@ def test_a_ramp_grows_and_who_has_it_keeps_it(app):
 
 
 @pytest.mark.parametrize("old, new, problem", [
-    ("25.5", "5", "does not grow"), ("2026-02-03", "2026-01-04", "does not grow"), ("2026-02-03", "soon", "is no time"),
+    ("25.5", "5", "does not grow"), ("2026-02-03", "2026-01-04", "does not grow"), ("2026-02-03", "soon", "is not a date or a time"),
     ("25.5", "0", "the share from 2026-02-03 on is the number 0"), ("100}", "101}", "is the number 101"),
     ("{2026-01-05: 5, 2026-02-03: 25.5, \"2026-03-07T12:00:00Z\": 100}", "{}", "the ramp has 0 steps")])
 def test_a_ramp_that_is_none_is_refused(app, old, new, problem):

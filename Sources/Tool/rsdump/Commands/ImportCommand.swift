@@ -14,8 +14,8 @@ struct ImportCommand: AsyncParsableCommand {
         abstract: "Import collections from Firefox, application-services, archives or saved changesets.",
         discussion: """
             Formats:\(ImportFormat.allCases.reduce("") { "\($0)\n  \($1.rawValue): \($1.summary)" })
-              firebase-template: a JSON template of Remote Config, which becomes a source file
-              defaults: in-app defaults (plist, JSON or XML), which become a source file
+              firebase-template: a Remote Config template (JSON), as a source file
+              defaults: in-app defaults (plist, JSON or XML), as a source file
 
             Archives may be ZIP, tar, 7z or ar, compressed with gzip, xz or zstd. Attachments are checked against \
             their records. A signed collection that comes with its certificate chain is verified. Any other is marked \

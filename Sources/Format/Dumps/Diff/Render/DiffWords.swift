@@ -88,7 +88,9 @@ enum DiffWords {
         {
             notes.append("attachments in the bundle: \(before) → \(after)")
         }
-        if new.timestamp != old.timestamp { notes += new.accepted.map { "accepted in spite of a guard: \($0)" } }
+        if new.timestamp != old.timestamp {
+            notes += new.accepted.map { "accepted although it violates a guard: \($0)" }
+        }
         return notes
     }
 
