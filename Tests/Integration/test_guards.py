@@ -39,8 +39,8 @@ def test_a_collection_is_not_emptied_unless_somebody_says_so(dumps, sample, tmp_
     # Night after night, until somebody decides.
     assert dumps.refresh().code == rsdump.SOME_FAILED
     outcome = dumps.refresh("--accept", REGIONS, "--summary", summary)
-    assert outcome.code == rsdump.DONE and outcome.says("accepted although it violates a guard: not-emptied"), str(outcome)
-    assert "accepted although it violates a guard" in summary.read_text()
+    assert outcome.code == rsdump.DONE and outcome.says("accepted despite a guard: not-emptied"), str(outcome)
+    assert "accepted despite a guard" in summary.read_text()
     assert ids(dumps, REGIONS) == []
     assert dumps.lock["collections"][REGIONS]["accepted"] == [
         f"not-emptied: all {count} records are gone, expected at least 1"]
@@ -99,7 +99,7 @@ def test_what_was_accepted_is_not_found_again(history, sample):
     outcome = history.verify(SETTINGS, "--guards")
     assert outcome.code == rsdump.DONE, str(outcome)
     outcome = rsdump.run("diff", "git:HEAD", history.path, "--dumps", history.path)
-    assert outcome.says("accepted although it violates a guard: max-changed: 1 records changed"), str(outcome)
+    assert outcome.says("accepted despite a guard: max-changed: 1 records changed"), str(outcome)
     [diff] = [
         each for each in rsdump.run(
             "diff", "git:HEAD", history.path, "--dumps", history.path, "--format", "json").json()["collections"]

@@ -347,7 +347,7 @@ package struct Publisher: Sendable {
                 violations = try Self.guarded(
                     next, onto: held?.present, by: run.configuration, accepted: options.accepted)
             }
-            notes += violations.map { "accepted although it violates a guard: \($0)" }
+            notes += violations.map { "accepted despite a guard: \($0)" }
             end = try (snapshot ?? held?.vouched.get())?.provenance.verdict?.chainNotAfter
             if let snapshot {
                 try check(snapshot)

@@ -177,7 +177,7 @@ extension CollectionRefresher {
             throw GuardFailure(planned.id, violations, command: "rsdump refresh")
         }
         outcome.accepted = violations
-        outcome.notes += violations.map { "accepted although it violates a guard: \($0)" }
+        outcome.notes += violations.map { "accepted despite a guard: \($0)" }
     }
 
     /// Whether the current bundle, which has the server's records, may stay.

@@ -89,7 +89,7 @@ enum DiffWords {
             notes.append("attachments in the bundle: \(before) → \(after)")
         }
         if new.timestamp != old.timestamp {
-            notes += new.accepted.map { "accepted although it violates a guard: \($0)" }
+            notes += new.accepted.map { "accepted despite a guard: \($0)" }
         }
         return notes
     }
