@@ -50,7 +50,7 @@ enum DiffWords {
         case .removed(let old): return text(old)
         case .changed(let old, let new):
             if name(old) != name(new) { return "\(text(old)) → \(text(new))" }
-            if old.hash == new.hash { return "\(text(new)), the same file at \(new.location)" }
+            if old.hash == new.hash { return "\(text(new)), same file, now at \(new.location)" }
             let sizes = [old.size, new.size].map(ByteSize.text)
             return sizes[0] == sizes[1]
                 ? "\(name(new)), other bytes, \(sizes[1])" : "\(name(new)), \(sizes[0]) → \(sizes[1])"
@@ -75,12 +75,12 @@ enum DiffWords {
             notes.append("only the timestamp changed")
         }
         let (before, after) = (trust(old), trust(new))
-        // If one side does not know the signer, that is not a difference.
+        // An unknown signer on one side is not a difference.
         let isOnlyUnnamed = old.trust == new.trust && (old.signer == nil || new.signer == nil)
         if diff.status == .changed, before != after, !isOnlyUnnamed {
             notes.append("\(before) → \(after)")
         }
-        // If the counts changed only because the records changed, no note is needed.
+        // No note is needed if the counts changed only because the records changed.
         if let before = old.packagedAttachments, let after = new.packagedAttachments,
             after - before != diff.attachments.added - diff.attachments.removed
                 || (diff.status == .changed && diff.records.isEmpty && diff.metadata.isEmpty
@@ -88,14 +88,11 @@ enum DiffWords {
         {
             notes.append("attachments in the bundle: \(before) → \(after)")
         }
-        if new.timestamp != old.timestamp {
-            notes += new.accepted.map { "accepted despite a guard: \($0)" }
-        }
+        if new.timestamp != old.timestamp { notes += new.accepted.map { "accepted despite a guard: \($0)" } }
         return notes
     }
 
-    /// The fields worth showing. The time of the change is left out, and so are fields that the attachment's line
-    /// covers.
+    /// The fields worth showing: all but the time of the change and those that the attachment's line covers.
     static func fields(_ change: RecordChange) -> [FieldChange] {
         change.fields.filter { field in
             switch field.path.first {
