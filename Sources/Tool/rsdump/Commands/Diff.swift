@@ -36,9 +36,9 @@ struct Diff: AsyncParsableCommand {
 
             Bundles are compared, but not verified. To verify them, use rsdump verify.
 
-            Exits with 0 if both sides could be compared; with --exit-code, exits with 1 if they differ. On errors, \
-            exits with 2 for arguments, files and git, with 3 if a bundle or the server's answer cannot be trusted, \
-            with 4 if the server asked to wait, and with 5 if it cannot be reached.
+            Exits with 0 if both sides could be compared; with --exit-code, exits with 1 if they differ. Errors have \
+            other codes: 2 for arguments, files and git; 3 if a bundle or the server's answer cannot be trusted; 4 if \
+            the server asked to wait; 5 if it cannot be reached.
 
             If the server fails for some collections, the others are compared and printed, and the exit code is that \
             of the failure.
