@@ -1,8 +1,8 @@
 // swift-tools-version: 6.0
 import PackageDescription
 
-// A package of its own: the plugins run the tool of the artifact bundle, so that nobody compiles it. scripts/package
-// puts both together into rsdump-VERSION-plugins.tar.gz.
+// A separate package. The plugins run the tool of the artifact bundle, so that nobody compiles it. scripts/package puts
+// both into rsdump-VERSION-plugins.tar.gz.
 let package = Package(
     name: "remote-settings-dumps",
     products: [
@@ -19,7 +19,7 @@ let package = Package(
                 permissions: [
                     .writeToPackageDirectory(reason: "It writes the bundles and the lock file below dumps/."),
                     .allowNetworkConnections(
-                        scope: .all(), reason: "It downloads collections from the server that dumps/dumps.yaml names."),
+                        scope: .all(), reason: "It downloads collections from the server in dumps/dumps.yaml."),
                 ]),
             dependencies: ["rsdump"]),
         .plugin(

@@ -1,27 +1,27 @@
 import Foundation
 import RemoteConfiguration
 
-/// Shows a banner, a flag and a colour of a collection of parameters, and draws them again when an activation changes
+/// Shows a banner, a flag and a colour from a collection of parameters, and draws them again when an activation changes
 /// them.
 ///
 ///     config-example STORAGE SERVER TRUST_ROOT COLLECTION [OPTION VALUE]... [--once]
 ///
-/// STORAGE is a directory for what is fetched, SERVER is a base URL such as http://127.0.0.1:8888/v1, and TRUST_ROOT is
-/// the SHA-256 of the root certificate that the server's signatures lead to. `--packaged DIR` names the snapshots that
-/// the app ships with, `--id NAME` the installation, which percentages depend on, `--interval SECONDS` the minimum
-/// fetch interval (12 hours by default).
+/// STORAGE is a directory for what is fetched. SERVER is a base URL such as http://127.0.0.1:8888/v1. TRUST_ROOT is the
+/// SHA-256 of the server's root certificate. `--packaged DIR` names the snapshots that the app ships with. `--id NAME`
+/// names the installation, on which percentages depend. `--interval SECONDS` is the minimum fetch interval (12 hours by
+/// default).
 ///
-/// With `--once` it draws what it has without asking the server. Otherwise it also fetches and activates once a second,
-/// where a fetch is due, until standard input ends, or for `--seconds N`. With `--listen` it also holds a connection to
-/// the server's update channel, and activates what is published as soon as it has been fetched. Each line of standard
-/// input is taken as a push message of the form `KEY=VALUE KEY=VALUE`, such as `CONFIG_STATE=STALE`.
+/// With `--once`, it draws what it has, and does not ask the server. Otherwise it checks once a second whether a fetch
+/// is due, fetches and activates, until standard input ends or for `--seconds N`. With `--listen`, it also holds a
+/// connection to the server's update channel, and activates each update as soon as it has been fetched. Each line of
+/// standard input is a push message of the form `KEY=VALUE KEY=VALUE`, such as `CONFIG_STATE=STALE`.
 @main
 struct ConfigExample {
-    /// What makes the app look at its parameters again.
+    /// An occasion to look at the parameters again.
     enum Occasion: Sendable {
         case poll
         case activation
-        /// What was published has been fetched: the app was told of it over the server's update channel.
+        /// The update channel announced an update, which has been fetched.
         case update
         case message(String)
         case end
@@ -48,14 +48,14 @@ struct ConfigExample {
         }
     }
 
-    /// What an app does at its start. It does no I/O: values are read when they are first asked for.
+    /// What an app does at its start. Does no I/O, because values are read when they are first asked for.
     init(_ arguments: Arguments) throws {
         var settings = RemoteSettingsConfig(
             server: .custom(url: arguments.server),
             appContext: RemoteSettingsContext(appVersion: "1.0", locale: "en-GB"),
             packaged: arguments.options["--packaged"].map { [.directory($0)] } ?? [],
             trustRoots: try TrustAnchors(parsing: [arguments.root]))
-        // The screen belongs to the values, and failed fetches are shown there.
+        // The screen shows the values and failed fetches, so nothing else may be logged there.
         settings.log = { _ in }
         config = RemoteConfig.configure(
             collection: arguments.collection,
@@ -67,10 +67,10 @@ struct ConfigExample {
         config.setDefaults(["banner": "Hello", "new_checkout": false, "colour": "#808080"])
     }
 
-    /// Fetches and activates at each occasion, until the last one.
+    /// Fetches and activates at each occasion, until there are no more.
     mutating func run(_ arguments: Arguments) async {
         let (occasions, continuation) = AsyncStream<Occasion>.makeStream()
-        // Whoever activates, another part of the app included.
+        // An activation may also come from another part of the app.
         let observer = config.addObserver { if case .activated = $0 { continuation.yield(.activation) } }
         continuation.yield(.poll)
         let seconds = arguments.options["--seconds"].flatMap(Double.init)
@@ -96,12 +96,12 @@ struct ConfigExample {
                 return
             case .activation: draw()
             case .update:
-                // Whoever is told activates where it suits the app; the observer draws.
+                // An app activates when it suits; the observer then draws.
                 _ = try? await config.activate()
             case .message(let line): await fetch(onMessage: line)
             case .poll:
                 await fetch()
-                // Not before: what the server has at the start needs no second fetch.
+                // Not earlier, because the state at the start needs no second fetch.
                 if arguments.isListening, listening == nil { listening = listen { continuation.yield(.update) } }
             }
         }
@@ -118,7 +118,7 @@ struct ConfigExample {
         }
     }
 
-    /// Asks the server where that is due. Whatever happens, there are values to draw.
+    /// Asks the server if a fetch is due. Whatever happens, there are values to draw.
     mutating func fetch(onMessage line: String? = nil) async {
         do {
             if let line, try config.handlePushMessage(Self.message(line)) {
@@ -133,7 +133,7 @@ struct ConfigExample {
         draw()
     }
 
-    /// A push message as the system delivers it, from a line such as `CONFIG_STATE=STALE`.
+    /// The push message, as the system would deliver it, from a line such as `CONFIG_STATE=STALE`.
     static func message(_ line: String) -> [AnyHashable: Any] {
         var message: [AnyHashable: Any] = [:]
         for field in line.split(separator: " ") {
@@ -143,7 +143,7 @@ struct ConfigExample {
         return message
     }
 
-    /// Draws the three values, of one state, if they are not what is on the screen already.
+    /// Draws the three values of one state, unless they are already on the screen.
     mutating func draw() {
         let values = config.snapshot()
         let (banner, flag, colour) = (values["banner"], values["new_checkout"], values["colour"])
@@ -154,7 +154,7 @@ struct ConfigExample {
         drawn = text
     }
 
-    /// For a terminal: an empty screen, the text, and a bar of the colour, which is `#rrggbb`.
+    /// The text for a terminal: an empty screen, the text, and a bar in the colour, which is `#rrggbb`.
     static func onScreen(_ text: String, _ colour: String) -> String {
         let number = colour.hasPrefix("#") ? UInt32(colour.dropFirst(), radix: 16) ?? 0x808080 : 0x808080
         let (red, green, blue) = (number >> 16 & 255, number >> 8 & 255, number & 255)
@@ -162,7 +162,7 @@ struct ConfigExample {
         return "\u{1b}[H\u{1b}[2J\(text)\n\(bar)"
     }
 
-    /// Prints a line at once, also into a pipe, and while another thread waits for standard input.
+    /// Prints a line at once, even into a pipe and while another thread waits for standard input.
     static func say(_ line: String) {
         FileHandle.standardOutput.write(Data("\(line)\n".utf8))
     }
@@ -180,7 +180,7 @@ struct Arguments {
     var isOnce = false
     var isListening = false
 
-    /// - Returns: `nil` if they are not what the usage says.
+    /// - Returns: `nil` if they do not fit the usage.
     init?(_ arguments: some Collection<String>) {
         var positions: [String] = []
         var rest = arguments.makeIterator()

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own, as an app's would be. Its tests depend on the testing product and on nothing else of this
-// package.
+// A separate package, as an app's would be. Of this repository's products, its tests depend only on the testing
+// product.
 let package = Package(
     name: "TestedApp",
     platforms: [.macOS(.v15)],

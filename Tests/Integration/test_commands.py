@@ -135,12 +135,12 @@ def test_output_replaces_nothing_that_the_command_reads(dumps, sample, tmp_path)
     assert len(before) > 3
     for path in before:
         outcome = dumps.refresh("--summary", path)
-        assert outcome.code == rsdump.USAGE and f"found {path}" in outcome.err, str(outcome)
+        assert outcome.code == rsdump.USAGE and f"would overwrite {path}" in outcome.err, str(outcome)
     bundle = dumps.path / f"{ICONS}.zip"
     (tmp_path / "link").hardlink_to(bundle)
     for path in (bundle, tmp_path / "link"):
         outcome = rsdump.run("attachment", bundle, "petals-05", "--output", path)
-        assert outcome.code == rsdump.USAGE and "expected another file than the bundle" in outcome.err, str(outcome)
+        assert outcome.code == rsdump.USAGE and "is the bundle itself" in outcome.err, str(outcome)
     assert {path: path.read_bytes() for path in before} == before
 
 

@@ -51,9 +51,9 @@ def test_value_for_a_device(parameters):
     # A signal is a number where it is one.
     assert get(path, "adult", "--context", "age=21").out == "true\n"
     child = get(path, "adult", "--context", "age=9")
-    assert child.code == rsdump.SOME_FAILED and child.out == "" and "the app's own default" in child.err
+    assert child.code == rsdump.SOME_FAILED and child.out == "" and "the app uses its own default" in child.err
     missing = get(path, "nothing")
-    assert missing.code == rsdump.SOME_FAILED and missing.says("expected a parameter nothing")
+    assert missing.code == rsdump.SOME_FAILED and missing.says("there is no parameter with the key nothing")
 
 
 def test_all_values(parameters):
@@ -66,7 +66,7 @@ def test_all_values(parameters):
 
 def test_check(parameters):
     good = rsdump.run("config", "check", parameters(RECORDS[:3] + RECORDS[4:7]))
-    assert good.code == rsdump.DONE and good.says("4 parameters, nothing to complain about")
+    assert good.code == rsdump.DONE and good.says("4 parameters, no errors or warnings")
     warned = rsdump.run("config", "check", parameters(RECORDS[:4]))
     assert warned.code == rsdump.DONE and warned.says("warning: ", "adult: every record has a filter")
     bad = rsdump.run("config", "check", parameters([
@@ -103,12 +103,12 @@ def test_check_compares_with_the_app(parameters, tmp_path):
     outcome = check("d.xml", f"<defaultsMap>{entries}</defaultsMap>".encode())
     assert outcome.code == rsdump.DONE and outcome.out.count("warning: ") == 1 and outcome.says(expected[1])
     whole = check("d.json", json.dumps(defaults | {"limit": 1, "menu": {}}).encode())
-    assert whole.code == rsdump.DONE and whole.says("4 parameters, nothing to complain about")
+    assert whole.code == rsdump.DONE and whole.says("4 parameters, no errors or warnings")
     for content in (b"", b"[]", b"<plist>", b"bplist00", plistlib.dumps(defaults)[:-20]):
         outcome = check("d.bad", content)
         assert outcome.code == rsdump.USAGE and "d.bad" in outcome.err, outcome.err
     outcome = rsdump.run("config", "check", path, "--defaults", tmp_path / "none.json")
-    assert outcome.code == rsdump.USAGE and outcome.says("expected a file of defaults, found none")
+    assert outcome.code == rsdump.USAGE and outcome.says("there is no such file; give --defaults")
 
 
 def test_defaults(parameters, tmp_path):

@@ -82,7 +82,7 @@ def test_firefoxs_tree_is_updated_in_place(imported_real, tmp_path):
     # Every file, the list of times too; the two of an icon that no record names any more are gone, and that is said.
     gone = orphans(given, imported_real)
     assert tree(settings) == {path: content for path, content in given.items() if path not in gone} | kept
-    assert all(outcome.says(f"{path}: no record has this attachment") for path in gone)
+    assert all(outcome.says(f"{path}: removed, because no record has this attachment") for path in gone)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["settings"]
 
 

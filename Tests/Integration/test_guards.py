@@ -39,8 +39,8 @@ def test_a_collection_is_not_emptied_unless_somebody_says_so(dumps, sample, tmp_
     # Night after night, until somebody decides.
     assert dumps.refresh().code == rsdump.SOME_FAILED
     outcome = dumps.refresh("--accept", REGIONS, "--summary", summary)
-    assert outcome.code == rsdump.DONE and outcome.says("accepted in spite of a guard: not-emptied"), str(outcome)
-    assert "accepted in spite of a guard" in summary.read_text()
+    assert outcome.code == rsdump.DONE and outcome.says("accepted despite a guard: not-emptied"), str(outcome)
+    assert "accepted despite a guard" in summary.read_text()
     assert ids(dumps, REGIONS) == []
     assert dumps.lock["collections"][REGIONS]["accepted"] == [
         f"not-emptied: all {count} records are gone, expected at least 1"]
@@ -99,7 +99,7 @@ def test_what_was_accepted_is_not_found_again(history, sample):
     outcome = history.verify(SETTINGS, "--guards")
     assert outcome.code == rsdump.DONE, str(outcome)
     outcome = rsdump.run("diff", "git:HEAD", history.path, "--dumps", history.path)
-    assert outcome.says("accepted in spite of a guard: max-changed: 1 records changed"), str(outcome)
+    assert outcome.says("accepted despite a guard: max-changed: 1 records changed"), str(outcome)
     [diff] = [
         each for each in rsdump.run(
             "diff", "git:HEAD", history.path, "--dumps", history.path, "--format", "json").json()["collections"]
@@ -211,4 +211,4 @@ def test_a_rollback_takes_only_what_is_vouched_for(bad):
 def test_a_rollback_of_nothing(team):
     GitTree(team.path).commit("first")
     outcome = rollback(team)
-    assert outcome.code == rsdump.USAGE and outcome.says("found none", "rsdump log main/one"), str(outcome)
+    assert outcome.code == rsdump.USAGE and outcome.says("there is no state before the current one", "rsdump log main/one"), str(outcome)

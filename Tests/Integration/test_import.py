@@ -325,7 +325,7 @@ def test_paths_that_escape(tree, tmp_path, name):
         info = zipfile.ZipInfo("placeholder")
         info.filename = name
         archive.writestr(info, "{}")
-    refused("firefox", path, tmp_path, name.split("/")[-1], "inside of the archive")
+    refused("firefox", path, tmp_path, name.split("/")[-1], "inside the archive")
     assert not (tmp_path / "evil.json").exists()
 
 
@@ -334,7 +334,7 @@ def test_a_name_steers_no_terminal(tree, tmp_path, name):
     path = packed(tree, tmp_path / "t.tar")
     with tarfile.open(path, "a") as archive:
         archive.addfile(tarfile.TarInfo(name))
-    outcome = refused("firefox", path, tmp_path, "inside of the archive", "\\u{")
+    outcome = refused("firefox", path, tmp_path, "inside the archive", "\\u{")
     assert outcome.err.removesuffix("\n").isprintable(), repr(outcome.err)
 
 
@@ -344,7 +344,7 @@ def test_a_thousand_folders_inside_each_other(tree, tmp_path):
     with tarfile.open(path, "a", format=tarfile.PAX_FORMAT) as archive:
         archive.addfile(tarfile.TarInfo("main/" + "a/" * 1000 + "x.json"))
     started = time.monotonic()
-    refused("firefox", path, tmp_path, "folders inside each other")
+    refused("firefox", path, tmp_path, "folders inside one another")
     assert time.monotonic() - started < 10
 
 
@@ -496,7 +496,7 @@ def test_the_entry_that_is_cut_off_is_named(tmp_path, compress):
     path = tmp_path / "t.tar"
     path.write_bytes(compress(tar))
     path.write_bytes(path.read_bytes()[:path.stat().st_size * 2 // 3])
-    refused("firefox", path, tmp_path, "t.tar: main/icons/a: expected a whole archive")
+    refused("firefox", path, tmp_path, "t.tar: main/icons/a: expected a complete archive")
 
 
 def test_an_attachment_that_is_not_its_records(tree, tmp_path):

@@ -285,7 +285,7 @@ def test_mozillas_servers_are_known_by_their_urls(server, tmp_path):
     assert found.code == rsdump.SOME_FAILED and not found.says("--trust-root"), str(found)
     assert rsdump.run("add", REGIONS, "--dumps", tmp_path, "--server", server).code == rsdump.DONE
     verified = rsdump.run("verify", "--dumps", tmp_path)
-    assert verified.says("never fetched") and not verified.says("no root is trusted"), str(verified)
+    assert verified.says("never been fetched") and not verified.says("no root is trusted"), str(verified)
     other = server.replace(".com", ".com.example.org").replace(".org/", ".org.example.org/").replace("prod", "http://localhost/v1")
     refused = rsdump.run("get", REGIONS, "--storage", tmp_path / "storage", "--server", other)
     assert refused.code == rsdump.USAGE and refused.says("--trust-root"), str(refused)

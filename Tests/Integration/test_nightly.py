@@ -136,7 +136,7 @@ def test_a_branch_that_cannot_be_merged_is_made_anew(nightly, sample):
     nightly.on_main(refresh)
     sample.delete_record(REGIONS, "nowhere")
     run = check(nightly.run())
-    assert "is made anew" in run.err, str(run)
+    assert "starts again from it" in run.err, str(run)
     [commit] = nightly.new_commits()
     assert nightly.origin.changed_files(commit) == ["dumps/dumps.lock.json", "dumps/main/regions.zip"]
     assert len(nightly.requests) == 1
@@ -437,7 +437,7 @@ def test_wrong_usage(nightly, arguments):
 
 def test_help_is_the_heading(nightly):
     run = check(nightly.run("--help"))
-    assert run.out.startswith("nightly: brings a directory") and "--no-pull-request" in run.out
+    assert run.out.startswith("nightly: refreshes a dumps directory") and "--no-pull-request" in run.out
     assert not any(line.startswith(("#", "set")) for line in run.out.splitlines()), run.out
 
 

@@ -38,7 +38,7 @@ def test_a_picture_that_was_changed_or_removed(kept, drawn):
     (kept / changed).write_text((kept / changed).read_text().replace("verify", "trust", 1))
     (kept / removed).unlink()
     one, other = pictures.problems(drawn, [], kept)
-    assert changed in one and "another picture" in one
+    assert changed in one and "out of date" in one
     assert removed in other and "found none" in other
 
 

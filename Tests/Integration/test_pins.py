@@ -66,7 +66,7 @@ def history(dumps, sample):
 def test_a_pinned_collection_stays_and_says_how_far_behind_it_is(dumps, sample, tmp_path):
     text = dumps.config.read_text()
     outcome = pinned(dumps, SETTINGS, "--reason", 'until "bug 1" is fixed', "--until", "2999-12-31")
-    assert outcome.says(str(timestamp(dumps, SETTINGS)), "present bundle"), str(outcome)
+    assert outcome.says(str(timestamp(dumps, SETTINGS)), "its current state"), str(outcome)
     at, before = timestamp(dumps, SETTINGS), dumps.bundle_path(SETTINGS).read_bytes()
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     sample.delete_record(REGIONS, "nowhere")

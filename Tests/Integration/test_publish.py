@@ -263,7 +263,7 @@ def test_an_app_packages_what_was_published(team, tmp_path):
 def test_status_warns_before_a_chain_ends(team):
     assert team.keys("status", "keys").code == rsdump.DONE
     warned = team.keys("status", "keys", "--warn-days", "95")
-    assert warned.code == rsdump.SOME_FAILED and warned.says("ends in 89 days", "rsdump keys renew"), str(warned)
+    assert warned.code == rsdump.SOME_FAILED and warned.says("expires in 89 days", "rsdump keys renew"), str(warned)
     made = team.keys("create", "short", "--root-days", "30", "--intermediate-days", "20", "--signer-days", "5",
                      "--name", "Team", "--signer", "config.example.org")
     assert made.code == rsdump.DONE and made.says('signer: "config.example.org"'), str(made)
@@ -387,7 +387,7 @@ def test_changes_of_metadata_are_shown(team):
         assert [each["metadata"] for each in changed] == [[{"path": ["flags"], "new": ["startup"]}]]
     assert team.run("diff", "dumps", "sources:sources", "--exit-code").code == rsdump.SOME_FAILED
     before = team.copy(team.path.parent / "before")
-    assert team.publish().says("metadata only")
+    assert team.publish().says("only metadata")
     assert team.run("diff", before.path / "dumps", "dumps", "--stat").says("metadata changed")
     assert team.run("diff", "dumps", "sources:sources").says("no difference")
 
@@ -405,8 +405,8 @@ def test_what_nobody_signed_is_named_and_never_signed(team, tmp_path):
     assert team.keys("renew", "keys").code == rsdump.DONE
     before = (team.path / "dumps/main/evil.zip").read_bytes()
     outcome = team.publish("--resign")
-    assert outcome.code == rsdump.VERIFICATION and outcome.says("main/evil", "only signed states"), str(outcome)
-    assert outcome.out.count("signed again, no data") == 3 and outcome.says("confirmed: catalogue 1")
+    assert outcome.code == rsdump.VERIFICATION and outcome.says("main/evil", "expected a valid signature of a root in dumps.yaml"), str(outcome)
+    assert outcome.out.count("signed again, data unchanged") == 3 and outcome.says("confirmed: catalogue 1")
     assert (team.path / "dumps/main/evil.zip").read_bytes() == before
     found = team.run("publish", "main/evil", "--resign")
     assert found.code == rsdump.VERIFICATION
@@ -650,7 +650,7 @@ def test_losing_the_signing_key(team):
     assert team.keys("renew", "keys").code == rsdump.DONE
     payloads = {name: team.bundle(name).payload for name in team.dumps.lock["collections"] if name != "publisher/catalogue"}
     outcome = team.publish("--resign")
-    assert outcome.code == rsdump.DONE and outcome.says("no data changed"), str(outcome)
+    assert outcome.code == rsdump.DONE and outcome.says("data unchanged"), str(outcome)
     assert {name: team.bundle(name).payload for name in payloads} == payloads
     assert team.root == root and team.dumps.verify().code == rsdump.DONE
 
@@ -679,7 +679,7 @@ def test_defaults_make_the_round_trip_exactly(team):
         assert team.publish(f"main/again-{layout}").code == rsdump.DONE
         assert export(team, layout, f"main/again-{layout}").read_bytes() == first.read_bytes()
     again = team.run("import", "--from", "defaults", first, "--collection", "main/again-xml")
-    assert again.code == rsdump.USAGE and again.says("found one"), str(again)
+    assert again.code == rsdump.USAGE and again.says("exists already"), str(again)
 
 
 def export(team, layout, name):

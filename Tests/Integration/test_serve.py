@@ -433,8 +433,8 @@ def test_where_it_cannot_listen_is_said(refreshed_sample):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         for host, port, words in (("127.0.0.1", port, [f"127.0.0.1:{port}", "already in use", "--port"]),
-                                  ("198.51.100.7", 0, ["198.51.100.7:0", "no address of this machine", "--host"]),
-                                  ("300.1.1.1", 0, ["300.1.1.1:0", "no address of this machine", "--host"])):
+                                  ("198.51.100.7", 0, ["198.51.100.7:0", "is not an address of this machine", "--host"]),
+                                  ("300.1.1.1", 0, ["300.1.1.1:0", "is not an address of this machine", "--host"])):
             outcome = rsdump.run("serve", "--dumps", refreshed_sample.path, "--host", host, "--port", port)
             assert outcome.code == rsdump.USAGE and outcome.says(*words) and outcome.out == "", str(outcome)
     outcome = rsdump.run("serve", "--demo", "--watch")

@@ -180,7 +180,7 @@ def test_a_catalogue_that_ends_before_the_next_run_is_refused(tmp_path):
     assert refused.code == rsdump.USAGE and refused.says("expires-after", "keys renew"), str(refused)
     assert not team.files
     warned = team.keys("status", "keys")
-    assert warned.code == rsdump.SOME_FAILED and warned.says("ends in 2 days", "--signer-public-key"), str(warned)
+    assert warned.code == rsdump.SOME_FAILED and warned.says("expires in 2 days", "--signer-public-key"), str(warned)
     assert team.keys("renew", "offline", "--signer-public-key", team.token.public, "--days", "4").code == rsdump.DONE
     team.take_certificates()
     assert team.sign("--publisher", "shop").code == rsdump.DONE

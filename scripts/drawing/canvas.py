@@ -1,4 +1,4 @@
-"""An SVG that adapts to light and dark by itself, and refuses to be written if a text overlaps something."""
+"""An SVG that adapts to light and dark by itself, and cannot be written if a text overlaps something."""
 from xml.sax.saxutils import escape
 
 SANS = 'system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","DejaVu Sans","Liberation Sans",sans-serif'
@@ -11,7 +11,7 @@ COLOURS = {
     "good-wash": ("#e5f1e8", "#1a2e22"), "care": ("#7a4a00", "#e6bd6e"), "care-wash": ("#f8edd8", "#322813"),
     "bad": ("#9b1f1b", "#f39b93"), "bad-wash": ("#fae6e4", "#381e1d"),
 }
-# Widths in em of the characters of DejaVu Sans, which is wider than the other fonts of SANS; the rest has 0.64.
+# The widths in em of the characters of DejaVu Sans, the widest font of SANS. Other characters have 0.64.
 WIDTHS = {
     **dict.fromkeys("ijl|'", 0.29), **dict.fromkeys(" .,:;!·", 0.33), **dict.fromkeys("ftrI()[]-/\"", 0.41),
     **dict.fromkeys("acegkosvxyzJ", 0.6), **dict.fromkeys("mMW%@", 0.97), **dict.fromkeys("wNOQDGHU→←×", 0.83),
@@ -20,7 +20,7 @@ MONO_WIDTH = 0.61
 
 
 def text_width(text, size, bold=False, mono=False):
-    """At most this wide in the fonts that are named."""
+    """The most that a text is wide in the named fonts."""
     em = len(text) * MONO_WIDTH if mono else sum(WIDTHS.get(character, 0.64) for character in text)
     return em * size * (1.1 if bold and not mono else 1)
 
@@ -49,7 +49,7 @@ class Canvas:
             f'class="{" ".join(classes)}"{dash}/>')
 
     def text(self, x, y, text, size=14, colour="ink", anchor="start", bold=False, mono=False, fits=None):
-        """A line of text with its baseline at y. `fits` is the width that it must not exceed."""
+        """A line of text with its baseline at y. It must not be wider than `fits`."""
         width = text_width(text, size, bold, mono)
         left = x - {"start": 0, "middle": width / 2, "end": width}[anchor]
         if fits is not None and width > fits:
@@ -63,7 +63,7 @@ class Canvas:
             f"{escape(text)}</text>")
 
     def cells(self, x, y, text, size, colour="ink", bold=False):
-        """Text of a terminal: as wide in any font as its cells."""
+        """Text of a terminal, as wide in any font as its cells."""
         width = len(text) * MONO_WIDTH * size
         self.texts.append((x, y - 0.76 * size, x + width, y + 0.23 * size, text))
         weight = ' font-weight="600"' if bold else ""
@@ -76,7 +76,7 @@ class Canvas:
             self.text(x, y + index * (step or size * 1.4), text, size, **options)
 
     def labelled(self, x, y, width, height, heading, texts=(), fill="raised", stroke="rule", mono=False, size=12.5):
-        """A box with a heading and lines below it, in its middle."""
+        """A box with a heading and lines below it, all centred."""
         self.box(x, y, width, height, fill, stroke)
         step = size * 1.4
         top = y + (height - 17 - step * len(texts)) / 2 + 14
@@ -85,7 +85,7 @@ class Canvas:
             self.text(x + width / 2, top + 4 + step * (index + 1), text, size, "soft", "middle", fits=width - 10)
 
     def path(self, points, colour="rule", arrow=True, dashed=False, width=1.6):
-        """Straight lines from point to point, with a head at the last."""
+        """Straight lines from point to point, with an arrowhead at the last."""
         self.segments += list(zip(points, points[1:]))
         (x1, y1), (x2, y2) = points[-2:]
         line = list(points)
@@ -110,7 +110,7 @@ class Canvas:
                 if one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]:
                     yield f"{one[4]!r} overlaps {other[4]!r}"
             for (x1, y1), (x2, y2) in self.segments:
-                # A line that is neither upright nor level is a curve of a chart, whose labels stand beside its end.
+                # A line that is neither vertical nor horizontal is a curve of a chart, whose labels are beside its end.
                 if x1 != x2 and y1 != y2:
                     continue
                 if min(x1, x2) < one[2] and max(x1, x2) > one[0] and min(y1, y2) < one[3] and max(y1, y2) > one[1]:

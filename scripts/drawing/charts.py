@@ -11,7 +11,7 @@ BENCHMARK = pathlib.Path(__file__).resolve().parents[2] / "Tests/Benchmark"
 
 
 def table(name):
-    """The rows of a table, by what is in their first cell; each is a mapping of headings to texts."""
+    """The rows of a table by their first cell. Each is a mapping of headings to texts."""
     with open(BENCHMARK / f"results/{name}.csv", encoding="utf-8", newline="") as file:
         first, *rest = csv.reader(line for line in file if not line.startswith("#"))
     return {row[0]: dict(zip(first[1:], row[1:])) for row in rest}
@@ -26,7 +26,7 @@ def quantity(text, unit=None):
 
 
 def bars(title, subtitle, rows, unit, description, width=860, label=330):
-    """Level bars, one below the other: (label, value, colour)."""
+    """Horizontal bars, one below the other: (label, value, colour)."""
     c = Canvas(width, 74 + 34 * len(rows), title, description)
     c.text(20, 30, title, 15.5, bold=True)
     c.text(20, 51, subtitle, 12.5, "soft")
@@ -41,7 +41,7 @@ def bars(title, subtitle, rows, unit, description, width=860, label=330):
 
 
 def grouped(title, subtitle, series, groups, unit, description, width=860, label=230, mark=None):
-    """Groups of level bars, one bar for each series: (label, [values])."""
+    """Groups of horizontal bars, one bar for each series: (label, [values])."""
     height = 98 + len(groups) * (18 * len(series) + 16)
     c = Canvas(width, height, title, description)
     c.text(20, 30, title, 15.5, bold=True)
@@ -66,7 +66,7 @@ def grouped(title, subtitle, series, groups, unit, description, width=860, label
             c.box(label, y, length, 14, colour, None, 2)
             at = label + length + 7
             text = f"{value:g} {unit}"
-            # A number does not stand on the mark.
+            # The number must not be on the mark.
             if mark and at - 4 < marked < at + text_width(text, 12) + 4:
                 at = marked + 7
             c.text(at, y + 12, text, 12)
@@ -115,7 +115,7 @@ def memory():
                    "The goal is 12 MiB. Tests/Benchmark/results/process-linking.csv has the numbers.", mark=(12, "goal: 12 MiB"))
 
 
-# Whose a target is that an app links.
+# To which group a target belongs that an app links.
 LIBRARIES = {"Cryptography and certificates": ("Crypto", "CCrypto", "CXKCP", "X509", "_C", "SwiftASN1"), "Logging": ("Logging",)}
 
 

@@ -1,4 +1,4 @@
-"""The drawings: the way of the data, a sync, which state serves, and the two chains of a change of root."""
+"""The drawings: the way of the data, a sync, which state is served, and the two chains of a change of root."""
 from drawing.canvas import Canvas
 
 
@@ -60,7 +60,7 @@ def sync():
         one, other = lanes[start], lanes[end]
         side = 1 if other > one else -1
         c.path([(one + 6 * side, y), (other - 6 * side, y)], colour, dashed=dashed)
-        # The text stands beside the library, above its line.
+        # The text is beside the library, above its line.
         x = max(min(one, other), 320 if max(one, other) > 320 else 90) + 14
         c.text(x, y - 7, text, 12.5, "ink", mono=mono)
 

@@ -1,4 +1,4 @@
-"""The page of rsdump serve over dumps/, photographed in light and dark by chromium."""
+"""The page of rsdump serve over dumps/, photographed by chromium in light and in dark."""
 import hashlib
 import pathlib
 import shutil

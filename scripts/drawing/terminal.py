@@ -1,8 +1,8 @@
 """What rsdump and scripts/nightly print, as SVG: a terminal's text with its colours, and the text of a pull request.
 
 The records are those of dumps/, which came with Firefox ESR. They are published to a server on this machine, first with two
-collections as they might have been before (EARLIER), later as they are. The clock is moved, so that ages and dates are the same
-in each run. Sizes may differ by some bytes from run to run, because signatures do: a kept picture is good with other sizes.
+collections as they might have been before (EARLIER), later as they are. The clock is moved, so that ages and dates are always
+the same. Sizes may differ by some bytes from run to run, because signatures do, so a kept picture may have other sizes.
 """
 import contextlib
 import datetime
@@ -33,7 +33,7 @@ COLOURS = {"31": "bad", "32": "good", "33": "care", "2": "soft"}
 
 
 def earlier(name, records):
-    """A collection as it might have been before: a record less in each, and one with another rule."""
+    """A collection as it might have been before: each has one record less, and one has another rule."""
     if name == "main/language-dictionaries":
         return [record for record in records if record["id"] != "xh"]
     if name == "main/password-rules":
@@ -48,7 +48,7 @@ def compiler():
 
 
 def why_not():
-    """What is missing, or nothing. A build that is older than a source is not asked: the source may say something else."""
+    """What is missing, or nothing. A build that is older than a source cannot be used, because it may print something else."""
     if not RSDUMP.is_file():
         return f"without {RSDUMP.name}"
     if not compiler() or not shutil.which("git"):
@@ -61,7 +61,7 @@ def why_not():
 
 
 class Scene:
-    """A directory that goes with the scene, rsdump with a moved clock in it, and a server."""
+    """A directory for the scene, with rsdump under a moved clock, and a server."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -85,7 +85,7 @@ class Scene:
         (self.folder / "shift").write_text(str(int(seconds)))
 
     def run(self, *command, cwd=".", codes=(0,)):
-        """Runs a command without a terminal, and gives what it prints."""
+        """Runs a command without a terminal, and returns its output."""
         done = subprocess.run(
             command, cwd=self.folder / cwd, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
         if done.returncode not in codes:
@@ -93,7 +93,7 @@ class Scene:
         return done.stdout
 
     def colored(self, *command, cwd="."):
-        """Runs a command on a terminal, and gives what it prints there."""
+        """Runs a command on a terminal, and returns its output."""
         ours, theirs = pty.openpty()
         process = subprocess.Popen(
             command, cwd=self.folder / cwd, env=self.environment, stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.STDOUT)
@@ -119,7 +119,7 @@ class Scene:
             path = self.folder / f"sources/{name}.json"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(change(name, records)))
-        self.run("rsdump", "publish", "--dumps", "origin", "--keys", "keys", "--no-release", "--at", moment)
+        self.run("rsdump", "publish", "--dumps", "origin", "--keys", "keys", "--no-catalogue", "--at", moment)
 
     @contextlib.contextmanager
     def serving(self):
@@ -172,7 +172,7 @@ def outputs():
 
 
 def spans(text):
-    """The pieces of a line of a terminal: each text with its colour."""
+    """The pieces of a terminal's line, each with its colour."""
     colour = "ink"
     for piece in re.split(r"(\x1b\[\d*m)", text):
         if piece.startswith("\x1b"):
@@ -202,7 +202,7 @@ def screen(title, description, command, text):
     for index, row in enumerate(rows):
         column = 0
         for piece, colour in row:
-            # Spaces are places, so that columns stand in any font.
+            # Spaces only move the position, so that columns are straight in any font.
             for word in re.finditer(r"\S+(?: \S+)*", piece):
                 is_command = index == 0 and colour == "ink"
                 c.cells(22 + (column + word.start()) * cell, 30 + step * index, word[0], size, colour, bold=is_command)
@@ -246,14 +246,14 @@ def markdown(title, description, heading, text, width=980):
 
 
 def pieces(text):
-    """The words of a line of Markdown, each with whether it is code; code is broken between words too."""
+    """The words of a line of Markdown, each with whether it is code. Code is also broken between words."""
     for part in re.split(r"(`[^`]*`)", text):
         is_code = part.startswith("`") and len(part) > 1
         yield from ((word, is_code) for word in re.findall(r"\S+\s*|\s+", part.strip("`") if is_code else part))
 
 
 def flow(c, x, y, text, size, width, bold=False):
-    """Text with code in it, broken at the width; gives the baseline of its last line."""
+    """Text with code in it, broken at the width. Returns the baseline of its last line."""
     at, run, start = x, "", x
     line, code_runs = [], []
 
@@ -293,7 +293,7 @@ def flow(c, x, y, text, size, width, bold=False):
 
 
 def draw_table(c, y, rows):
-    """A table of Markdown; gives the baseline of what follows."""
+    """A table of Markdown. Returns the baseline of what follows."""
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
     ranged = ["end" if cell.endswith(":") else "start" for cell in cells[1]]
     cells = [cells[0], *cells[2:]]
@@ -313,7 +313,7 @@ def draw_table(c, y, rows):
 
 
 def pictures():
-    """Each picture by its name; the texts come from one run."""
+    """Each picture by its name. All texts come from one run."""
     status, diff, body = outputs()
     plain = re.sub(r"\x1b\[\d*m", "", status)
     counts = re.sub(r"\x1b\[\d*m", "", diff).split("\n")[-1]

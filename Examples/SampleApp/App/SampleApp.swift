@@ -8,7 +8,7 @@ import BackgroundTasks
 import UIKit
 #endif
 
-/// The sample app: records with pictures that are packaged and then kept up to date, and parameters that change its
+/// The sample app: records with pictures, which are packaged and then kept up to date, and parameters that change its
 /// looks.
 @main
 struct SampleApp: App {
@@ -29,7 +29,7 @@ struct SampleApp: App {
     }
 }
 
-/// What the screens show. It draws again whenever the store has something new.
+/// What the screens show. It is drawn again whenever the store has something new.
 @MainActor
 final class SampleModel: ObservableObject {
     static let shared = SampleModel()
@@ -61,7 +61,7 @@ final class SampleModel: ObservableObject {
         regions = store.rows
     }
 
-    /// Draws whenever something has changed, for as long as the screen is there.
+    /// Draws whenever something has changed, as long as the screen is there.
     func follow() async {
         guard let store else { return }
         for await _ in store.changes { draw() }
@@ -93,7 +93,7 @@ final class SampleModel: ObservableObject {
     nonisolated static func scheduleRefresh() {
         let request = BGAppRefreshTaskRequest(identifier: refreshTask)
         request.earliestBeginDate = Date(timeIntervalSinceNow: 4 * 3600)
-        // Where background refresh is switched off, the app refreshes while it is open.
+        // If background refresh is switched off, the app refreshes while it is open.
         try? BGTaskScheduler.shared.submit(request)
     }
     #endif
@@ -102,7 +102,7 @@ final class SampleModel: ObservableObject {
 struct RegionsView: View {
     @ObservedObject var model: SampleModel
     @Environment(\.scenePhase) private var phase
-    // Drawn again after an activation: since iOS 17 by itself, before by the model.
+    // After an activation, iOS 17 and later draw this again by themselves; on earlier systems the model does.
     @RemoteConfigProperty(key: "accent", fallback: "#2f6fd0") private var accent: String
 
     var body: some View {
@@ -143,7 +143,7 @@ struct RegionRow: View {
 }
 
 extension Image {
-    /// The picture of a file's content; `nil` if the system cannot read it.
+    /// The picture in a file's content; `nil` if the system cannot read it.
     init?(data: Data) {
         #if os(iOS)
         guard let image = UIImage(data: data) else { return nil }
@@ -156,7 +156,7 @@ extension Image {
 }
 
 extension Color {
-    /// A colour from `#rrggbb`; grey if it is none.
+    /// A colour from `#rrggbb`; grey for any other text.
     init(hex: String) {
         guard hex.hasPrefix("#"), hex.utf8.count == 7, let number = UInt32(hex.dropFirst(), radix: 16) else {
             self = .gray
@@ -168,7 +168,7 @@ extension Color {
 }
 
 extension RemoteSettingsConfig {
-    /// The settings of the sample: `SAMPLE_SERVER` and `SAMPLE_ROOT` in the environment name a server of one's own.
+    /// The settings of the sample: `SAMPLE_SERVER` and `SAMPLE_ROOT` in the environment name your own server.
     static func ofSampleApp() throws -> RemoteSettingsConfig {
         var settings = try SampleStore.packagedSettings()
         let environment = ProcessInfo.processInfo.environment
@@ -181,7 +181,7 @@ extension RemoteSettingsConfig {
 }
 
 #if os(iOS)
-/// Takes the push messages, which SwiftUI has no modifier for.
+/// Receives the push messages, for which SwiftUI has no modifier.
 final class AppDelegate: NSObject, UIApplicationDelegate {
     func application(
         _ application: UIApplication,

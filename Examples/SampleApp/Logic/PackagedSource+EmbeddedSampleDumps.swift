@@ -4,7 +4,7 @@ import EmbeddedSampleDumps
 import RemoteSettings
 
 extension PackagedSource {
-    /// The bundles that are part of the program, in place.
+    /// The bundles that are embedded in the program. They are read in place.
     static let embeddedSampleDumps: PackagedSource = {
         let contents = unsafe EmbeddedSampleDumps_contents().pointee
         let lock = unsafe RemoteSettingsBytes.ofProgram(contents.lock, count: contents.lock_size)

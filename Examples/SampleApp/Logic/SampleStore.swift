@@ -1,14 +1,14 @@
 import Foundation
 import RemoteConfiguration
 
-/// What the sample app shows, and what it does when the system wakes it: everything but its screens, so that an app
-/// with SwiftUI and a program in a terminal share it.
+/// What the sample app shows, and what it does when the system wakes it. It has everything except screens, so that an
+/// app with SwiftUI and a program in a terminal can share it.
 public final class SampleStore: Sendable {
-    /// A region as a list shows it.
+    /// A region, as the list shows it.
     public struct Region: Identifiable, Hashable, Sendable {
         public let id: String
         public let name: String
-        /// Whether the record has a picture, stored already or not.
+        /// Whether the record has a picture, even if it is not stored yet.
         public let hasFlag: Bool
     }
 
@@ -22,17 +22,17 @@ public final class SampleStore: Sendable {
     public let config: RemoteConfig
     private let regions: RemoteSettingsClient
 
-    /// What the app does at its start. It does no network I/O.
+    /// What the app does at its start. Uses no network.
     ///
     /// - Parameters:
-    ///   - storage: the directory for what is fetched. An app that shares it with an extension takes one in the app
-    ///     group's container.
-    ///   - settings: the server, whom to trust, and what is packaged.
+    ///   - storage: the directory for what is fetched. An app that shares it with an extension uses one in the
+    ///     container of the app group.
+    ///   - settings: the server, the trusted roots, and what is packaged.
     public convenience init(storage: String, settings: RemoteSettingsConfig) {
         self.init(service: RemoteSettingsService(storageDir: storage, config: settings))
     }
 
-    /// The same over a service that there is, such as that of a test.
+    /// The same with an existing service, such as that of a test.
     public init(service: RemoteSettingsService) {
         self.service = service
         regions = service.makeClient(collectionName: "regions")
@@ -43,7 +43,7 @@ public final class SampleStore: Sendable {
     /// The heading of the list.
     public var title: String { config["title"].stringValue }
 
-    /// The regions that are there, by name: of the newest of packaged and fetched.
+    /// The regions of the newer of the packaged and the fetched state, sorted by name.
     public var rows: [Region] {
         let showsFlags = config["shows_flags"].boolValue
         return (regions.getRecords() ?? []).compactMap { record in
@@ -52,15 +52,16 @@ public final class SampleStore: Sendable {
         }.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
     }
 
-    /// The picture of a region, from the package or the storage, else from the server; `nil` if it cannot be had now.
+    /// The picture of a region, from the package or the storage, or else from the server; `nil` if it cannot be fetched
+    /// now.
     public func flag(of region: Region) async -> Data? {
         guard let record = regions.getRecordsMap()?[region.id], record.attachment != nil else { return nil }
         return try? await regions.getAttachment(record: record)
     }
 
-    /// Asks the server for what is newer, as pulling the list down does.
+    /// Asks the server for what is newer. Pulling the list down calls this.
     ///
-    /// - Returns: what to tell the user if that fails; what was there is still shown.
+    /// - Returns: the text for the user if that fails. The old records are still shown.
     public func refresh() async -> String? {
         do {
             try await service.sync()
@@ -74,28 +75,28 @@ public final class SampleStore: Sendable {
         }
     }
 
-    /// The work of a background refresh. It ends when the system cancels the task, and what is stored by then stays.
+    /// The work of a background refresh. It ends when the system cancels the task. What is stored by then stays.
     ///
     /// - Returns: whether the app has the newest state.
     public func refreshInBackground() async -> Bool { await refresh() == nil }
 
-    /// Takes a push message, which may be about another part of the app.
+    /// Handles a push message, which may be for another part of the app.
     ///
-    /// - Returns: whether it announces something newer; then it is time to refresh.
+    /// - Returns: whether it announces something newer, so that it is time to refresh.
     public func isAnnouncement(_ message: [AnyHashable: Any]) -> Bool {
         let isStale = (try? config.handlePushMessage(message)) ?? false
         return service.handlePushMessage(message) || isStale
     }
 
-    /// An element each time that the app should draw itself again: records have changed, or parameters were activated,
-    /// or what was published has been fetched and is activated now.
+    /// Yields each time that the app should draw itself again: when records have changed, when parameters were
+    /// activated, or when an update has been fetched and activated.
     public var changes: AsyncStream<Void> {
         let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let records = Task { [regions] in
             for await _ in regions.changes { continuation.yield() }
         }
         let updates = Task { [config] in
-            // As in Firebase, an error ends the stream of updates; pulling the list down still works.
+            // As in Firebase, an error ends the stream of updates. Pulling the list down still works.
             do {
                 for try await _ in config.configUpdates { _ = try await config.activate() }
             } catch {}
@@ -113,7 +114,7 @@ public final class SampleStore: Sendable {
 }
 
 extension SampleStore {
-    /// The settings of the app as it ships: the server, the roots and the snapshots of its packaged collections.
+    /// The settings with which the app ships: the server, the roots and the packaged snapshots.
     public static func packagedSettings() throws -> RemoteSettingsConfig {
         try RemoteSettingsConfig(from: .embeddedSampleDumps)
     }

@@ -4,7 +4,7 @@ import RemoteSettingsTesting
 import SampleAppLogic
 import Testing
 
-/// The logic of the sample app: what is packaged without a network, and what comes from a server in memory.
+/// The logic of the sample app, with packaged data and no network, and with a server in memory.
 @Suite(.serialized)
 struct SampleStoreTests {
     @Test func theFirstLaunchShowsWhatIsPackagedWithoutANetwork() async throws {

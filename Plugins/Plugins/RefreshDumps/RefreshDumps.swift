@@ -3,7 +3,7 @@ import PackagePlugin
 
 /// `swift package refresh-dumps [OPTION...]`: runs `rsdump refresh` in the package's directory, with these options.
 ///
-/// Uses the network and writes below `dumps/`, for which SwiftPM asks:
+/// Uses the network and writes below `dumps/`, so SwiftPM asks for permission:
 ///
 ///     swift package --allow-writing-to-package-directory --allow-network-connections all refresh-dumps
 @main
@@ -15,7 +15,7 @@ struct RefreshDumps: CommandPlugin {
         process.arguments = ["refresh"] + arguments
         try process.run()
         process.waitUntilExit()
-        // The exit codes are those of the command: rsdump refresh --help lists them.
+        // The exit codes are those of the command. rsdump --help lists them.
         guard process.terminationReason == .exit, process.terminationStatus == 0 else {
             Diagnostics.error("rsdump refresh ended with exit code \(process.terminationStatus)")
             return

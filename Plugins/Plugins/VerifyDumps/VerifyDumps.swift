@@ -2,7 +2,7 @@ import Foundation
 import PackagePlugin
 
 /// `swift package verify-dumps [OPTION...]`: runs `rsdump verify --locked` in the package's directory, with these
-/// options. Uses no network and writes nothing, and so needs no permission.
+/// options. Uses no network and writes nothing, so it needs no permission.
 @main
 struct VerifyDumps: CommandPlugin {
     func performCommand(context: PluginContext, arguments: [String]) throws {

@@ -12,12 +12,13 @@ package struct SigningKeyError: Error, Hashable, Sendable, CustomStringConvertib
     package let kind: Kind
     /// The file, the environment variable or the directory.
     package let place: String
-    package let expected: String
+    /// What was expected; `nil` if ``found`` says all.
+    package let expected: String?
     package let found: String
     /// What to do next.
     package let remedy: String
 
-    package init(_ place: String, kind: Kind = .usage, expected: String, found: String, remedy: String) {
+    package init(_ place: String, kind: Kind = .usage, expected: String? = nil, found: String, remedy: String) {
         self.kind = kind
         self.place = place
         self.expected = expected
@@ -25,5 +26,7 @@ package struct SigningKeyError: Error, Hashable, Sendable, CustomStringConvertib
         self.remedy = remedy
     }
 
-    package var description: String { "\(place): expected \(expected), found \(found); \(remedy)" }
+    package var description: String {
+        "\(place): \(expected.map { "expected \($0), found \(found)" } ?? found); \(remedy)"
+    }
 }

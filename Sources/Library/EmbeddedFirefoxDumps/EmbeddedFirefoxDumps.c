@@ -3,7 +3,7 @@
 #include "EmbeddedFirefoxDumps.h"
 
 #ifndef __has_embed
-#error "this C compiler has no #embed (C23); build with Swift 6.3 or newer, whose clang has it, or read the dumps from a directory or a resource bundle (PackagedSource.directory, .bundleResource) instead of embedding them"
+#error "this C compiler has no #embed (C23); build with Swift 6.3 or newer, whose clang has it, or do not embed the dumps and read them from a directory or a resource bundle (PackagedSource.directory, .bundleResource)"
 #else
 
 #pragma clang diagnostic ignored "-Wc23-extensions"

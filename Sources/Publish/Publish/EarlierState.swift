@@ -12,8 +12,8 @@ package struct EarlierState: Sendable {
     /// Finds the newest state that is earlier than the current one, and verifies it. Does I/O and runs git.
     ///
     /// - Parameters:
-    ///   - time: the state is not later than this; `nil` for the one before the current one.
-    ///   - policy: must trust the signature, at the time that the lock beside the state names.
+    ///   - time: the latest time of the state; `nil` for the state before the current one.
+    ///   - policy: must trust the signature at the time in the lock beside the state.
     /// - Throws: ``RollbackError``, `HistoryError`, or `BundleError` or `FileError` if the lock cannot be read.
     package init(
         of id: CollectionID, in directory: DumpsDirectory, to time: Timestamp? = nil, by policy: TrustPolicy,
@@ -32,7 +32,7 @@ package struct EarlierState: Sendable {
         if time == nil, let before = earlier.first(where: { $0.timestamp < wanted.timestamp }) {
             let current = try BundleReader(path: directory.bundlePath(id), limits: limits).payload().records
             let records = try await before.open().payload().records
-            // Somebody who repeats the command does not mean the bad state.
+            // Somebody who repeats the command does not want the bad state back.
             if try Self.written(current) == Self.written(records) {
                 throw RollbackError.rolledBack(id, to: before.timestamp, next: wanted.timestamp)
             }
@@ -47,8 +47,8 @@ package struct EarlierState: Sendable {
             attachments: Dictionary(uniqueKeysWithValues: found.attachments.map { ($0, .bundle(found)) }),
             metadata: try found.metadata().writtenMembers(limits: limits),
             notes: [
-                "rolled back to its state of \(wanted.timestamp.rfc3339) (\(place)); take the change back in its source, "
-                    + "too, or the next publication brings it again"
+                "rolled back to its state of \(wanted.timestamp.rfc3339) (\(place)); also undo the change in its "
+                    + "source, or the next publish brings it back"
             ])
     }
 
@@ -91,21 +91,21 @@ package struct EarlierState: Sendable {
 /// Why a collection cannot be rolled back.
 package enum RollbackError: Error, Hashable, Sendable, CustomStringConvertible {
     case noEarlierState(CollectionID, current: Timestamp, time: Timestamp?)
-    /// The current state has the records of an earlier one, so that it was rolled back already.
+    /// The current state has the records of an earlier one, so it was rolled back already.
     case rolledBack(CollectionID, to: Timestamp, next: Timestamp)
     case notVouched(CollectionID, place: String, problem: String)
 
     package var description: String {
         switch self {
         case .noEarlierState(let id, let current, let time):
-            "\(id): expected a state before the current one, of \(current.rfc3339),"
-                + (time.map { " that is not later than \($0.rfc3339)," } ?? "")
-                + " in the commits that lead to HEAD, found none; rsdump log \(id) shows the states"
+            "\(id): there is no state before the current one, of \(current.rfc3339),"
+                + (time.map { " and not later than \($0.rfc3339)," } ?? "")
+                + " in the commits that lead to HEAD; rsdump log \(id) shows the states"
         case .rolledBack(let id, let earlier, let next):
-            "\(id): its records are those of \(earlier.rfc3339) already, so it was rolled back before; if you want the "
-                + "state of \(next.rfc3339), say so with --to \(next.rfc3339)"
+            "\(id): it was rolled back before, because its records are already those of \(earlier.rfc3339); for the "
+                + "state of \(next.rfc3339), give --to \(next.rfc3339)"
         case .notVouched(let id, let place, let problem):
-            "\(id): \(place): expected a state with a signature of a root in dumps.yaml, found that \(problem); choose "
+            "\(id): \(place): expected a state with a signature of a root in dumps.yaml, but \(problem); choose "
                 + "another one with --to"
         }
     }

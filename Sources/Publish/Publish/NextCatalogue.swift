@@ -1,10 +1,11 @@
 import RemoteSettingsModel
 import SnapshotTrust
 
-/// The catalogue that publishing makes from the present catalogue and from the directory's next states. No I/O, no clock.
+/// The catalogue that `publish` makes from the current catalogue and from the directory's next states. No I/O, no
+/// clock.
 package struct NextCatalogue: Hashable, Sendable {
     package enum Status: String, Hashable, Sendable {
-        /// The states differ from those of the present catalogue, or there is no present catalogue. The number is new.
+        /// The states differ from those of the current catalogue, or there is no current catalogue. The number is new.
         case made
         /// Only the times are new.
         case confirmed
@@ -13,21 +14,21 @@ package struct NextCatalogue: Hashable, Sendable {
 
     package let catalogue: Catalogue
     package let status: Status
-    /// Collections that the present catalogue does not list.
+    /// Collections that the current catalogue does not list.
     package let added: [CollectionID]
-    /// Collections that the present catalogue lists in another state.
+    /// Collections that the current catalogue lists in another state.
     package let changed: [CollectionID]
-    /// Collections that the present catalogue lists and that the directory no longer has.
+    /// Collections that the current catalogue lists and that the directory no longer has.
     package let removed: [CollectionID]
 
     /// - Parameters:
-    ///   - present: the present catalogue if a configured root vouches for it, else `nil`. A number that nobody signed
-    ///     is no floor.
-    ///   - states: the states of all collections that are listed.
-    ///   - timestamp: the catalogue's timestamp if the catalogue differs from the present one.
-    ///   - time: the present time.
-    ///   - confirms: whether the times are renewed in any case. Otherwise they are renewed when half of `expiresAfter`
-    ///     is over.
+    ///   - present: the current catalogue if a configured root vouches for it, else `nil`. A number that nobody signed
+    ///     is not a floor.
+    ///   - states: the states of all collections in the new catalogue.
+    ///   - timestamp: the catalogue's timestamp if the catalogue differs from the current one.
+    ///   - time: the current time.
+    ///   - confirms: whether to renew the times in any case. Otherwise they are renewed when half of `expiresAfter` is
+    ///     over.
     ///   - begins: when the signing certificate's validity begins; `nil` if that is not known.
     /// - Throws: ``PublishError/otherPublisher(_:configured:)`` or ``PublishError/numbersUsedUp(_:)``.
     package init(
@@ -59,7 +60,7 @@ package struct NextCatalogue: Hashable, Sendable {
         }
         let number: UInt64
         if let present, present.catalogue.number == Catalogue.highestNumber {
-            // Clients that hold this number start again from 1 only if a newer certificate signs.
+            // Clients that hold this number accept 1 again only if a newer certificate signs it.
             guard let begins, let held = present.certificateBegins, begins > held
             else { throw .numbersUsedUp(Catalogue.collection) }
             number = 1

@@ -3,7 +3,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotTrust
 
-/// The state that publishing makes from a collection's sources and its present state. Nothing is signed yet. No I/O, no
+/// The state that `publish` makes from a collection's sources and its current state. Nothing is signed yet. No I/O, no
 /// clock.
 package struct NextState: Sendable {
     package enum Status: String, Hashable, Sendable {
@@ -26,13 +26,13 @@ package struct NextState: Sendable {
     /// The metadata without signatures.
     package let metadata: CollectionMetadata
 
-    /// Makes the next state from a collection's sources and its present bundle.
+    /// Makes the next state from a collection's sources and its current bundle.
     ///
     /// - Parameters:
     ///   - present: the bundle's state; `nil` if there is no bundle.
-    ///   - time: the `last_modified` of new and changed records. If the present timestamp is not earlier than `time`,
-    ///     they get the millisecond after the present timestamp.
-    ///   - isExact: whether `time` must be later than the present timestamp.
+    ///   - time: the `last_modified` of new and changed records. If the current timestamp is not earlier than `time`,
+    ///     they get the millisecond after the current timestamp.
+    ///   - isExact: whether `time` must be later than the current timestamp.
     /// - Throws: ``PublishError``, or ``SourceProblems`` if a value cannot be in a record (a number that is too large,
     ///   for example).
     package init(
@@ -42,7 +42,7 @@ package struct NextState: Sendable {
         let timely = Result { () throws(PublishError) in
             try Self.timestamp(of: source.id, onto: present, at: time, limits: limits)
         }
-        // A clock that is too far behind matters only if something changed.
+        // A clock that is too far behind is an error only if something changed.
         let next = (try? timely.get()) ?? time
         let before = present?.payload.records ?? RecordTable()
         // A record's age counts only if a signature vouches for it.
@@ -68,7 +68,7 @@ package struct NextState: Sendable {
         metadata = try Self.metadata(source.id, members, at: next, limits: limits)
     }
 
-    /// Keeps the present state, which is then signed again, packed again or left as it is.
+    /// Keeps the current state, to sign it again, to pack it again or to leave it as it is.
     package init(
         keeping present: PresentState, of id: CollectionID, as status: Status, at time: Timestamp, limits: Limits
     ) throws {
@@ -89,19 +89,19 @@ package struct NextState: Sendable {
             timestamp: timestamp, payload: SHA256Digest(hashing: payload.bytes), records: payload.records.count)
     }
 
-    /// The state in the form that is compared. Nothing vouches for it.
+    /// The state, for comparisons. Nothing vouches for it.
     package var unsigned: UnverifiedSnapshot {
         UnverifiedSnapshot(collection: collection, payload: payload, metadata: metadata)
     }
 
-    /// The same state with another status.
+    /// This state with another status.
     func with(_ status: Status) -> NextState {
         var state = self
         state.status = status
         return state
     }
 
-    /// The timestamp of a state that differs from the present one.
+    /// The timestamp of a state that differs from the current one.
     static func timestamp(
         of id: CollectionID, onto present: PresentState?, at time: Timestamp, limits: Limits
     ) throws(PublishError) -> Timestamp {
@@ -155,7 +155,7 @@ package struct NextState: Sendable {
         }
     }
 
-    /// The members of metadata that a source has.
+    /// The members of the metadata that come from a source.
     private static func members(of source: CollectionSource) -> [JSONValue.Member] {
         let attachment =
             source.metadata.first { $0.key == "attachment" }?.value
@@ -175,107 +175,100 @@ package struct NextState: Sendable {
     }
 }
 
-/// The parts of a present bundle that count for the next state.
+/// The parts of the current bundle that count for the next state.
 package struct PresentState: Sendable {
     package let payload: Payload
     let metadata: CollectionMetadata
-    /// Whether a signature of a configured root vouches for the state. If not, neither the ages of the records nor the
-    /// timestamp count. The difference is shown in either case.
+    /// Whether a signature of a configured root vouches for the state. If not, the records' ages and the timestamp do
+    /// not count. The difference is shown in either case.
     let isVouched: Bool
 }
 
 /// Why a collection cannot be published.
 package enum PublishError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The present timestamp is so far ahead of the clock that apps would refuse the next one.
+    /// The current timestamp is so far ahead of the clock that apps would refuse the next one.
     case clockBehind(CollectionID, present: Timestamp, time: Timestamp)
-    /// The time that was asked for is not later than the present timestamp.
+    /// The time that was asked for is not later than the current timestamp.
     case notLater(CollectionID, present: Timestamp, time: Timestamp)
-    /// The present bundle is damaged or differs from its entry in the lock.
+    /// The current bundle is damaged or differs from its entry in the lock.
     case damaged(CollectionID, String)
-    /// The collection was to be signed again, and no signature of a configured root vouches for its state.
+    /// No signature of a configured root vouches for the state that is to be signed again.
     case notVouched(CollectionID, String)
-    /// The state differs from the one that the present catalogue lists, and no signature of a configured root vouches for
-    /// it.
+    /// The state differs from the one that the current catalogue lists, and no signature of a configured root vouches
+    /// for it.
     case notVouchedInCatalogue(CollectionID, String)
-    /// The present catalogue belongs to another publisher.
+    /// The current catalogue belongs to another publisher.
     case otherPublisher(PublisherName, configured: PublisherName)
     /// `dumps.yaml` names another publisher than the one that was asked for, or none.
     case publisherElsewhere(PublisherName, configured: PublisherName?)
-    /// No catalogues were asked for, but `dumps.yaml` names this publisher.
+    /// `--no-catalogue` was given, but `dumps.yaml` names this publisher.
     case hasCatalogues(PublisherName)
-    /// The present catalogue has the highest possible number.
+    /// The current catalogue has the highest possible number.
     case numbersUsedUp(CollectionID)
-    /// The present catalogue cannot be read, or clients that hold it would refuse the next one.
+    /// The current catalogue cannot be read, or clients that hold it would refuse the next one.
     case catalogue(CatalogueError)
     /// Clients would take the catalogue for unconfirmed before the next run is due.
     case unconfirmedTooEarly(CollectionID, end: Timestamp, due: Timestamp)
-    /// There are no catalogues to confirm.
+    /// There is no catalogue to confirm.
     case noCatalogue(String)
-    /// There is nothing in the directory that could be confirmed.
+    /// The directory has no collection that a catalogue could confirm.
     case nothingToConfirm(String)
     /// There is a source for the catalogue, but publishing makes the catalogue itself.
     case sourceOfCatalogue(CollectionID)
-    /// The command of `publish --sign-with` gave no signature. It is not quoted, because a PIN may be in it.
+    /// The command of `publish --sign-with` gave no signature. The error does not quote it, because it may contain a
+    /// PIN.
     case noSignature(String)
 
     package var description: String {
         switch self {
         case .clockBehind(let id, let present, let time):
-            "\(id): expected a clock that is at most a day behind the present timestamp, \(present.rfc3339), found "
-                + "\(time.rfc3339); "
-                + "correct this machine's clock, or take the present state back with git and publish again"
+            "\(id): this machine's clock, \(time.rfc3339), is more than a day behind the current timestamp, "
+                + "\(present.rfc3339); correct the clock, or restore the earlier bundle with git, then publish again"
         case .notLater(let id, let present, let time):
-            "\(id): expected a time after the present timestamp, \(present.rfc3339), found --at \(time.rfc3339); give "
-                + "a later "
-                + "time, because timestamps only go forward"
+            "\(id): expected a time after the current timestamp, \(present.rfc3339), found --at \(time.rfc3339); give "
+                + "a later time"
         case .notVouched(let id, let problem):
-            "\(id): expected a valid signature of a root in dumps.yaml, because only signed states are signed "
-                + "again; found "
-                + "\(problem); publish it from its source, or remove it with: rsdump remove \(id)"
+            "\(id): expected a valid signature of a root in dumps.yaml, found \(problem); publish it from its source, "
+                + "or remove it with: rsdump remove \(id)"
         case .notVouchedInCatalogue(let id, let problem):
-            "\(id): expected the state that the present catalogue lists, or a valid signature of a root in dumps.yaml, "
-                + "found "
-                + "\(problem); publish it from its source, take the bundle back with git, or remove it with: rsdump "
+            "\(id): it has another state than the current catalogue lists, and no root in dumps.yaml vouches for it "
+                + "(\(problem)); publish it from its source, restore its bundle with git, or remove it with: rsdump "
                 + "remove \(id)"
         case .otherPublisher(let found, let configured):
-            "\(Catalogue.collection): expected the publisher \(configured), as dumps.yaml says, found \(found), which "
-                + "clients "
-                + "know; change the name in dumps.yaml back, or start over under the new name with: rsdump remove "
-                + "\(Catalogue.collection)"
+            "\(Catalogue.collection): expected the publisher in dumps.yaml, \(configured), found \(found), which "
+                + "clients know; change the name in dumps.yaml back, or, to start over with the new name, run: rsdump "
+                + "remove \(Catalogue.collection)"
         case .publisherElsewhere(let publisher, let configured):
-            "--publisher \(publisher): expected the publisher in dumps.yaml, \(configured?.description ?? "which names none"); "
-                + "write the "
-                + "publisher's name there, under catalogue:"
+            "--publisher \(publisher): dumps.yaml names \(configured.map { "the publisher \($0)" } ?? "no publisher"); "
+                + "leave out --publisher, or write the name into dumps.yaml, under catalogue:"
         case .hasCatalogues(let configured):
-            "--no-catalogue: expected no catalogue: in dumps.yaml, found the publisher \(configured); to publish no more catalogues, run"
-                + " rsdump remove \(Catalogue.collection) and write catalogue: off"
+            "--no-catalogue: dumps.yaml names the publisher \(configured); to publish no more catalogues, run rsdump "
+                + "remove \(Catalogue.collection) and write catalogue: off into dumps.yaml"
         case .numbersUsedUp(let id):
-            "\(id): expected a number below \(Catalogue.highestNumber), found this one, which somebody with the key "
-                + "may have "
-                + "made; numbers start again under a later signing certificate: rsdump keys renew"
+            "\(id): its number is \(Catalogue.highestNumber), the highest possible one, which a thief of the key may "
+                + "have made; to begin again at 1, make a later signing certificate with: rsdump keys renew DIR"
         case .catalogue(.earlierCertificate(let found, let held)):
             "\(CatalogueError.earlierCertificate(found: found, held: held)); sign with the newer keys"
         case .catalogue(let error):
-            "\(error); take the present state back with git, or start over with: rsdump remove \(Catalogue.collection)"
+            "\(error); restore the bundle with git, or start over with: rsdump remove \(Catalogue.collection)"
         case .unconfirmedTooEarly(let id, let end, let due):
-            "\(id): expected a catalogue that is confirmed until the next run is due, \(due.rfc3339), which is half of "
-                + "expires-after, found an end at \(end.rfc3339), where the signing certificate ends; shorten "
-                + "expires-after in dumps.yaml, or renew the certificate with: rsdump keys renew DIR "
-                + "--signer-public-key FILE, then run: rsdump publish --resign"
+            "\(id): it would be unconfirmed from \(end.rfc3339), when the signing certificate expires; expected it to "
+                + "be confirmed until the next run, \(due.rfc3339) (half of expires-after); shorten expires-after in "
+                + "dumps.yaml, or renew the certificate with: rsdump keys renew DIR --signer-public-key FILE, then "
+                + "run: rsdump publish --resign"
         case .noCatalogue(let file):
-            "\(file): expected catalogue: with the name of the publisher, found none; write it, because only catalogues can "
-                + "be confirmed"
+            "\(file): it does not name a publisher, and only a catalogue can be confirmed; write catalogue: with the "
+                + "publisher's name"
         case .nothingToConfirm(let path):
-            "\(path): expected collections, found none; publish them first"
+            "\(path): there are no collections to confirm; publish some with rsdump publish first"
         case .sourceOfCatalogue(let id):
-            "\(id): expected no source, because publish makes the catalogue itself; remove the source, or "
-                + "catalogue: in dumps.yaml"
+            "\(id): publish makes the catalogue itself, so it cannot have a source; remove the source, or catalogue: "
+                + "in dumps.yaml"
         case .noSignature(let problem):
-            "--sign-with: expected a signature on the command's standard output, found that it failed: \(problem); nothing "
-                + "was published; try the command by itself, with any text on its standard input"
+            "--sign-with: the command gave no signature: \(problem); nothing was published; run the command by itself, "
+                + "with any text on its standard input"
         case .damaged(let id, let problem):
-            "\(id): the present bundle cannot be used: \(problem); take it back with git, or check it with: rsdump "
-                + "verify"
+            "\(id): the current bundle cannot be used: \(problem); restore it with git, or check it with: rsdump verify"
         }
     }
 }

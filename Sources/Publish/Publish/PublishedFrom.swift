@@ -2,11 +2,11 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotTrust
 
-/// The inputs of a published state. If two values are equal, and only then, nothing is left to do.
+/// The inputs of a published state. There is nothing to publish if, and only if, two values are equal.
 struct PublishedFrom: Hashable {
-    /// A signature: its chain, and the place where clients find that chain.
+    /// A signature: its chain, and the URL at which clients find that chain.
     struct Signature: Hashable {
-        /// The chain, whose first certificate has the key; `nil` if the bundle has no chain that fits the signature.
+        /// The chain of the signing key's certificate; `nil` if the bundle has no chain for the signature.
         var chain: SHA256Digest?
         var root: SHA256Digest?
         /// When the chain begins and ends.
@@ -15,15 +15,15 @@ struct PublishedFrom: Hashable {
         var url: String
     }
 
-    /// SHA-256 of the records with their timestamp.
+    /// The SHA-256 of the records with their timestamp.
     var payload: SHA256Digest
-    /// The metadata's members that people write.
+    /// The members of the metadata that people write.
     var metadata: Set<JSONValue.Member>
     var signatures: [Signature]
     /// The server that apps sync the collection with.
     var server: String
     var attachmentRule: String
-    /// Whether attachments that the rule asks for are missing.
+    /// Whether the bundle lacks attachments that the rule asks for.
     var isMissingAttachments: Bool
 }
 
@@ -51,7 +51,7 @@ extension PublishedFrom {
         isMissingAttachments = false
     }
 
-    /// Whether `other` differs in its signatures only by renewed keys, and the signatures here are all still valid. The
+    /// Whether the signatures of `other` differ only by renewed keys, and the signatures here are all still valid. The
     /// roots must be the same. Each URL must be the same, or both must follow from their chains.
     func isRenewed(by other: PublishedFrom, at time: Timestamp) -> Bool {
         signatures.count == other.signatures.count
@@ -63,7 +63,7 @@ extension PublishedFrom {
 }
 
 extension PublishedFrom.Signature {
-    /// - Parameter url: the URL of the chain; `nil` if the origin that serves the collection serves the chain too.
+    /// - Parameter url: the URL of the chain; `nil` if the server of the collection also serves the chain.
     init(_ chain: VerifiedChain, url: String?) {
         let digest = SHA256Digest(hashing: chain.pem)
         self.init(
@@ -71,7 +71,7 @@ extension PublishedFrom.Signature {
             url: url ?? Self.url(of: digest))
     }
 
-    /// The URL at which an origin serves a bundle's chain, relative to the origin's own URL.
+    /// The URL at which a server has a bundle's chain, relative to the server's own URL.
     private static func url(of chain: SHA256Digest) -> String { "chains/\(chain).pem" }
 
     fileprivate var hasOwnURL: Bool { chain.map { url == Self.url(of: $0) } ?? false }

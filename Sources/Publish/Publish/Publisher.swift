@@ -4,30 +4,30 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotTrust
 
-/// Publishes sources: signs each collection that changed and hands it to a directory of dumps like any other snapshot.
+/// Publishes sources: signs each collection that changed, and packs it into a dumps directory like any other snapshot.
 package struct Publisher: Sendable {
     package struct Options: Sendable {
-        /// The time that new timestamps get and that signatures are verified at.
+        /// The time of new timestamps, at which signatures are also verified.
         package var time: Timestamp
         /// Whether the user asked for this `time`. Another timestamp is then an error.
         package var isExact = false
-        /// The URL of the chain; `nil` if the server of the collection serves the chain too.
+        /// The URL of the chain; `nil` if the server of the collection also serves the chain.
         package var chainURL: String?
-        /// A second signer and the URL of its chain. Its signatures stand beside those of the first signer while apps
-        /// move to another root. The URL is `nil` if the server of the collection serves the chain too.
+        /// A second signer and the URL of its chain, for the time in which apps move to another root. Its signatures
+        /// stand beside the first signer's. The URL is `nil` if the server of the collection also serves the chain.
         package var overlap: (signer: any PayloadSigner, chainURL: String?)?
         /// The server that apps sync with, for `dumps.yaml` and the lock; `nil` for the one in `dumps.yaml`.
         package var server: String?
-        /// The publisher's name for a new `dumps.yaml`, which then asks for catalogues; `nil` for no catalogues.
+        /// The publisher's name for a new `dumps.yaml`, which then asks for a catalogue; `nil` for none.
         package var publisher: PublisherName?
-        /// The name that the publisher of a new directory gets if `publisher` is `nil`; `nil` for a new directory without
-        /// catalogues. A directory that has collections already gets no name by itself.
+        /// The publisher's name in a new directory if `publisher` is `nil`; `nil` for a new directory without a
+        /// catalogue. A directory that already has collections gets no suggested name.
         package var suggestedPublisher: PublisherName?
         /// Whether a new `dumps.yaml` says `catalogue: off`.
         package var declinesCatalogues = false
-        /// The collections whose next states are published in spite of guards.
+        /// The collections whose next states are published even if they violate guards.
         package var accepted: Set<CollectionID> = []
-        /// Whether a catalogue is refused that clients would take for unconfirmed before the next run is due.
+        /// Whether to refuse a catalogue that clients would take for unconfirmed before the next run is due.
         package var staysConfirmed = false
 
         package init(time: Timestamp) {
@@ -39,14 +39,14 @@ package struct Publisher: Sendable {
     package struct Outcome: Sendable {
         package let id: CollectionID
         package let result: Result<NextState, any Error>
-        /// When the first certificate of the published chain ends; `nil` if nothing is published.
+        /// When the first certificate of the published chain expires; `nil` if nothing is published.
         package let chainEnd: Timestamp?
         package fileprivate(set) var notes: [String]
-        /// The catalogue; `nil` for every collection but the catalogue.
+        /// The catalogue; `nil` for any other collection.
         package var catalogue: NextCatalogue?
     }
 
-    /// What the directory has of a collection.
+    /// The directory's current state of a collection.
     private struct Held {
         let unverified: UnverifiedSnapshot
         let entry: LockFile.Collection
@@ -68,7 +68,7 @@ package struct Publisher: Sendable {
     private let options: Options
     private let limits: Limits
 
-    /// - Parameter policy: what apps trust. Only what it accepts is published.
+    /// - Parameter policy: the policy of apps. Only what it accepts is published.
     package init(
         into directory: DumpsDirectory, signer: any PayloadSigner, policy: TrustPolicy, options: Options,
         limits: Limits = Limits()
@@ -82,11 +82,10 @@ package struct Publisher: Sendable {
 
     /// Makes the collections' next states and the next catalogue. Signs nothing and writes nothing. Does I/O.
     ///
-    /// This needs no keys, and so the lock's word counts for what is signed.
+    /// Because this needs no keys, it believes the lock about what is signed.
     ///
-    /// - Parameter accepted: the collections that guards let pass; `nil` if no guard is asked.
-    /// - Returns: the next states, and the next catalogue, which is `nil` if
-    ///   `dumps.yaml` asks for none.
+    /// - Parameter accepted: the collections whose violations of guards are accepted; `nil` to skip the guards.
+    /// - Returns: the next states, and the next catalogue, which is `nil` if `dumps.yaml` asks for none.
     package static func preview(
         _ sources: [CollectionSource], in directory: DumpsDirectory, at time: Timestamp, isExact: Bool,
         accepted: Set<CollectionID>? = nil, limits: Limits = Limits()
@@ -130,7 +129,7 @@ package struct Publisher: Sendable {
 
     /// Checks a next state by the collection's guards.
     ///
-    /// - Returns: what it violates although it is accepted.
+    /// - Returns: the guards that it violates although it is accepted.
     private static func guarded(
         _ next: NextState, onto present: PresentState?, by configuration: DumpsConfiguration,
         accepted: Set<CollectionID>
@@ -167,8 +166,9 @@ package struct Publisher: Sendable {
             confirms: false, begins: nil)
     }
 
-    /// Checks sources as publishing does, but without a present state. It finds numbers that are out of range and all
-    /// else that shows only when records are made. Does I/O for attachments only. Needs neither keys nor a directory.
+    /// Checks sources as publishing does, but without a current state. It finds numbers that are out of range, and
+    /// everything else that shows only when records are made. Does I/O only for attachments. Needs neither keys nor a
+    /// directory.
     ///
     /// - Throws: ``SourceProblems``, or `BudgetExcess` if attachments exceed the budget of the configuration.
     package static func check(
@@ -182,8 +182,8 @@ package struct Publisher: Sendable {
         try settings.budget.check(AttachmentSelector(settings.attachments).select(state.payload.records).wanted)
     }
 
-    /// The collections of a directory that have no source and that no signature of a configured root vouches for, each
-    /// with the reason. Nobody who reviews sources has seen these collections. Does I/O.
+    /// The collections of a directory that have neither a source nor a signature of a configured root, each with the
+    /// reason. Nobody who reviews sources has seen these collections. Does I/O.
     ///
     /// A collection is left out if a server served it without a signature and the configuration accepts that.
     package static func unvouched(
@@ -205,10 +205,10 @@ package struct Publisher: Sendable {
         }
     }
 
-    /// Publishes collections, each by itself, and names them in `dumps.yaml`. Does I/O, no network.
+    /// Publishes collections independently of one another, and adds them to `dumps.yaml`. Does I/O, no network.
     ///
-    /// If `dumps.yaml` asks for catalogues, all collections are of one catalogue, which is made in the same step and
-    /// is the last outcome.
+    /// If `dumps.yaml` asks for a catalogue, it lists all collections. It is made in the same step, and is the last
+    /// outcome.
     ///
     /// - Throws: `DumpsError.busy` if another process works in the directory, `ContentSignatureError` if apps would not
     ///   accept the chain, ``PublishError`` if the catalogue cannot be made, what the signer throws, `FileError`, or
@@ -218,12 +218,11 @@ package struct Publisher: Sendable {
         try await publish(sources.map { ($0.id, $0) }, catalogue: .next)
     }
 
-    /// Confirms the present catalogue: renews the time until which clients take it for the present one. Does I/O, no
-    /// network.
+    /// Confirms the current catalogue: renews the time until which clients take it for current. Does I/O, no network.
     ///
-    /// If the directory's states differ from those that the catalogue lists, they become a new catalogue.
+    /// If the directory's states are not those that the catalogue lists, makes a new catalogue of them.
     ///
-    /// - Throws: what ``run(_:)`` throws, and ``PublishError/noCatalogue(_:)`` if `dumps.yaml` asks for no catalogues.
+    /// - Throws: the errors of ``run(_:)``, and ``PublishError/noCatalogue(_:)`` if `dumps.yaml` asks for no catalogue.
     package func confirm() async throws -> [Outcome] {
         guard try directory.configurationOrDefault().catalogue != nil else {
             throw PublishError.noCatalogue(directory.configurationPath)
@@ -233,9 +232,9 @@ package struct Publisher: Sendable {
 
     /// Signs collections again without reading sources. No data changes. Does I/O, no network.
     ///
-    /// If the catalogue gets another signature, it is confirmed too, and so gets a later timestamp. A thief of the key
-    /// that signed it before may have signed another catalogue of the same timestamp. Clients that hold that one ask
-    /// only for later ones.
+    /// If the catalogue gets another signature, it is also confirmed, and so gets a later timestamp. A thief of the
+    /// earlier key may have signed another catalogue with the same timestamp, and clients that hold that one ask only
+    /// for later ones.
     ///
     /// - Parameter names: the collections; if empty, all that the directory has.
     package func resign(_ names: [CollectionID]) async throws -> [Outcome] {
@@ -252,15 +251,15 @@ package struct Publisher: Sendable {
 
     /// What a run does with the catalogue.
     private enum CatalogueStep {
-        /// If `dumps.yaml` asks for no catalogues, the catalogue is a collection like any other.
+        /// `dumps.yaml` asks for no catalogue, so a collection of that name is like any other.
         case none
         case next
         case confirmed
-        /// It is confirmed if another key has signed it.
+        /// It is confirmed only if another key has signed it.
         case resigned
     }
 
-    /// What all collections of a run have in common.
+    /// What all collections of a run share.
     private struct Run {
         let intake: SnapshotIntake
         let verifier: BundleVerifier
@@ -273,7 +272,7 @@ package struct Publisher: Sendable {
     ) async throws -> [Outcome] {
         let isOfCatalogue = [.confirmed, .resigned].contains(step)
         guard let first = collections.first?.id ?? (isOfCatalogue ? Catalogue.collection : nil) else { return [] }
-        // An error of a chain concerns all collections, so it is found before anything is written.
+        // An error of a chain concerns all collections, so chains are checked before anything is written.
         var unused: [String] = []
         _ = try chains(for: first, &unused)
         let written = try directory.configurationText().map {
@@ -288,7 +287,7 @@ package struct Publisher: Sendable {
         let server = try self.server(written)
         let newPublisher = try written == nil ? self.newPublisher() : nil
         let configuration = written ?? Self.newConfiguration(newPublisher)
-        // If a signer fails, nothing has changed.
+        // If a signer fails, nothing has been changed.
         let intake = try SnapshotIntake(directory, new: configuration, takesTogether: true, limits: limits)
         defer { intake.end() }
         let run = Run(
@@ -310,10 +309,10 @@ package struct Publisher: Sendable {
             if var outcome = try await self.catalogue(catalogue, outcomes, step, run) {
                 if let newPublisher, newPublisher != options.publisher {
                     outcome.notes.append(
-                        "the new dumps.yaml names this publisher \(newPublisher), for apps and packagers to ask for; "
-                            + "--publisher gives another name to a new directory, --no-catalogue none")
+                        "the new dumps.yaml names this publisher \(newPublisher); apps and packagers ask for that "
+                            + "name; for another name, give a new directory --publisher, or --no-catalogue for none")
                 }
-                // A catalogue must list every published state, because clients use no other.
+                // A catalogue must list every published state, because clients use no others.
                 _ = try outcome.result.get()
                 outcomes.append(outcome)
                 made = outcome.catalogue.map { .init(publisher: $0.catalogue.publisher, number: $0.catalogue.number) }
@@ -326,8 +325,8 @@ package struct Publisher: Sendable {
         return outcomes
     }
 
-    /// - Parameter check: looks at the signed state before it is packed, and may throw.
-    /// - Throws: what a signer throws. It concerns all collections.
+    /// - Parameter check: called with the signed state before it is packed; may throw.
+    /// - Throws: the error of a signer, which concerns all collections
     private func outcome(
         _ id: CollectionID, _ source: CollectionSource?, held: Result<Held?, any Error>, _ run: Run,
         check: (Snapshot) throws -> Void = { _ in }
@@ -338,7 +337,7 @@ package struct Publisher: Sendable {
         do {
             let held = try held.get()
             let rule = run.configuration.settings(of: id).attachments.text
-            // Two runs with one time make two catalogues, and the second one gets the next millisecond.
+            // Two runs with the same --at may make two catalogues, and the second one gets the next millisecond.
             let isExact = options.isExact && !(run.configuration.catalogue != nil && id == Catalogue.collection)
             var violations: [GuardViolation] = []
             let (state, snapshot) = try await next(
@@ -348,7 +347,7 @@ package struct Publisher: Sendable {
                 violations = try Self.guarded(
                     next, onto: held?.present, by: run.configuration, accepted: options.accepted)
             }
-            notes += violations.map { "accepted in spite of a guard: \($0)" }
+            notes += violations.map { "accepted despite a guard: \($0)" }
             end = try (snapshot ?? held?.vouched.get())?.provenance.verdict?.chainNotAfter
             if let snapshot {
                 try check(snapshot)
@@ -367,12 +366,12 @@ package struct Publisher: Sendable {
             result = .failure(error)
         }
         if let end, (try? result.get().status) == .unchanged, end < options.time.advanced(by: .seconds(21 * 86_400)) {
-            notes.append("its signature ends at \(end.rfc3339); sign it again with: rsdump publish --resign")
+            notes.append("its signature expires at \(end.rfc3339); sign it again with: rsdump publish --resign")
         }
         return Outcome(id: id, result: result, chainEnd: end, notes: notes)
     }
 
-    /// Makes the catalogue of the directory's next states and publishes it like any other collection.
+    /// Makes the catalogue of the directory's next states, and publishes it like any other collection.
     ///
     /// - Returns: `nil` if there is nothing to list.
     private func catalogue(
@@ -399,7 +398,7 @@ package struct Publisher: Sendable {
         let chain = chains[0].verified
         let next = try NextCatalogue(
             (settings.publisher, settings.expiresAfter), after: present, states: states,
-            // A clock that is too far behind matters only if something changed. The next state then reports it.
+            // A clock that is too far behind is an error only if something changed. The next state then reports it.
             timestamp: (try? NextState.timestamp(of: id, onto: held?.present, at: options.time, limits: limits))
                 ?? options.time,
             time: options.time, confirms: confirms, begins: chain.leafNotBefore)
@@ -416,7 +415,7 @@ package struct Publisher: Sendable {
             id: id, result: made.result, chainEnd: made.chainEnd, notes: notes + made.notes, catalogue: next)
     }
 
-    /// The present catalogue; `nil` if no configured root vouches for one.
+    /// The current catalogue; `nil` if no configured root vouches for one.
     private func catalogue(of held: Held?) throws(PublishError) -> VerifiedCatalogue? {
         guard case .success(let snapshot)? = held?.vouched else { return nil }
         return try Result { () throws(CatalogueError) in
@@ -425,8 +424,8 @@ package struct Publisher: Sendable {
         .mapError(PublishError.catalogue).get()
     }
 
-    /// Checks that clients take the catalogue for confirmed until the next run is due. It is due when half of
-    /// `expires-after` is over, because every run then confirms.
+    /// Checks that clients take the catalogue for confirmed until the next run is due. Every run confirms the
+    /// catalogue, and the next one is due when half of `expires-after` is over.
     private func checkEnd(
         of catalogue: Catalogue, chainEnd: Timestamp?, _ settings: DumpsConfiguration.CatalogueSettings
     ) throws(PublishError) {
@@ -435,7 +434,7 @@ package struct Publisher: Sendable {
         guard end >= due else { throw .unconfirmedTooEarly(Catalogue.collection, end: end, due: due) }
     }
 
-    /// The states that the next catalogue lists: those of all collections that a configured root vouches for.
+    /// The states for the next catalogue: those of all collections that a configured root vouches for.
     private func listedStates(
         after present: Catalogue?, _ outcomes: [Outcome], _ run: Run, _ notes: inout [String]
     ) throws -> [CollectionID: Catalogue.Entry] {
@@ -446,12 +445,12 @@ package struct Publisher: Sendable {
             let listed = present?.entries[id]
             do {
                 let state = try run.intake.listedState(of: id)
-                // A state that this run has published, or that was listed before, has been verified.
+                // A state that this run published, or that was listed before, has been verified.
                 if !published.contains(id), state != listed { try verifyListed(id, entry, run) }
                 states[id] = state
             } catch {
                 guard let listed else {
-                    notes.append("\(id) is not part of the catalogue: \(error)")
+                    notes.append("\(id) is not in the catalogue: \(error)")
                     continue
                 }
                 guard failed.contains(id) else { throw PublishError.notVouchedInCatalogue(id, "\(error)") }
@@ -487,8 +486,8 @@ package struct Publisher: Sendable {
         }
     }
 
-    /// - Parameter check: looks at the next state before it is signed, and may throw.
-    /// - Returns: the next state and the snapshot to pack. The snapshot is `nil` if the present bundle stays.
+    /// - Parameter check: called with the next state before it is signed; may throw.
+    /// - Returns: the next state and the snapshot to pack. The snapshot is `nil` if the current bundle stays.
     private func next(
         _ id: CollectionID, _ source: CollectionSource?, _ held: Held?, rule: String, server: String, isExact: Bool,
         _ notes: inout [String], check: (NextState) throws -> Void
@@ -505,7 +504,7 @@ package struct Publisher: Sendable {
         let made = chains.map(\.made)
         var after = try PublishedFrom(state, made, server: server, rule: rule, limits: limits)
         if after == before {
-            if isExact { notes.append("nothing changed, so that it keeps its timestamp in spite of --at") }
+            if isExact { notes.append("nothing changed, so it keeps its timestamp and --at is ignored") }
             return (state, nil)
         }
         guard state.status == .unchanged else { return (state, try await signed(state, chains)) }
@@ -513,15 +512,15 @@ package struct Publisher: Sendable {
         if !isRenewed { return (state.with(.resigned), try await signed(state, chains)) }
         if before.signatures != made {
             notes.append(
-                "its signature is of an earlier key of the same root, and still valid; sign it again with: rsdump "
-                    + "publish --resign")
+                "an earlier key of the same root signed it; the signature is still valid; to sign it again, run: "
+                    + "rsdump publish --resign")
         }
         after.signatures = before.signatures
         return after == before ? (state, nil) : (state.with(.repacked), present)
     }
 
-    /// A present state that a configured root vouches for now. Everybody who proposes a change can write a lock, so
-    /// neither its trust nor its times are enough.
+    /// The current state, if a configured root vouches for it now. Everybody who proposes a change can write a lock, so
+    /// its entry alone is not enough.
     private func vouchedNow(_ id: CollectionID, _ held: Held?) throws -> (held: Held, snapshot: Snapshot) {
         guard let held else { throw DumpsError.notLocked([id], directory.lockPath) }
         let present = try held.vouched.get()
@@ -534,7 +533,7 @@ package struct Publisher: Sendable {
         return (held, present)
     }
 
-    /// Signs a present state again.
+    /// Signs a current state again.
     private func resigned(
         _ id: CollectionID, _ held: Held?, _ chains: [Chain], server: String
     ) async throws -> (NextState, Snapshot?) {
@@ -547,19 +546,19 @@ package struct Publisher: Sendable {
         return after == before ? (state.with(.unchanged), nil) : (state, try await signed(state, chains))
     }
 
-    /// The server for the lock's entries. Apps use packaged snapshots only for the server that they sync with.
+    /// The server in the lock's entries. Apps use packaged snapshots only of the server that they sync with.
     private func server(_ configuration: DumpsConfiguration?) throws(ConfigurationError) -> String {
         let server = options.server ?? configuration?.server ?? Self.defaultServer
         guard server.hasPrefix("http") else {
             throw ConfigurationError(
                 file: directory.configurationPath,
-                problem: "its server is \(server), where nothing of yours is published",
-                remedy: "write your server's URL behind server:, or give it with --server")
+                problem: "its server is \(server), which is one of Mozilla's",
+                remedy: "write your server's URL after server:, or give it with --server")
         }
         return server
     }
 
-    /// A signer and its verified chain, and the parts of a signature that both give.
+    /// A signer with its verified chain, and the parts of a signature that they give.
     private struct Chain {
         let signer: any PayloadSigner
         let verified: VerifiedChain
@@ -567,7 +566,7 @@ package struct Publisher: Sendable {
     }
 
     /// The chains of the signers. Apps must trust the first one now. A chain over a cross-certificate that is no longer
-    /// valid is left out, and a note says so.
+    /// valid is left out with a note.
     private func chains(for id: CollectionID, _ notes: inout [String]) throws(ContentSignatureError) -> [Chain] {
         func chain(_ signer: any PayloadSigner, _ pem: Bytes, url: String?) throws(ContentSignatureError) -> Chain {
             let verified = try CertificateChain(pem: pem, limits: limits)
@@ -581,7 +580,9 @@ package struct Publisher: Sendable {
                     chains.append(try chain(signer, pem, url: nil))
                 } catch {
                     notes.append(
-                        "apps that need a chain over a cross-certificate get nothing new, as it is not valid: \(error)")
+                        "apps that pin an older root get nothing new, because its cross-certificate is not valid: "
+                            + "\(error)"
+                    )
                 }
             }
             return chains
@@ -593,14 +594,15 @@ package struct Publisher: Sendable {
         chains.insert(chains.remove(at: trusted), at: 0)
         if let (other, url) = options.overlap { chains += try all(other, url: url) }
         if chains.count > KeptChains.most {
-            notes.append("a bundle keeps \(KeptChains.most) chains; the last of \(chains.count) are left out")
+            notes.append(
+                "a bundle keeps at most \(KeptChains.most) chains; the last of the \(chains.count) are left out")
         }
         return Array(chains.prefix(KeptChains.most))
     }
 
-    /// Signs a state and verifies it as the apps of each root do.
+    /// Signs a state, and verifies it as the apps of each root do.
     private func signed(_ state: NextState, _ chains: [Chain]) async throws -> Snapshot {
-        // Apps do not believe data that is newer than its verification.
+        // Apps refuse data that is newer than its verification.
         guard state.timestamp <= options.time.advanced(by: .seconds(Limits.clockToleranceSeconds)) else {
             throw PublishError.clockBehind(state.collection, present: state.timestamp, time: options.time)
         }
@@ -611,7 +613,7 @@ package struct Publisher: Sendable {
             ])
         }
         guard case .object(let members) = try JSONValue(parsing: state.metadata.json, limits: limits) else {
-            throw PublishError.damaged(state.collection, "its metadata is no object")
+            throw PublishError.damaged(state.collection, "its metadata is not an object")
         }
         let unsigned = members.filter { $0.key != "signature" && $0.key != "signatures" }
         let json = JSONText.compact(
@@ -630,8 +632,8 @@ package struct Publisher: Sendable {
         return snapshots[0].keeping(others, limits: limits)
     }
 
-    /// The signature for each chain. A signer signs once, whatever the number of its chains: somebody may have to
-    /// touch a key.
+    /// The signature for each chain. A signer signs once however many chains it has, because somebody may have to touch
+    /// a key.
     private func signatures(over payload: Bytes, _ chains: [Chain]) async throws(SigningFailure) -> [String] {
         var made: [Bytes: String] = [:]
         for signer in chains.map(\.signer) where made[signer.chain] == nil {
@@ -644,7 +646,7 @@ package struct Publisher: Sendable {
         return chains.compactMap { made[$0.signer.chain] }
     }
 
-    /// What a signer threw.
+    /// The error of a signer.
     private struct SigningFailure: Error {
         let error: any Error
     }
@@ -654,7 +656,7 @@ package struct Publisher: Sendable {
         if let publisher = options.publisher { return publisher }
         guard !options.declinesCatalogues else { return nil }
         let lock = try directory.recoveredLock(limits: limits).lock
-        // A run that was killed before it wrote dumps.yaml may have published under a name. It stays.
+        // A run that was killed before it wrote dumps.yaml may have published under a name. That name stays.
         return lock.catalogue?.publisher ?? (lock.collections.isEmpty ? options.suggestedPublisher : nil)
     }
 
@@ -674,19 +676,19 @@ package struct Publisher: Sendable {
                 ?? (options.declinesCatalogues ? "catalogue: off" : "# catalogue:\n#   publisher: NAME")
             try directory.writeConfiguration(
                 """
-                # The collections that rsdump publish makes from their sources, for apps and for rsdump serve.
+                # The collections that rsdump publish makes from sources, for apps and for rsdump serve.
                 version: 1
 
-                # Where they are served; rsdump refresh asks it. Write your server's URL here.
+                # The server of these collections, which apps sync with. Write your server's URL here.
                 server: \(options.server ?? Self.defaultServer)
 
                 trust:
                   roots:\(roots)\(signer)
 
-                # If this names a publisher, everything that one run publishes is one catalogue. Apps and packagers ask
-                # for that name. If the same keys sign another directory, for example for staging, it needs another one.
-                # A publisher keeps its name: before you write another one here, or off for none, run
-                # rsdump remove publisher/catalogue.
+                # If this names a publisher, each run publishes a catalogue: the signed list of all states. Apps and
+                # packagers ask for the publisher's name. If the same keys sign another directory, for example for
+                # staging, that one needs another name. A publisher keeps its name. Before you write another one here,
+                # or off for none, run rsdump remove publisher/catalogue.
                 \(catalogue)
 
                 collections:

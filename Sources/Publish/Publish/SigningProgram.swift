@@ -1,18 +1,18 @@
 import Dumps
 import RemoteSettingsModel
 
-/// The command of `publish --sign-with`. It reads the message to sign from its standard input, and writes the signature
+/// The command of `publish --sign-with`. It reads the message from its standard input, and writes the signature
 /// to its standard output.
 package struct SigningProgram: Sendable {
-    /// The most bytes of its output. A signature has about a hundred.
+    /// The most bytes of output. A signature has about a hundred.
     private static let outputBytes = 4 << 10
 
     private let command: String
     private let seconds: Int
 
     /// - Parameters:
-    ///   - command: a command for the shell.
-    ///   - seconds: how long it may take.
+    ///   - command: a shell command.
+    ///   - seconds: the most seconds that it may take.
     package init(_ command: String, seconds: Int = 120) {
         self.command = command
         self.seconds = seconds
@@ -20,7 +20,7 @@ package struct SigningProgram: Sendable {
 
     /// Runs the command. Does I/O.
     ///
-    /// - Returns: what it wrote.
+    /// - Returns: the command's output.
     /// - Throws: ``PublishError/noSignature(_:)`` if it fails, takes too long or writes too much.
     package func sign(_ message: Bytes) async throws(PublishError) -> Bytes {
         do throws(ExternalProgram.Failure) {

@@ -3,15 +3,15 @@ import RemoteSettingsModel
 import SnapshotTrust
 
 extension PublisherName {
-    /// A name for a publisher that nobody has named. Two publishers of one team, such as staging and production, must not
-    /// get the same one: one of them could stand in for the other under the same keys.
+    /// A name for a publisher that nobody has named. Two publishers of one team, such as staging and production, must
+    /// not get the same one: one of them could stand in for the other under the same keys.
     ///
     /// An address of the form `https://HOST` that means the same on every machine gives `HOST`. If the address has a
-    /// port, a path or another scheme, a part of its SHA-256 follows the host, as one host may serve several publishers.
-    /// If the address says nothing, as that of this machine or of a private network, the name is random.
+    /// port, a path or another scheme, a part of its SHA-256 follows the host, as one host may serve several
+    /// publishers. If the address is one of this machine or of a private network, the name is random.
     ///
     /// - Parameters:
-    ///   - server: where apps sync; `nil` if it is not known.
+    ///   - server: the server that apps sync with; `nil` if unknown.
     ///   - chance: a random number from 0 up to, but not including, 1.
     package static func suggested(for server: ServerURL?, chance: Double) -> PublisherName {
         if let server, let host = PublisherName(server.url.host), isGlobal(server.url.host) {

@@ -2,18 +2,18 @@ import ContentSigning
 import RemoteSettingsModel
 import SnapshotBundle
 
-// This is how a key and its certificates are replaced together. They are in two files. A third file, `signer.next.key`
-// or `intermediate.next.key`, gets both in one step. Then each goes into its own file, and the third file is removed. A
-// reader takes the third file if it is there, and else two files that belong together. The next process that changes
+// A key and its certificates are in two files, but are replaced together. A third file, `signer.next.key` or
+// `intermediate.next.key`, gets both in one step. Then each is written to its own file, and the third file is removed.
+// A reader takes the third file if it is there, or else two files that belong together. The next process that changes
 // the directory finishes what a killed process began. Tests/Models/keys.pml is the model of this protocol.
 
-/// A key and its certificates. Its own certificate is first.
+/// A key and its certificates. The key's own certificate comes first.
 struct HeldKey {
     /// `nil` if the key is kept elsewhere.
     let key: PrivateKey?
     /// Empty if there are no certificates. In an intact directory, the last one is the root.
     let certificates: [SigningCertificate]
-    /// The file or the environment variable that the certificates are from.
+    /// The file or the environment variable that the certificates came from.
     let place: String
 
     /// Whether the key is that of the first certificate, and each certificate was issued by the next one.
@@ -32,7 +32,7 @@ extension KeyDirectory {
     /// The ending of temporary files that have a private key.
     private static let privateEnding = ".tmp.key"
 
-    /// A variable's value; `nil` if it is empty. A CI service sets a secret that it does not have to an empty text.
+    /// A variable's value; `nil` if it is empty. A CI service sets a missing secret to an empty text.
     static func value(of variable: String, _ environment: [String: String]) -> String? {
         environment[variable].flatMap { $0.isEmpty ? nil : $0 }
     }
@@ -66,8 +66,7 @@ extension KeyDirectory {
             let held = HeldKey(
                 key: try given ?? key.map { try PrivateKey(pem: $0, place: keyPath(role)) }, certificates: certificates,
                 place: files[0])
-            // Files that do not fit each other may be from two states. If a second look finds the same, they are from
-            // one.
+            // Files that do not fit each other may be from two states. If a second read finds the same, they are not.
             if held.fits || before == [key] + texts { return held }
             before = [key] + texts
         }
@@ -89,12 +88,12 @@ extension KeyDirectory {
     /// - Throws: ``SigningKeyError`` if users other than its owner can open it.
     func privateText(_ path: String) throws -> Bytes? {
         guard try FileStore.exists(path) else { return nil }
-        // The mode is checked before the content is read. If the file is replaced in between, the new one is private
-        // too.
+        // The mode is checked before the content is read. If the file is replaced in between, the new file is also
+        // private.
         do {
             guard try !FileStore.isOpenToOthers(path) else {
                 throw SigningKeyError(
-                    path, expected: "a private key that only its owner can read", found: "a file that others can open",
+                    path, found: "users other than its owner can open this private key",
                     remedy: "take that right away with: chmod 600 \(path)")
             }
         } catch let error as FileError where error.isMissing {
@@ -103,20 +102,20 @@ extension KeyDirectory {
         return try FileStore.read(path, limit: Limits().chainBytes)
     }
 
-    /// Changes the directory while no other process does. First finishes what a killed process began.
+    /// Changes the directory while no other process does. Finishes first what a killed process began.
     ///
     /// - Throws: ``SigningKeyError`` if there is no such directory or if another process changes it, or the error that
     ///   `change` throws.
     func changing<Result>(_ change: () throws -> Result) throws -> Result {
         guard try FileStore.list(path) != nil else {
             throw SigningKeyError(
-                path, expected: "a directory of keys", found: "none",
+                path, found: "there is no such directory of keys",
                 remedy: "make one with: rsdump keys create \(path)")
         }
         guard let lock = try DirectoryLock(path) else {
             throw SigningKeyError(
-                path, kind: .busy, expected: "no other rsdump at work in it", found: "one",
-                remedy: "wait until it has ended, then run this again")
+                path, kind: .busy, found: "another rsdump is changing this directory",
+                remedy: "run this again when it has ended")
         }
         return try withExtendedLifetime(lock) {
             try ignoreKeys()
@@ -140,13 +139,13 @@ extension KeyDirectory {
     var ignorePath: String { "\(path)/.gitignore" }
     private static let ignoredNames = "*.key"
 
-    /// Whether private keys are kept out of a repository.
+    /// Whether `.gitignore` keeps private keys out of a repository.
     func ignoresKeys() throws(FileError) -> Bool {
         try FileStore.read(ignorePath, limit: 1 << 20)?.text.split(whereSeparator: \.isNewline)
             .contains(Substring(Self.ignoredNames)) ?? false
     }
 
-    /// Keeps private keys out of a repository.
+    /// Keeps private keys out of a repository, with `.gitignore`.
     func ignoreKeys() throws(FileError) {
         guard try !ignoresKeys() else { return }
         let present = try FileStore.read(ignorePath, limit: 1 << 20)?.text ?? ""
@@ -154,14 +153,14 @@ extension KeyDirectory {
         try FileStore.replace(ignorePath, with: Bytes(utf8: "\(start)\(Self.ignoredNames)\n"))
     }
 
-    /// Writes a private key, or a text that has one in it.
+    /// Writes a private key, or a text that contains one.
     func writePrivate(_ path: String, _ content: Bytes) throws(FileError) {
         try FileStore.replace(path, with: content, isPrivate: true, ending: Self.privateEnding)
     }
 
-    /// Replaces a role's key and certificates. If their root differs from the present one, it is replaced too.
+    /// Replaces a role's key and certificates. If their root differs from the current one, it is replaced too.
     ///
-    /// - Parameter certificates: the key's own certificate, then its issuers. The root is last.
+    /// - Parameter certificates: the key's own certificate, then its issuers, with the root last
     func replace(_ role: CertificateRole, _ key: PrivateKey, _ certificates: [SigningCertificate]) throws {
         try writePrivate(nextPath(role), Bytes(key.pem.array + CertificateAuthority.pem(certificates).array))
         try finishReplacing(role)
@@ -185,7 +184,7 @@ extension KeyDirectory {
 
     /// Writes a key and its certificates into their files.
     ///
-    /// - Parameter key: `nil` if it is kept elsewhere.
+    /// - Parameter key: `nil` if the key is kept elsewhere.
     func write(_ role: CertificateRole, _ key: PrivateKey?, _ certificates: [SigningCertificate]) throws {
         if let key { try writePrivate(keyPath(role), key.pem) }
         try FileStore.replace(certificatePath(role), with: CertificateAuthority.pem(certificates))

@@ -3,8 +3,8 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotTrust
 
-// The issuer's key may be elsewhere. Then a request goes there, and a certificate comes back. It is accepted only if it
-// belongs to that request and to the directory's root.
+// The issuer's key may be elsewhere. A request then goes there, and a certificate comes back. The certificate is
+// accepted only if it belongs to that request and to the directory's root.
 extension KeyDirectory {
     /// Makes a key and a request for its certificate. Does I/O.
     ///
@@ -23,8 +23,7 @@ extension KeyDirectory {
             if let open, let request = try? CertificateRequest(pem: open, place: place) {
                 guard request.name == name else {
                     throw SigningKeyError(
-                        place, expected: "no open request under another name than \(name)",
-                        found: "one for \(VisibleText.escape(request.name ?? "no name"))",
+                        place, found: "there is an open request for \(VisibleText.escape(request.name ?? "no name"))",
                         remedy: "wait for its answer, or withdraw it by removing the file")
                 }
                 return request
@@ -39,7 +38,7 @@ extension KeyDirectory {
     /// Issues the certificate that a request asks for with a key of this directory. The root's key issues an
     /// intermediate certificate, and the intermediate certificate's key issues a signing certificate. Does I/O.
     ///
-    /// - Parameter name: the name that the holder of the key has read in the request and confirms.
+    /// - Parameter name: the name in the request, which the holder of the key confirms.
     /// - Returns: the certificate and its issuers, as PEM.
     /// - Throws: ``SigningKeyError`` if no name is confirmed, or if the request asks for another name.
     package func issue(
@@ -53,8 +52,8 @@ extension KeyDirectory {
                 "the request", expected: name.map { "the name \($0)" } ?? "--name with the name that you confirm",
                 found: "\(asked)\(digest)",
                 remedy:
-                    "ask its sender for both, over another channel than the request came; if they are the same, issue "
-                    + "it with: --name \(asked)")
+                    "ask its sender for both, in another way than the request came; if they are the same, issue it "
+                    + "with: --name \(asked)")
         }
         try role.check(name, place: "the name")
         let authority = try authority(for: role, environment)
@@ -65,9 +64,9 @@ extension KeyDirectory {
     ///
     /// - Parameters:
     ///   - pem: the certificate and its issuers.
-    ///   - place: the file that it comes from, for the error.
-    ///   - newRoot: the hash of the root that replaces the present one, or that is the directory's first; `nil` if the
-    ///     certificate must belong to the present root.
+    ///   - place: the file with the certificate, for errors.
+    ///   - newRoot: the hash of the root that replaces the current one, or that is the directory's first; `nil` if the
+    ///     certificate must belong to the current root.
     /// - Returns: the role of the certificate.
     /// - Throws: ``SigningKeyError`` if the certificate does not belong to the request or to that root,
     ///   `ContentSignatureError` if clients would not accept it at `now`, or `FileError`. Nothing is replaced then.
@@ -80,13 +79,13 @@ extension KeyDirectory {
             if role != .root, let present = try readKey(role, [:]).certificates.first,
                 present.x509 == certificates[0].x509
             {
-                // An earlier run was killed after the last step.
+                // An earlier run was killed after the last step, so there is nothing to do.
                 return role
             }
             guard role != .root, let waiting = try privateText(waitingPath(role)) else {
                 throw SigningKeyError(
                     place, expected: "a certificate for an open request of \(path)",
-                    found: "\(VisibleText.escape(certificates[0].name)), whose key does not wait there",
+                    found: "\(VisibleText.escape(certificates[0].name)), whose key is not in an open request",
                     remedy:
                         "request one with: rsdump keys request \(path) --for "
                         + (role == .root ? "signer" : role.rawValue)
@@ -102,15 +101,15 @@ extension KeyDirectory {
             else {
                 throw refused(
                     expected: "a certificate for the key in \(waitingPath(role)), with its issuers",
-                    found: certificates[0].isFor(key) ? "not the root right behind them" : "one for another key",
-                    remedy: "let the present request be answered, or make a new one")
+                    found: certificates[0].isFor(key) ? "no root at their end" : "one for another key",
+                    remedy: "install the answer to the open request, or make a new request")
             }
             let name = role == .signer ? certificates[0].dnsNames.first ?? "" : certificates[0].name
             let asked = (try? CertificateRequest(pem: waiting, place: place))?.name ?? name
             guard name == asked, role == .intermediate || certificates[0].dnsNames == [name] else {
                 throw refused(
                     expected: "a certificate for \(asked), as it was requested", found: VisibleText.escape(name),
-                    remedy: "ask its issuer, and let the request be answered again")
+                    remedy: "ask the issuer to answer the request again")
             }
             let root =
                 try role == .signer
@@ -134,10 +133,9 @@ extension KeyDirectory {
         guard known != root else { return }
         throw SigningKeyError(
             place, kind: .untrusted,
-            expected: known.flatMap { $0 }.map { "the root of \(path), \($0)" }
-                ?? "a root in \(certificatePath(.root))",
-            found: known == nil ? "no such file" : "the root \(root)",
-            remedy: "if apps are to pin that root, install it with: "
+            expected: known.flatMap { $0 }.map { "the root of \(path), \($0)" },
+            found: known == nil ? "there is no \(certificatePath(.root))" : "the root \(root)",
+            remedy: "if apps pin, or will pin, the root \(root), install the certificate with: "
                 + "rsdump keys change-root \(path) --certificate \(place) --root SHA256")
     }
 
@@ -153,8 +151,8 @@ extension KeyDirectory {
         for issuer in [CertificateRole.root, .intermediate] where issuer == .root || role == .signer {
             guard try FileStore.exists(keyPath(issuer)) else { continue }
             throw SigningKeyError(
-                keyPath(issuer), expected: "no key of the present root's", found: "one",
-                remedy: "move it to where it is kept, or make another directory with rsdump keys request")
+                keyPath(issuer), found: "this key belongs to the current root, and would lose its certificate",
+                remedy: "move the key to where you keep it, or make another directory with rsdump keys request")
         }
     }
 }

@@ -6,7 +6,7 @@ import SnapshotTrust
 /// A directory of keys and certificates. `rsdump keys create` makes one.
 ///
 /// `root.key`, `intermediate.key` and `signer.key` are private keys. Each of them may be kept elsewhere. `root.pem` and
-/// `intermediate.pem` are certificates. `chain.pem` is the signing certificate with its issuers, and signatures are
+/// `intermediate.pem` are certificates. `chain.pem` is the signing certificate with its issuers; signatures are
 /// published with it. `succession.pem` has the cross-certificates of older roots. The name of every file that ever has
 /// a private key ends with `.key`, and `.gitignore` keeps these files out of a repository. `KeyDirectory+Files.swift`
 /// says how a key and its certificates are replaced together.
@@ -22,17 +22,17 @@ package struct KeyDirectory: Sendable {
         role == .signer ? "\(path)/chain.pem" : "\(path)/\(role.rawValue).pem"
     }
 
-    /// The environment variable that can hold a role's key as PEM, in place of the file.
+    /// The environment variable that can hold a role's key as PEM in place of the file.
     package static func variable(_ role: CertificateRole) -> String { "RSDUMP_\(role.rawValue.uppercased())_KEY" }
     package static let chainVariable = "RSDUMP_SIGNER_CHAIN"
 
     /// The properties of a new directory.
     package struct Plan: Sendable {
-        /// The names of the root and of the intermediate certificate begin with this.
+        /// The beginning of the names of the root and of the intermediate certificate.
         package var name = "Remote Settings"
-        /// The DNS name of the signing certificate. Clients ask for it.
+        /// The DNS name in the signing certificate, which clients expect.
         package var signer = SignerName.remoteSettings
-        /// The key that the signing certificate is for; `nil` to make one. Its private key is elsewhere.
+        /// The key for the signing certificate, if its private key is elsewhere; `nil` to make one.
         package var signerKey: PublicKey?
         package var rootDays = 7300
         package var intermediateDays = 1095
@@ -43,8 +43,7 @@ package struct KeyDirectory: Sendable {
 
     /// Makes a new directory with a root, an intermediate and a signing certificate and their keys. Does I/O.
     ///
-    /// The directory appears whole or not at all. If a killed process left an unfinished one beside it, that one is
-    /// removed.
+    /// The directory appears complete or not at all. Unfinished directories of killed processes beside it are removed.
     ///
     /// - Returns: SHA-256 of the root certificate's DER, which apps pin.
     /// - Throws: ``SigningKeyError`` if something is already there or if a name cannot be in a certificate, or
@@ -52,8 +51,7 @@ package struct KeyDirectory: Sendable {
     package func create(_ plan: Plan, now: Timestamp) throws -> SHA256Digest {
         if try FileStore.list(path).map({ !$0.isEmpty }) ?? FileStore.exists(path) {
             throw SigningKeyError(
-                path, expected: "a new or empty directory", found: "something in it",
-                remedy: "name another directory; keys are never overwritten")
+                path, found: "it exists and is not empty", remedy: "name another directory; keys are never overwritten")
         }
         let (rootKey, intermediateKey, signerKey) = (PrivateKey(), PrivateKey(), PrivateKey())
         let root = try CertificateAuthority(
@@ -69,7 +67,7 @@ package struct KeyDirectory: Sendable {
         let made = KeyDirectory(FileStore.uniquePath(path) + ".tmp")
         do {
             try FileStore.makeDirectories(made.path)
-            // The lock tells other processes that this one is alive.
+            // The lock tells other processes that this one is still at work.
             let lock = try DirectoryLock(made.path)
             try made.ignoreKeys()
             try made.write(.root, rootKey, root.certificates)
@@ -98,15 +96,15 @@ package struct KeyDirectory: Sendable {
         }
     }
 
-    /// Makes a new signing key, lets the intermediate certificate issue its certificate, and replaces the present ones.
-    /// Does I/O.
+    /// Makes a new signing key, issues its certificate with the intermediate key, and replaces the current ones. Does
+    /// I/O.
     ///
     /// - Parameters:
-    ///   - name: the DNS name in the new certificate; `nil` for the one in the present chain.
-    ///   - signerKey: the key that the certificate is for; `nil` to make one. Its private key is elsewhere.
-    ///   - includingIntermediate: how many days the intermediate certificate is valid after it is renewed with the
-    ///     root's key; `nil` if it is not renewed.
-    /// - Returns: when the new signing certificate ends.
+    ///   - name: the DNS name in the new certificate; `nil` for the name in the current chain.
+    ///   - signerKey: the key for the certificate, if its private key is elsewhere; `nil` to make one
+    ///   - includingIntermediate: the days of validity of a new intermediate certificate, which the root's key issues;
+    ///     `nil` to keep the current one.
+    /// - Returns: when the new signing certificate expires.
     /// - Throws: ``SigningKeyError``, `ContentSignatureError` if clients would not accept the new chain, or
     ///   `FileError`. Nothing is replaced then.
     @discardableResult
@@ -117,8 +115,8 @@ package struct KeyDirectory: Sendable {
         try changing {
             if signerKey != nil, try FileStore.exists(keyPath(.signer)) {
                 throw SigningKeyError(
-                    keyPath(.signer), expected: "no signing key beside the certificate for another one", found: "one",
-                    remedy: "move it to where it is kept, or remove it, then run this again")
+                    keyPath(.signer), found: "there is a signing key, but the new certificate is for another key",
+                    remedy: "move the signing key to where you keep it, or remove it, then run this again")
             }
             let present = try readKey(.signer, [:]).certificates.first
             let name = name ?? present?.dnsNames.first.map { SignerName($0) } ?? .remoteSettings
@@ -147,16 +145,16 @@ package struct KeyDirectory: Sendable {
         }
     }
 
-    /// A certificate's validity begins a day before it is made. If it has not begun, the clock is wrong.
+    /// A certificate's validity begins a day before it is made. If that time is in the future, the clock is wrong.
     private static func checkClock(_ now: Timestamp, against present: SigningCertificate?) throws(SigningKeyError) {
         guard let present, now < present.notBefore else { return }
         throw SigningKeyError(
-            present.name, expected: "a clock after \(present.notBefore.rfc3339), when the present certificate begins",
-            found: now.rfc3339, remedy: "set this machine's clock")
+            present.name, expected: "a clock after \(present.notBefore.rfc3339), when the current certificate begins",
+            found: now.rfc3339, remedy: "correct this machine's clock")
     }
 
-    /// Reads the signing key and its chain: those in `RSDUMP_SIGNER_KEY` and `RSDUMP_SIGNER_CHAIN` if these are set,
-    /// else those of the directory's files. Does I/O.
+    /// Reads the signing key and its chain from `RSDUMP_SIGNER_KEY` and `RSDUMP_SIGNER_CHAIN` if these are set, or else
+    /// from the directory's files. Does I/O.
     ///
     /// - Throws: ``SigningKeyError`` or `FileError`.
     package func signer(_ environment: [String: String]) throws -> ContentSigner {
@@ -165,10 +163,10 @@ package struct KeyDirectory: Sendable {
         return try ContentSigner(key: key, chains: chains(of: held))
     }
 
-    /// Reads the chain of a signing key that is elsewhere: that in `RSDUMP_SIGNER_CHAIN` if it is set, else that of the
+    /// Reads the chain of a signing key that is elsewhere, from `RSDUMP_SIGNER_CHAIN` if it is set, or else from the
     /// directory. Does I/O.
     ///
-    /// - Parameter sign: has a message signed with that key.
+    /// - Parameter sign: signs a message with that key.
     /// - Throws: ``SigningKeyError`` or `FileError`.
     package func signer(
         _ environment: [String: String], signingBy sign: @escaping ExternalSigner.Sign
@@ -180,30 +178,31 @@ package struct KeyDirectory: Sendable {
     private func chains(of held: HeldKey) throws -> SignerChains {
         guard !held.certificates.isEmpty else {
             throw SigningKeyError(
-                certificatePath(.signer), expected: "the chain of the signing certificate", found: "no such file",
+                certificatePath(.signer), found: "there is no file with the signing certificate",
                 remedy: "make keys with rsdump keys create DIR, or set \(Self.chainVariable)")
         }
         let chains = try succession().chains(of: held.certificates).map { try CertificateAuthority.pem($0) }
         return try SignerChains(chains[0], older: Array(chains.dropFirst()), place: held.place)
     }
 
-    /// The authority that issues certificates of this role. The root issues an intermediate certificate, and the
-    /// intermediate certificate issues a signing certificate.
+    /// The authority that issues certificates of this role: the root for an intermediate certificate, and the
+    /// intermediate for a signing certificate.
     func authority(for role: CertificateRole, _ environment: [String: String]) throws -> CertificateAuthority {
         let issuer = role == .intermediate ? CertificateRole.root : .intermediate
         let held = try readKey(issuer, environment)
         guard let key = held.key else { throw missingKey(issuer) }
         guard held.certificates.last?.role == .root else {
             throw SigningKeyError(
-                certificatePath(held.certificates.isEmpty ? issuer : .root), expected: "the issuer's certificate",
-                found: "no such file", remedy: "put it back; rsdump keys create wrote it")
+                certificatePath(held.certificates.isEmpty ? issuer : .root),
+                found: "there is no file with the issuer's certificate",
+                remedy: "put back the file that rsdump keys create wrote")
         }
         return try CertificateAuthority(key: key, certificates: held.certificates, place: held.place)
     }
 
     private func missingKey(_ role: CertificateRole) -> SigningKeyError {
         SigningKeyError(
-            keyPath(role), expected: "a private key", found: "no such file",
+            keyPath(role), found: "there is no such private key",
             remedy:
                 "name the directory that has it (rsdump keys create DIR makes one), or set \(Self.variable(role)) to "
                 + "its PEM text")
@@ -218,7 +217,7 @@ package struct KeyDirectory: Sendable {
         return try chain.verified(anchors: TrustAnchors([chain.root]), signer: name, at: now).root
     }
 
-    /// Verifies an intermediate certificate as clients do: it issues a signing certificate, verifies that one and
+    /// Verifies an intermediate certificate as clients do: issues a signing certificate with it, verifies that one, and
     /// discards it.
     func verified(_ authority: CertificateAuthority, _ name: SignerName, at now: Timestamp) throws -> SHA256Digest {
         try verified(authority.issueSigner(name, days: 1, now: now).chain, name, at: now)

@@ -2,13 +2,13 @@ import ContentSigning
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The contents of a directory of keys, with the end of each certificate.
+/// The contents of a directory of keys, and when each certificate expires.
 package struct KeyStatus: Sendable {
     package struct Entry: Sendable {
         package let role: CertificateRole
         /// `nil` if there is no certificate.
         package let certificate: SigningCertificate?
-        /// Whether the private key is at hand and belongs to the certificate.
+        /// Whether the private key is in the directory and belongs to the certificate.
         package let key: Key
         package let problem: String?
     }
@@ -27,14 +27,14 @@ package struct KeyStatus: Sendable {
 }
 
 extension KeyDirectory {
-    /// Reads all files. Does I/O. Problems are in the entries.
+    /// Reads all files. Does I/O. Problems with single files are in the entries.
     package func status(_ environment: [String: String]) throws -> KeyStatus {
         guard try FileStore.list(path) != nil || Self.value(of: Self.chainVariable, environment) != nil else {
             throw SigningKeyError(
-                path, expected: "a directory of keys", found: "none",
+                path, found: "there is no such directory of keys",
                 remedy: "make one with: rsdump keys create \(path)")
         }
-        // A certificate can be shown even if something is wrong with its key.
+        // A certificate can be shown even if its key has a problem.
         let all = CertificateRole.allCases.map { role in (role, Result { try readKey(role, environment) }) }
         let chained = try all.last.map { _, signer in
             switch signer {

@@ -3,12 +3,11 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotTrust
 
-// This is how a root names its successor. The holder of the old root's key issues a cross-certificate (RFC 5280,
-// section 3.2) for the name and the key of the new root. Everything that the new root vouches for then has a second
-// chain, which ends at the old root. So an app that pins only the old root accepts it. To a verifier, it is a chain
-// like any other.
+// A root can name its successor. The holder of the old root's key issues a cross-certificate (RFC 5280, section 3.2)
+// for the name and the key of the new root. Everything that the new root vouches for then has a second chain, which
+// ends at the old root. So an app that pins only the old root accepts it. To a verifier, it is a chain like any other.
 
-/// The roots that vouch for a directory's root, directly or through each other, with their cross-certificates.
+/// The roots that vouch for a directory's root, directly or through one another, with their cross-certificates.
 package struct Succession: Sendable {
     /// One root that vouches for another.
     package struct Step: Sendable {
@@ -30,8 +29,8 @@ package struct Succession: Sendable {
             guard let root = rest.popFirst(), root.role == .root, cross.isAuthority, cross.isIssued(by: root) else {
                 throw SigningKeyError(
                     place, kind: .untrusted, expected: "cross-certificates, each before the root that issued it",
-                    found: "\(VisibleText.escape(cross.name)) without such a root behind it",
-                    remedy: "let the old root issue one with: rsdump keys cross-sign")
+                    found: "\(VisibleText.escape(cross.name)) without such a root after it",
+                    remedy: "make the file with rsdump keys cross-sign, where the old root's key is")
             }
             steps.append(Step(cross: cross, predecessor: root))
         }
@@ -39,9 +38,9 @@ package struct Succession: Sendable {
 
     func pem() throws -> Bytes { try CertificateAuthority.pem(steps.flatMap { [$0.cross, $0.predecessor] }) }
 
-    /// Returns a chain, and each chain that the steps make from it and that ends at an older root.
+    /// Returns a chain, and the chains to older roots that the steps make from it.
     ///
-    /// - Parameter own: certificates; the last one is a root.
+    /// - Parameter own: certificates, with a root as the last one.
     func chains(of own: [SigningCertificate]) -> [[SigningCertificate]] {
         var (chains, left, looked) = ([own], steps, 0)
         while looked < chains.count, let root = chains[looked].last {
@@ -53,7 +52,7 @@ package struct Succession: Sendable {
         return chains
     }
 
-    /// Adds steps. A new step replaces a present one between the same two roots.
+    /// Adds steps. A new step replaces an existing one between the same two roots.
     mutating func add(_ others: [Step]) {
         steps.removeAll { old in
             others.contains { $0.cross.standsFor(old.cross) && $0.predecessor.standsFor(old.predecessor) }
@@ -75,9 +74,9 @@ extension KeyDirectory {
     ///
     /// - Parameters:
     ///   - pem: the other root's certificate.
-    ///   - place: the file that it comes from, for the error.
-    ///   - digest: the SHA-256 of the other root. The holder of this root's key has read and confirms it.
-    ///   - days: how long it is valid; `nil` for as long as both roots are valid. It never outlives either root.
+    ///   - place: the file with the certificate, for errors.
+    ///   - digest: the SHA-256 of the other root, which the holder of this root's key confirms
+    ///   - days: how long it is valid; `nil` for as long as both roots are valid. It never outlives either root
     /// - Returns: the text for ``succeed(_:place:after:now:)``: the cross-certificate and this root, then those of this
     ///   root's own predecessors.
     /// - Throws: ``SigningKeyError`` if the certificate is not a root's, or if its SHA-256 is not `digest`.
@@ -97,8 +96,8 @@ extension KeyDirectory {
                 place, kind: digest == nil ? .usage : .untrusted,
                 expected: digest.map { "the root \($0)" } ?? "--root with the SHA-256 of the root that you confirm",
                 found: "\(VisibleText.escape(root.name)), \(found)",
-                remedy: "ask its holder for its SHA-256, over another channel than the file came; if it is the same, "
-                    + "sign it with: --root \(found)")
+                remedy: "ask its holder for its SHA-256, in another way than the file came; if it is the same, sign it "
+                    + "with: --root \(found)")
         }
         let authority = try authority(for: .intermediate, environment)
         var succession = try succession()
@@ -114,8 +113,8 @@ extension KeyDirectory {
     /// a chain that ends at the older root. Does I/O.
     ///
     /// - Parameters:
-    ///   - pem: the result of ``crossSign(_:place:confirming:days:environment:now:)``, which was called where the older
-    ///     root's key is.
+    ///   - pem: the result of ``crossSign(_:place:confirming:days:environment:now:)`` in the directory that has the
+    ///     older root's key.
     ///   - root: the SHA-256 of the older root, which apps pin.
     /// - Returns: the number of chains that the directory has now.
     /// - Throws: ``SigningKeyError`` if the cross-certificate is for another root or was issued by another root,
@@ -126,12 +125,12 @@ extension KeyDirectory {
         try changing {
             let added = try Succession(pem: pem, place: place).steps
             let own = try readKey(.signer, [:]).certificates
-            func refused(expected: String, found: String, remedy: String) -> SigningKeyError {
+            func refused(expected: String? = nil, found: String, remedy: String) -> SigningKeyError {
                 SigningKeyError(place, kind: .untrusted, expected: expected, found: found, remedy: remedy)
             }
             guard let name = own.first?.dnsNames.first else {
                 throw refused(
-                    expected: "a signing certificate in \(path)", found: "none",
+                    found: "there is no signing certificate in \(path)",
                     remedy: "make it first, with: rsdump keys renew \(path)")
             }
             guard let first = added.first?.predecessor.sha256, first == root else {
@@ -148,7 +147,7 @@ extension KeyDirectory {
                     throw refused(
                         expected: "a cross-certificate for the root of \(path), or for one that vouches for it",
                         found: "one for \(VisibleText.escape(step.cross.name)) with another key or name",
-                        remedy: "let the old root sign the root.pem of \(path)")
+                        remedy: "run rsdump keys cross-sign with \(path)/root.pem, where the old root's key is")
                 }
                 _ = try CertificateChain(pem: CertificateAuthority.pem(chain)).ownVerdict(SignerName(name), at: now)
             }

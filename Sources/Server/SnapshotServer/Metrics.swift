@@ -90,47 +90,48 @@ package final class Metrics: Sendable {
                 $0.0 < $1.0
             })
         family(
-            "rsdump_response_body_bytes_total", "counter", "Bytes of answers' bodies.",
+            "rsdump_response_body_bytes_total", "counter", "Bytes of the bodies of answers.",
             ServerRoute.all.map { ("{route=\"\($0.name)\"}", counters.bytes[$0] ?? 0) })
         family(
-            "rsdump_refused_total", "counter", "Connections that were ended because of what the client did.",
+            "rsdump_refused_total", "counter", "Connections ended because the client broke a rule or a limit.",
             Refusal.allCases.map { ("{reason=\"\($0.rawValue)\"}", counters.refused[$0] ?? 0) })
         family("rsdump_connections", "gauge", "Open connections.", [("", connections.load(ordering: .relaxed))])
         family(
             "rsdump_connections_accepted_total", "counter", "Connections since the start.",
             [("", accepted.load(ordering: .relaxed))])
         family(
-            "rsdump_untaken_bytes", "gauge", "Bytes in memory of answers that clients have not taken yet.",
+            "rsdump_untaken_bytes", "gauge", "Bytes in memory that clients have not taken yet.",
             [("", untakenBytes)])
         family(
-            "rsdump_reloads_total", "counter", "Times that changed bundles were taken up.",
+            "rsdump_reloads_total", "counter", "Times that changed bundles were loaded.",
             [("", reloads.load(ordering: .relaxed))])
         let streams = counters.streams
-        family("rsdump_updates_total", "counter", "Changes that were announced.", [("", counters.announced)])
+        family("rsdump_updates_total", "counter", "Changes announced.", [("", counters.announced)])
         family("rsdump_update_streams", "gauge", "Open connections that wait for updates.", [("", streams.open)])
         family(
-            "rsdump_update_streams_opened_total", "counter", "Connections that waited for updates since the start.",
+            "rsdump_update_streams_opened_total", "counter",
+            "Connections that have waited for updates since the start.",
             [("", streams.opened)])
         family(
-            "rsdump_update_streams_paused_total", "counter", "Clients that were asked to come back later.",
+            "rsdump_update_streams_paused_total", "counter", "Clients asked to come back later.",
             [("", streams.paused)])
         family(
-            "rsdump_update_streams_shed_total", "counter", "Connections that ended while their client took nothing.",
+            "rsdump_update_streams_shed_total", "counter", "Connections ended because their client took nothing.",
             [("", streams.shed)])
         family(
-            "rsdump_update_events_sent_total", "counter", "Announcements that were sent, one for each connection.",
+            "rsdump_update_events_sent_total", "counter", "Announcements sent, one for each connection.",
             [("", streams.sent)])
         family(
             "rsdump_update_events_left_out_total", "counter",
-            "Announcements that were left out because the client was behind and is owed only the newest.",
+            "Announcements skipped because the client was behind and needs only the newest.",
             [("", streams.leftOut)])
         family(
             "rsdump_collections", "gauge", "Collections served.", [("", state.origin.collections.count)])
         family(
-            "rsdump_collections_damaged", "gauge", "Collections whose bundle is not the one that the lock names.",
+            "rsdump_collections_damaged", "gauge", "Collections whose bundle is not the one in the lock.",
             [("", state.problems.count)])
         family(
-            "rsdump_collection_timestamp_milliseconds", "gauge", "The timestamp of a collection that is served.",
+            "rsdump_collection_timestamp_milliseconds", "gauge", "The timestamp of a served collection.",
             state.origin.collections.map {
                 ("{collection=\"\($0.id)\"}", Int(clamping: $0.timestamp.milliseconds))
             })
@@ -150,7 +151,7 @@ package enum Refusal: String, CaseIterable {
     case tooManyStreams = "too-many-streams"
 }
 
-/// What a request was about, for the counts. The set of values is bounded.
+/// The kind of resource that a request asked for, for the counts. The set of values is bounded.
 enum ServerRoute: Hashable, Sendable {
     case origin(OriginRoute)
     case metrics

@@ -17,11 +17,11 @@ package struct OriginServer: Sendable {
         package var port: Int
         /// The address at which clients reach the server; `nil` if it is `http://HOST:PORT`.
         package var publicAddress: OriginAddress?
-        /// Where to look for older states; `nil` for no history.
+        /// Where to look for older states; `nil` to use none.
         package var history: BundleHistory?
-        /// Whether the server picks up changes of the directory.
+        /// Whether the server loads changes of the directory.
         package var isWatching = false
-        /// Whether every answer is reported.
+        /// Whether every answer is logged.
         package var logsRequests = false
         /// The version in the root document and in `__version__`.
         package var softwareVersion = ""
@@ -48,7 +48,7 @@ package struct OriginServer: Sendable {
         self.directory = directory
         self.configuration = configuration
         var limits = limits
-        // The other files are for bundles and the system.
+        // The other open files are for bundles and the system.
         limits.connections = min(limits.connections, max(64, Self.openFiles() - 512))
         limits.connectionsPerAddress = min(
             limits.connectionsPerAddress, limits.connections / 4 * 3)
@@ -60,15 +60,15 @@ package struct OriginServer: Sendable {
 
     /// Serves until `SIGTERM` or `SIGINT`, or until the task is cancelled.
     ///
-    /// Answers that are being written then have ``ServerLimits/shutdownSeconds`` to finish. Until the bundles have been
-    /// read and verified, every answer is 503.
+    /// Answers that are being written then have ``ServerLimits/shutdownSeconds`` to finish. Every answer is 503 until
+    /// the bundles have been read and verified.
     ///
     /// - Parameters:
     ///   - publish: publishes a change into the directory, for `POST /demo/publish`. If it is `nil`, that request gets
     ///     405.
     ///   - whenReady: called with the first state when it is served.
-    /// - Throws: ``ServerError`` if there is no lock, if the address cannot be listened on, or if the certificate
-    ///   cannot be read; `FileError` or `BundleError` if the lock cannot be read.
+    /// - Throws: ``ServerError`` if there is no lock, or if the server cannot listen on the address; `FileError` or
+    ///   `BundleError` if the lock cannot be read.
     package func run(
         publish: (@Sendable (_ now: Timestamp) async throws -> [String])? = nil,
         whenReady: @escaping @Sendable (ServedState) -> Void
@@ -76,7 +76,7 @@ package struct OriginServer: Sendable {
         guard unsafe access(directory.lockPath, F_OK) == 0 else { throw ServerError.noLock(directory.lockPath) }
         let logger = logger
         if mapped_faults_survive() != 0 {
-            logger.warning("a bundle that is shortened while it is served will end the server")
+            logger.warning("if a bundle is shortened in place while it is served, the server will crash")
         }
         let loader = DumpsLoader(
             directory, history: configuration.history, softwareVersion: configuration.softwareVersion, limits: limits,
@@ -106,7 +106,7 @@ package struct OriginServer: Sendable {
         group.maximumGracefulShutdownDuration = .seconds(limits.shutdownSeconds)
         do {
             try await ServiceGroup(configuration: group).run()
-            // The application does not know of the connections that wait for updates.
+            // Hummingbird does not know the connections that wait for updates.
             await updates.allHaveLeft(within: .seconds(limits.shutdownSeconds))
         } catch let error as IOError {
             switch error.errnoCode {
@@ -149,7 +149,7 @@ package struct OriginServer: Sendable {
         }
     }
 
-    /// Raises the limit of open files of this process as far as allowed, and returns it.
+    /// Raises this process's limit of open files as far as allowed, and returns it.
     private static func openFiles() -> Int {
         var limit = rlimit()
         #if canImport(Glibc)
@@ -166,7 +166,7 @@ package struct OriginServer: Sendable {
 }
 
 extension Logger {
-    /// The frameworks' messages are dropped: this package reports the same in its own words, or they are of no use.
+    /// Drops the frameworks' messages, because this package reports the same in its own words, or they are useless.
     fileprivate static var silent: Logger { Logger(label: "server") { _ in SwiftLogNoOpLogHandler() } }
 }
 #endif

@@ -16,7 +16,7 @@ struct ServedPages: Sendable {
     }
 
     /// - Returns: `nil` if the page does not own the path and the client is a program. The program then gets the API's
-    ///   error. A person who has mistyped an address gets a page with a way on.
+    ///   error. A person who has mistyped an address gets a page with a link back.
     func answer(
         _ state: ServedState, _ target: RequestTarget, acceptsHTML: Bool, now: Timestamp
     ) async -> PageAnswer? {
@@ -26,7 +26,7 @@ struct ServedPages: Sendable {
     }
 
     private func catalog(_ state: ServedState) -> PageCatalog {
-        // Read for each answer, because people edit the file. A directory with bundles alone has none.
+        // Read for each answer, because people edit the file. A directory with only bundles does not have one.
         let configured = (try? directory.configuration())?.collections ?? []
         let pins = Dictionary(configured.compactMap { each in each.pin.map { (each.id, $0) } }) { first, _ in first }
         return PageCatalog(
@@ -48,7 +48,8 @@ struct ServedPages: Sendable {
     }
 }
 
-/// `POST /demo/publish`: changes what a demonstration serves. Only programs on this machine may use it, not web pages.
+/// `POST /demo/publish`: changes the collections of `serve --demo`. Only programs on this machine may use it, not web
+/// pages.
 struct DemoControl: Sendable {
     let loader: DumpsLoader
     let state: StateBox
@@ -59,7 +60,8 @@ struct DemoControl: Sendable {
         // A browser names the page that sends a form. Without this check, a page of another site could send one
         // unnoticed.
         guard isLoopback, request.headers[.origin] == nil else {
-            return response(.forbidden, "error", .string("only from this machine, and not from a web page"))
+            return response(
+                .forbidden, "error", .string("only programs on this machine may send this, and no web page"))
         }
         do {
             let changes = try await publish(now)

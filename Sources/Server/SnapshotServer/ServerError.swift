@@ -14,7 +14,7 @@ package enum ServerError: Error, Hashable, Sendable {
 extension ServerError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .noLock(let path): "\(path): expected a lock, found none; rsdump refresh makes one"
+        case .noLock(let path): "\(path): there is no lock; to make one, run rsdump refresh"
         case .address(let host, let port, let problem):
             "\(host.contains(":") ? "[\(host)]" : host):\(port) \(problem)"
         }
@@ -25,10 +25,10 @@ extension ServerError.Problem: CustomStringConvertible {
     package var description: String {
         switch self {
         case .inUse: "is already in use; choose another port with --port, or 0 for a free one"
-        case .notOfThisMachine: "is no address of this machine; choose another with --host"
+        case .notOfThisMachine: "is not an address of this machine; choose another with --host"
         case .notAllowed:
-            "is not allowed for this process: ports below 1024 need more rights; choose another with --port"
-        case .other(let text): "cannot be listened on (\(text)); choose another address with --host and --port"
+            "is not allowed, because ports below 1024 require more rights; choose another with --port"
+        case .other(let text): "cannot be used (\(text)); choose another address with --host and --port"
         }
     }
 }

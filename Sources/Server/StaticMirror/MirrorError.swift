@@ -13,7 +13,7 @@ package enum MirrorError: Error, Hashable, Sendable {
 }
 
 extension MirrorError {
-    /// Whether the user can avoid the error by choosing another folder.
+    /// Whether the user can avoid the error with another folder or another URL.
     package var isUsage: Bool {
         switch self {
         case .notAMirror, .unusableURL: true
@@ -26,16 +26,14 @@ extension MirrorError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .notAMirror(let folder, let found):
-            "\(folder): expected an empty folder or a mirror, found \(VisibleText.escape(found)); "
-                + "choose another folder, or empty this one"
+            "\(folder): expected an empty folder or a mirror, found \(VisibleText.escape(found)); choose another "
+                + "folder, or empty this one"
         case .unusableURL(let url):
-            "\(VisibleText.escape(url)): expected a path whose parts can be folders, found one that is empty, "
-                + "begins with a dot or is not plain text; choose another path for --url"
+            "--url \(VisibleText.escape(url)): a part of the path cannot be a folder, because it is empty, begins with "
+                + "a dot or is not plain text; choose another path"
         case .busy(let folder): "\(folder): another process is publishing there; try again when it is done"
         case .vanished(let path):
-            "\(path): expected the file that was just written, found nothing; check whether another process removes "
-                + "files "
-                + "there"
+            "\(path): this file was just written and is gone; check whether another process removes files there"
         }
     }
 }

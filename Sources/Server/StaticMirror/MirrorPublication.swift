@@ -13,9 +13,9 @@ extension StaticMirror {
     ///   - names: the collections; an empty list means all collections of the lock.
     ///   - folder: the folder to publish the mirror in; an absolute path.
     ///   - address: the address at which clients reach the mirror.
-    ///   - history: where to look for older states; `nil` for no history.
-    /// - Throws: what ``publish(to:)`` throws; `DumpsError`, `BundleError`, `FileError` or `HistoryError` if the lock,
-    ///   the bundles or their history cannot be read.
+    ///   - history: where to look for older states; `nil` to use none.
+    /// - Throws: the errors of ``publish(to:)``;  `DumpsError`, `BundleError`, `FileError` or `HistoryError` if the
+    ///   lock, the bundles or their history cannot be read.
     package static func publish(
         _ names: [CollectionID], of directory: DumpsDirectory, to folder: String, address: OriginAddress,
         history: BundleHistory?, softwareVersion: String, limits: Limits = Limits()

@@ -2,7 +2,7 @@ import CLZ4
 import RemoteSettingsModel
 
 extension MozLZ4 {
-    /// Packs the segments, one after another.
+    /// Packs the segments into one LZ4 block.
     ///
     /// - Returns: `nil` if there are more bytes than one LZ4 block can hold, about 2 GB.
     package static func pack(_ segments: [Bytes]) -> Bytes? {

@@ -2,10 +2,10 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotOrigin
 
-/// An origin as plain files, which a web server, an object store or a CDN can serve to real clients.
+/// A Remote Settings server as plain files, which a web server, an object store or a CDN serves to clients.
 ///
 /// Its folder contains `current`, a link to the tree of files. A tree never changes. A new one is written beside it,
-/// and the link is then replaced in one step. The same origin always makes the same tree, byte for byte, with the same
+/// and the link is then replaced in one step. The same contents always give the same tree, byte for byte, with the same
 /// modification times.
 package struct StaticMirror: Sendable {
     /// What was published.
@@ -14,11 +14,11 @@ package struct StaticMirror: Sendable {
         package var tree: String
         /// Whether the same tree was already published, so that nothing changed.
         package var isUnchanged: Bool
-        /// The number of files that have a URL, without compressed copies.
+        /// The number of files that have a URL, not counting compressed copies.
         package var objects: Int
         /// The size of all objects in bytes.
         package var bytes: Int
-        /// The resources of the origin that the mirror lacks, one line each.
+        /// The resources of a server that the mirror lacks, one line each.
         package var notes: [String]
     }
 
@@ -26,17 +26,17 @@ package struct StaticMirror: Sendable {
     package static let hooksName = "on-change.json"
     static let linkName = "current"
     private static let treePrefix = "tree-"
-    /// The prefix of temporary files. Those of `Examples/object-store/upload` have it, too.
+    /// The prefix of temporary files. Those of `Examples/object-store/upload` also have it.
     private static let temporaryPrefix = ".new-"
 
     private let origin: Origin
 
     package init(_ origin: Origin) { self.origin = origin }
 
-    /// Publishes into a folder, and makes the folder if it is missing. Does I/O.
+    /// Publishes into a folder, which is made if it is missing. Does I/O.
     ///
     /// - Parameter folder: an absolute path.
-    /// - Throws: ``MirrorError`` if the origin's path cannot be a folder, if something else is in the folder, or if
+    /// - Throws: ``MirrorError`` if the URL's path cannot be a folder, if something else is in the folder, or if
     ///   another process publishes there; `BundleError` if a bundle cannot be read; `FileError`. After an error, the
     ///   previous mirror is still published.
     package func publish(to folder: String) throws -> Report {
@@ -66,7 +66,7 @@ package struct StaticMirror: Sendable {
         if try FileStore.isDirectory("\(folder)/\(name)") {
             try FileStore.removeTree(temporary)
         } else {
-            // Every later run takes a tree with its final name as complete, so its files must be on the disk before.
+            // A later run takes a tree with its final name as complete, so its files must be on the disk before.
             try FileStore.flush(tree: temporary)
             try FileStore.rename(temporary, to: "\(folder)/\(name)")
         }
@@ -79,13 +79,13 @@ package struct StaticMirror: Sendable {
             bytes: tree.objects.saturatingSum(\.size), notes: tree.notes)
     }
 
-    /// Whether a killed publication may have left a file or folder with this name.
+    /// Whether a killed process may have left a file or folder with this name.
     private static func isTemporary(_ name: String) -> Bool {
         name.hasPrefix(temporaryPrefix) || name.hasPrefix("\(linkName).")
             || name.hasPrefix("\(hooksName).")
     }
 
-    /// The collections of the mirror that is published in a folder, with their timestamps; empty if there is none. Does
+    /// The collections of the mirror in a folder, with their timestamps; empty if there is no mirror. Does
     /// I/O.
     ///
     /// - Throws: `FileError` or `ChangesetError` if the mirror's monitor cannot be read.

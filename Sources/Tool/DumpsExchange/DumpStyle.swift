@@ -32,7 +32,7 @@ struct DumpStyle: Hashable, Sendable {
 
     /// The style of Firefox's `services/settings/dumps`, as its update script writes them.
     static func firefox(_ id: CollectionID) -> DumpStyle {
-        // People review this collection, so the script sorts it.
+        // People review this collection, so Firefox's script sorts it.
         id.name == "search-config-v2"
             ? DumpStyle(keys: .sorted, records: .byTypeAndIdentifier, endsWithNewline: true)
             : DumpStyle(keys: .served, records: .newestFirst, endsWithNewline: true)

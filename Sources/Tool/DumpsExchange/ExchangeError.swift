@@ -14,13 +14,14 @@ package struct ExchangeError: Error, Hashable, Sendable {
     package let place: String
     /// The entry, record or member in it; `nil` for the whole.
     package let entry: String?
-    package let expected: String
+    /// What was expected; `nil` if ``found`` says all.
+    package let expected: String?
     package let found: String
     /// What to do next.
     package let remedy: String
 
     package init(
-        _ kind: Kind, _ place: String, entry: String? = nil, expected: String, found: String, remedy: String
+        _ kind: Kind, _ place: String, entry: String? = nil, expected: String? = nil, found: String, remedy: String
     ) {
         self.kind = kind
         self.place = place
@@ -34,6 +35,7 @@ package struct ExchangeError: Error, Hashable, Sendable {
 extension ExchangeError: CustomStringConvertible {
     package var description: String {
         let whole = entry.map { "\(place): \($0)" } ?? place
-        return "\(whole): expected \(expected), found \(found); \(remedy)"
+        let problem = expected.map { "expected \($0), found \(found)" } ?? found
+        return "\(whole): \(problem); \(remedy)"
     }
 }

@@ -12,19 +12,19 @@ enum ExitStatus: Int32 {
     case tryAgain = 7
 
     static let help = """
-        Exit codes:
+        Exit codes (a command's help has its own, if they differ):
           0  done
           1  some collections failed, the others are done;
-             or the server's list of collections cannot be used;
-             or diff --exit-code found a difference
+             or the server's list of collections cannot be used
           2  bad usage, configuration or input
           3  verification failed
-          4  the server asked to wait; the error names the seconds
+          4  the server asked to wait; the error says how many seconds
           5  the server cannot be reached, breaks off its answers, or answers
              with an error of its own (5xx without Retry-After)
-          6  something would change, and nothing may (--locked, embed --check)
+          6  something would change although nothing may (--locked,
+             embed --check)
           7  a file cannot be read or written, as on a full disk, or another
-             rsdump is at work there; run it again when that is over
+             rsdump is working in the directory; run the command again later
         """
 
     var code: ExitCode { ExitCode(rawValue) }

@@ -10,9 +10,9 @@ struct RSDump: AsyncParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "rsdump",
-        abstract: "Keeps verified, reproducible snapshot bundles of Remote Settings collections.",
+        abstract: "Keep verified, reproducible bundles of Remote Settings collections.",
         discussion: """
-            A directory (dumps by default) holds dumps.yaml, dumps.lock.json and <bucket>/<collection>.zip. People \
+            A dumps directory (dumps by default) holds dumps.yaml, dumps.lock.json and <bucket>/<collection>.zip. You \
             write dumps.yaml, which names the server, the trusted roots and the collections. rsdump writes the other \
             files.
 
@@ -26,10 +26,10 @@ struct RSDump: AsyncParsableCommand {
               rsdump check              check the source files
               rsdump publish            sign and pack what changed
 
-            For a catalogue:
-              rsdump pin main/regions   keep a collection as it is, or as it was
-              rsdump refresh --locked   fail if the server has anything else
-              rsdump verify --locked    fail if the directory has anything else
+            For a release of an app:
+              rsdump pin main/regions   keep a collection at its current or an older state
+              rsdump refresh --locked   fail if anything would change
+              rsdump verify --locked    fail if anything differs from the lock
 
             \(ExitStatus.help)
             """,
@@ -54,9 +54,9 @@ struct RSDump: AsyncParsableCommand {
             .init(name: "Bundle", subcommands: [Inspect.self, Records.self, AttachmentCommand.self]),
         ])
 
-    /// Does what ArgumentParser's own `main` does, but exits with the codes of ``ExitStatus``.
+    /// Like ArgumentParser's own `main`, but exits with the codes of ``ExitStatus``.
     static func main() async {
-        // If this cannot be set up, a process that reads a vanished mapped file ends with a signal.
+        // Without this, a process ends with a signal if a mapped file vanishes while it is read.
         _ = mapped_faults_explain(ExitStatus.someFailed.rawValue)
         do {
             try RemovedUsage.check(CommandLine.arguments.dropFirst())

@@ -1,11 +1,12 @@
-/// What earlier builds had, and what takes its place.
+/// What earlier builds had, and what replaces it.
 ///
 /// Whatever is removed gets a row here and in `CHANGELOG.md`, so that a script that still uses it learns what to do.
 enum RemovedUsage {
     /// The beginning of a command line, or a command with one of its options, and what to do instead.
     private static let replacements: KeyValuePairs = [
         "upload":
-            "use the script remote-settings-upload (Examples/object-store/upload), for rclone and the AWS command line",
+            "use the script remote-settings-upload (Examples/object-store/upload), which works with rclone and the "
+            + "AWS command line",
         "export --to edge":
             "the table in the article \"Object stores and CDNs\" says what an edge must do",
         "export --bucket-url":
@@ -15,7 +16,7 @@ enum RemovedUsage {
         "export --updates-redis":
             "run export with --on-change on each host, so that it tells its own clients",
         "--origin":
-            "use --publisher, which names the same",
+            "use --publisher",
         "publish --no-release":
             "use --no-catalogue",
         "--notify":

@@ -1,9 +1,9 @@
 import Dispatch
 import RemoteSettingsModel
 
-/// SIGTERM and SIGINT, for commands that end in their own time.
+/// SIGTERM and SIGINT, for commands that finish something before they end.
 enum TerminationSignals {
-    /// Yields once for each signal. From now on, to the end of the process, they do not end it.
+    /// Yields once for each signal. From now on, the signals themselves do not end the process.
     static func stream() -> AsyncStream<Void> {
         AsyncStream { continuation in
             for number in [SIGTERM, SIGINT] {

@@ -3,9 +3,9 @@
 //     catalogue-process sync STORAGE SERVER ROOT PUBLISHER COLLECTION...
 //     catalogue-process read STORAGE SERVER ROOT PUBLISHER COLLECTION...
 //
-// `sync` brings the collections to the present catalogue once, as a process that has just started does. `read` reads them
-// until its standard input ends, in turn with a service that stays and with new ones, offline. The member `number` of
-// each record must be the same in all collections of a reading, and equal to the catalogue's number. It prints the
+// `sync` brings the collections to the current catalogue once, as a process that has just started does. `read` reads
+// them until its standard input ends, in turn with a service that stays and with new ones, offline. The member `number`
+// of each record must be the same in all collections of a reading, and equal to the catalogue's number. It prints the
 // numbers of the catalogues that it has seen, and ends with 1 at the first reading that is not whole or that goes back.
 
 #if Lab

@@ -442,8 +442,8 @@ extension ServerTests {
             }
         }
 
-        /// A refresh replaces what is packaged while the app runs. What the app has not read yet is of the new catalogue
-        /// then, and so is everything else.
+        /// A refresh replaces what is packaged while the app runs. What the app has not read yet is then of the new
+        /// catalogue, and so is everything else.
         @Test(arguments: [false, true]) func packagedAnew(isTrusted: Bool) async throws {
             let catalogue = try place.server.collection("publisher/catalogue")
             let dumps = try await place.package(collections + [catalogue])

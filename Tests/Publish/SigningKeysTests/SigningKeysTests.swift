@@ -108,7 +108,7 @@ import Testing
                 let refused = #expect(throws: SigningKeyError.self) {
                     try keys.renew(named: nil, days: 90, environment: [:], now: now)
                 }
-                #expect(refused?.description.contains("no other rsdump at work") == true)
+                #expect(refused?.description.contains("another rsdump is changing this directory") == true)
                 #expect(throws: SigningKeyError.self) { try keys.request(.signer, named: "s.example.org") }
             }
             #expect(try keys.signer([:]).chain == before)

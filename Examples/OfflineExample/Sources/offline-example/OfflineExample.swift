@@ -8,15 +8,14 @@ import Glibc
 import Musl
 #endif
 
-/// Prints the records that it was built with, for which it needs no file and no network. Where a server is given, it
-/// then syncs with that server and prints what has changed.
+/// Prints the records that it was built with. That needs no file and no network. If a server is given, it then syncs
+/// with that server and prints what has changed.
 ///
 ///     offline-example [STORAGE [SERVER TRUST_ROOT]]
 ///
-/// STORAGE is a directory for what syncs store, SERVER is a base URL such as http://127.0.0.1:8888/v1, and TRUST_ROOT
-/// is the SHA-256 of the root certificate that the server's signatures lead to. The sync fetches only what is newer
-/// than the packaged snapshots if they are of the same server: to see that, put the server's dumps into `dumps` and
-/// build again.
+/// STORAGE is a directory for the data of syncs. SERVER is a base URL such as http://127.0.0.1:8888/v1. TRUST_ROOT is
+/// the SHA-256 of the server's root certificate. If the packaged snapshots are of the same server, the sync fetches
+/// only what is newer. To see that, put the server's dumps into `dumps` and build again.
 @main
 enum OfflineExample {
     static func main() async {
@@ -35,7 +34,7 @@ enum OfflineExample {
 
     static func run(_ arguments: [String]) async throws {
         let storage = arguments.first ?? "offline-example-storage"
-        // The server and the root are those of dumps/dumps.yaml.
+        // The server and the root are those in dumps/dumps.yaml.
         var config = RemoteSettingsConfig(
             server: .custom(url: "http://127.0.0.1:8888/v1"), packaged: [.embeddedDumps],
             trustRoots: try TrustAnchors(parsing: ["5818235eb231115e79222218da42beb14420c474a3862cc809136801f9fcec63"]))
@@ -50,7 +49,7 @@ enum OfflineExample {
         try await sync(service, clients)
     }
 
-    /// Reads without the network.
+    /// Reads the records, without the network.
     @discardableResult
     static func printRecords(_ service: RemoteSettingsService) -> [RemoteSettingsClient] {
         ["regions", "search-hints"].map { name in
@@ -77,7 +76,7 @@ enum OfflineExample {
             case .failure(let error): print("\(result.collection): \(error)")
             }
         }
-        // This ends the streams, which hold the changes up to now.
+        // This ends the streams, which have all changes up to now.
         service.shutdown()
         for (name, stream) in streams {
             var isUnchanged = true

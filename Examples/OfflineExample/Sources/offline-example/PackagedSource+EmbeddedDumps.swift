@@ -4,7 +4,7 @@ import EmbeddedDumps
 import RemoteSettings
 
 extension PackagedSource {
-    /// The bundles that are part of the program, in place.
+    /// The bundles that are embedded in the program. They are read in place.
     static let embeddedDumps: PackagedSource = {
         let contents = unsafe EmbeddedDumps_contents().pointee
         let lock = unsafe RemoteSettingsBytes.ofProgram(contents.lock, count: contents.lock_size)

@@ -21,7 +21,7 @@ struct EmbeddedSampleDumps_index {
     size_t bundle_count;
 };
 
-/* What is part of the program: read-only, and there until it ends. */
+/* The embedded bytes. They are read-only and stay until the program ends. */
 const struct EmbeddedSampleDumps_index *EmbeddedSampleDumps_contents(void);
 
 #endif

@@ -1,7 +1,7 @@
 import Foundation
 import RemoteConfiguration
 
-/// A list of regions as an app shows it: the records of a collection, and a title from remote config.
+/// A list of regions in an app: the records of a collection, and a title from remote config.
 public final class RegionList: Sendable {
     private struct Region: Decodable {
         let name: String
@@ -17,13 +17,13 @@ public final class RegionList: Sendable {
 
     public var title: String { config.string(forKey: "title", default: "Regions") }
 
-    /// The names, sorted; the text for an empty list where nothing is held.
+    /// The sorted names, or the text for an empty list if there are no records.
     public var lines: [String] {
         let names = (try? client.records(as: Region.self))?.map(\.name).sorted() ?? []
         return names.isEmpty ? ["No regions yet"] : names
     }
 
-    /// Asks the server, and returns what to tell the user where that fails.
+    /// Asks the server, and returns the text for the user if that fails.
     public func refresh() async -> String? {
         do {
             try await client.sync()
@@ -40,7 +40,7 @@ public final class RegionList: Sendable {
         return try? await client.getAttachment(record: record)
     }
 
-    /// The names each time that they change.
+    /// The names, each time that they change.
     public var updates: AsyncStream<[String]> {
         let changes = client.changes
         return AsyncStream { continuation in

@@ -80,7 +80,7 @@ import Testing
         #expect(app.title == "Published")
     }
 
-    /// What is published reaches a list that is on the screen, within the three seconds that an app waits at most.
+    /// An update reaches a list on the screen, after at most the three seconds that an app waits.
     @Test func whatIsPublishedIsShownAtOnce() async throws {
         let (time, updates) = (SteppedTime(), ScriptedUpdates())
         let test = TestService(test.origin, time: time, updates: updates)

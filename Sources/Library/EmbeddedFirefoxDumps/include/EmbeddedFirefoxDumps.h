@@ -21,7 +21,7 @@ struct EmbeddedFirefoxDumps_index {
     size_t bundle_count;
 };
 
-/* What is part of the program: read-only, and there until it ends. */
+/* The embedded bytes. They are read-only and stay until the program ends. */
 const struct EmbeddedFirefoxDumps_index *EmbeddedFirefoxDumps_contents(void);
 
 #endif

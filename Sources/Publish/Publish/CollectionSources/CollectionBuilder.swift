@@ -4,14 +4,14 @@ import RemoteSettingsModel
 import SnapshotBundle
 import TargetFilter
 
-/// Gathers the records and the metadata of one collection from its files, and everything that is wrong with them.
+/// Gathers the records and the metadata of one collection from its files, and the problems in them.
 struct CollectionBuilder {
     private static let keys = ["metadata", "id-from", "records", "conditions", "parameters", "groups", "$schema"]
     /// Members that only publishing sets.
     private static let reserved = ["id", "bucket", "last_modified", "signature", "signatures"]
 
     let id: CollectionID
-    /// The directory that has the attachments, in it or below it.
+    /// The directory that holds the attachments, at any depth.
     let root: String
     var problems = ProblemList()
     private var records: [String: SourceRecord] = [:]
@@ -32,12 +32,12 @@ struct CollectionBuilder {
         self.limits = limits
     }
 
-    /// Whether further records need nothing but their canonical form, if they have ids and no member of a meaning.
+    /// Whether further records need nothing but their canonical form if they have ids and no members with a meaning.
     var takesPlainRecords: Bool {
         records.isEmpty && schema == nil && idMember == nil && !hasParameters && problems.problems.isEmpty
     }
 
-    /// Takes the one file of the collection, or its `collection.yaml`.
+    /// Adds the only file of the collection, or its `collection.yaml`.
     mutating func add(collection node: SourceNode, file: String) {
         if case .list(let records) = node.content {
             for record in records { add(record: record, file: file) }
@@ -51,7 +51,7 @@ struct CollectionBuilder {
             if let name = member.string, !name.isEmpty {
                 idMember = name
             } else {
-                problems.add(file, member.line, "id-from is \(member.kind)", "name the member that ids come from")
+                problems.add(file, member.line, "id-from is \(member.kind)", "name the member that has the ids")
             }
         }
         // The metadata's schema must be known before the records are read.
@@ -106,7 +106,7 @@ struct CollectionBuilder {
         }
     }
 
-    /// - Parameter line: finds the line of a place in the record.
+    /// - Parameter line: returns the line of a place in the record.
     private mutating func validate(
         _ record: JSONValue, _ id: String, _ file: String, line: ([String]) -> Int
     ) {
@@ -170,7 +170,7 @@ struct CollectionBuilder {
         insert(SourceRecord(id: id, members: Bytes(text)[1..<text.count - 1], file: file, line: line))
     }
 
-    /// Canonical JSON is what gets signed, and it has no form for some numbers.
+    /// Canonical JSON is what gets signed, and it cannot express some numbers.
     private mutating func checkNumbers(_ node: SourceNode, _ file: String) {
         switch node.content {
         case .number(let number) where number.canonical == nil:
@@ -186,7 +186,7 @@ struct CollectionBuilder {
     private mutating func insert(_ record: SourceRecord) {
         if let other = records[record.id] {
             problems.add(
-                record.file, record.line, "the id \(record.id) is used in \(other.file):\(other.line) already",
+                record.file, record.line, "the record in \(other.file):\(other.line) already has the id \(record.id)",
                 "give one of the records another id")
         } else {
             records[record.id] = record
@@ -208,13 +208,13 @@ struct CollectionBuilder {
             case .number(let number)?: return RecordIdentifier.derived(from: number.text)
             default:
                 problems.add(
-                    file, line, "the record has no text in \(idMember), which ids come from (id-from)",
+                    file, line, "the record has no text in \(idMember), which id-from takes as the id",
                     "write one, or give the record an id")
                 return nil
             }
         }
         guard let given else {
-            problems.add(file, line, "the record has no id", "write one, or say id-from: MEMBER for all records")
+            problems.add(file, line, "the record has no id", "write one, or write id-from: MEMBER for all records")
             return nil
         }
         return checked(given, file, line)
@@ -253,7 +253,7 @@ struct CollectionBuilder {
         if sorted.count > limits.records {
             problems.add(root, nil, "there are more than \(limits.records) records", "split the collection")
         }
-        // In canonical form, as they are served, characters other than ASCII take up to three times their bytes.
+        // In canonical form, as records are served, a character outside ASCII takes up to three times its bytes.
         var size = 0
         for record in sorted {
             let text = record.members
@@ -261,8 +261,8 @@ struct CollectionBuilder {
             guard size > limits.changesetBytes else { continue }
             problems.add(
                 record.file, record.line,
-                "up to here, the records that apps fetch take more than "
-                    + ByteSize.text(UInt64(limits.changesetBytes)),
+                "the records up to this one take more than \(ByteSize.text(UInt64(limits.changesetBytes))), which is "
+                    + "the most that apps fetch",
                 "split the collection")
             break
         }
@@ -283,7 +283,7 @@ struct CollectionBuilder {
     /// as readers look at.
     private static let signatures = (bytes: 64 << 10, values: 256)
 
-    /// Checks that the metadata leave room for their signatures, which nobody knows before publishing.
+    /// Checks that the metadata leave room for the signatures, which are made later.
     private func checkMetadata(_ problems: inout ProblemList) {
         var room = limits
         room.metadataBytes -= Self.signatures.bytes
@@ -294,21 +294,22 @@ struct CollectionBuilder {
             problems.add(
                 metadataPlace?.file ?? root, metadataPlace?.line,
                 "the metadata, with room for signatures: \(error.reason)",
-                "put what is large into a record or an attachment")
+                "move large values into a record or an attachment")
         }
     }
 
-    /// Checks that a collection that apps read as remote config has only parameter records.
+    /// Checks that a collection of remote config has only records of parameters.
     private func checkParameters(_ records: [SourceRecord], _ limits: Limits, _ problems: inout ProblemList) {
         for record in records {
             do {
                 let text = Bytes([UInt8(ascii: "{")] + record.members.array + [UInt8(ascii: "}")])
                 _ = try ParameterRecord(Record(id: record.id, json: CanonicalJSON.canonicalize(text, limits: limits)))
             } catch let error as ParameterRecordError {
-                problems.add(record.file, record.line, "\(error.problem)", "correct it, or move the record elsewhere")
+                problems.add(
+                    record.file, record.line, "\(error.problem)", "correct it, or move the record to another collection"
+                )
             } catch {
-                // Numbers that canonical JSON has no form for were reported when they were read, each with its own
-                // line.
+                // Numbers that canonical JSON cannot express were reported when they were read, each with its own line.
                 if case JSONError.Reason.numberOutOfRange? = (error as? JSONError)?.reason, problems.has(record.file) {
                     continue
                 }
@@ -319,7 +320,7 @@ struct CollectionBuilder {
 }
 
 extension CollectionBuilder {
-    /// Makes the `attachment` member as a server has it, from a path or from a mapping with `file`, `filename` and
+    /// Makes the `attachment` member in a server's form, from a path or from a mapping with `file`, `filename` and
     /// `mimetype`.
     private mutating func attachment(_ node: SourceNode, _ file: String) -> JSONValue? {
         if node.isNull { return .null }
@@ -329,7 +330,7 @@ extension CollectionBuilder {
             for member in members where !["file", "filename", "mimetype"].contains(member.key) {
                 problems.add(
                     file, member.line, "unknown key \(String(reflecting: String(member.key.prefix(60))))",
-                    "an attachment has file, filename and mimetype; publish finds out the rest")
+                    "an attachment has file, filename and mimetype; publish adds the rest")
                 return nil
             }
             guard let own = node["file"] else {
@@ -353,7 +354,7 @@ extension CollectionBuilder {
         ])
     }
 
-    /// - Returns: `nil` if there is no such file or its path is refused. The problem is noted then.
+    /// - Returns: `nil` if there is no such file, or if its path is refused. The problem is then noted.
     private mutating func file(_ relative: String, _ line: Int, _ file: String) -> RecordAttachment? {
         let parts = relative.split(separator: "/", omittingEmptySubsequences: false)
         guard !parts.isEmpty, parts.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." }),
@@ -371,18 +372,20 @@ extension CollectionBuilder {
             for part in parts.dropLast() {
                 directory += "/\(part)"
                 guard try FileStore.isDirectory(directory) else {
-                    problems.add(file, line, "\(directory) is no directory", "add it; links are not followed")
+                    problems.add(
+                        file, line, "\(directory) is not a directory", "make it a directory; links are not followed")
                     return nil
                 }
             }
             guard try FileStore.size(path) != nil else {
-                problems.add(file, line, "\(path) is no regular file", "add the file; links are not followed")
+                problems.add(file, line, "\(path) is not a regular file", "add the file; links are not followed")
                 return nil
             }
             let (digest, size) = try FileStore.digestAndSize(of: path)
             guard size <= limits.attachmentBytes else {
                 problems.add(
-                    file, line, "\(path) has \(size) bytes, more than \(limits.attachmentBytes)", "make it smaller")
+                    file, line, "\(path) has \(size) bytes, more than the limit of \(limits.attachmentBytes)",
+                    "make it smaller")
                 return nil
             }
             let name = String(parts[parts.count - 1])

@@ -4,14 +4,14 @@ import SnapshotBundle
 /// A collection that was read from its source files and checked. It has neither timestamps nor signatures.
 package struct CollectionSource: Sendable {
     package let id: CollectionID
-    /// The records, sorted by id. Ids are unique. There are none if all records are ``plain``.
+    /// The records, sorted by id, which is unique. Empty if all records are ``plain``.
     package let records: [SourceRecord]
-    /// The records in canonical form, without `last_modified`, if there are many of them and they need nothing else;
-    /// `nil` if they are ``records``.
+    /// The records in canonical form, without `last_modified`, if there are many and they need nothing else; `nil` if
+    /// they are in ``records``.
     package let plain: RecordTable?
     /// The files that the records name, by hash.
     package let attachments: [SHA256Digest: AttachmentInput]
-    /// Members of the collection's metadata, without those that publishing sets.
+    /// The members of the collection's metadata, without those that publishing sets.
     package let metadata: [JSONValue.Member]
     /// Possible mistakes, one line each, with file and line.
     package let notes: [String]
@@ -34,7 +34,7 @@ package struct CollectionSource: Sendable {
 /// A record of a source.
 package struct SourceRecord: Sendable {
     package let id: String
-    /// All members as JSON text without braces. The id is among them, `last_modified` is not.
+    /// All members, with the id but without `last_modified`, as JSON text without braces.
     package let members: Bytes
     package let file: String
     package let line: Int

@@ -4,10 +4,10 @@ import RemoteSettingsModel
 import SnapshotBundle
 import TargetFilter
 
-/// Compiles the short form of remote config to parameter records. The short form has named conditions, and parameters
-/// with values.
+/// Compiles the short form of remote config, which has named conditions and parameters with values, to records of
+/// parameters.
 package struct ParameterCompiler {
-    /// A condition in the filter language, and the plan that it follows, if any.
+    /// A condition in the filter language, and the ramp that it follows, if any.
     private struct Filter {
         let text: String
         let ramp: Ramp?
@@ -40,7 +40,7 @@ package struct ParameterCompiler {
     private(set) var problems = ProblemList()
     private var conditions: [String: Condition] = [:]
     private var seen: [String: Int] = [:]
-    /// How many more bytes of conditions may be written into records.
+    /// The bytes of conditions that may still be written into records.
     private var room: Int
 
     init(file: String, room: Int) {
@@ -52,13 +52,13 @@ package struct ParameterCompiler {
     /// into each record that names it. Without a limit, a million bytes of sources could become gigabytes.
     package static func room(_ limits: Limits) -> Int { limits.changesetBytes / 4 }
 
-    /// Takes so many bytes of the room for conditions. Returns whether there was enough; if not, a problem is noted.
+    /// Takes this many bytes of the room for conditions. Returns whether there was enough. If not, a problem is noted.
     private mutating func reserve(_ count: Int, _ line: Int) -> Bool {
         guard room >= count else {
             if room >= 0 {
                 problems.add(
                     file, line,
-                    "from here on, the copies of conditions in the records of parameters take too many bytes",
+                    "from here on, the copies of conditions in the records take too many bytes",
                     "shorten the conditions that many parameters name, or split the collection")
             }
             room = -1
@@ -94,7 +94,9 @@ package struct ParameterCompiler {
         for member in mapping(node, "conditions") {
             let name = member.key
             guard (1...100).contains(name.unicodeScalars.count) else {
-                problems.add(file, member.line, "the condition's name does not have 1 to 100 characters", "shorten it")
+                problems.add(
+                    file, member.line, "the condition's name is empty or longer than 100 characters",
+                    "write a name of 1 to 100 characters")
                 continue
             }
             let filter: Filter?
@@ -132,7 +134,7 @@ package struct ParameterCompiler {
             parts.append(expression.text)
             ramp = expression.ramp
         } else if let seed = node["seed"] {
-            problems.add(file, seed.line, "there is a seed without a percent", "write percent: too, or remove the seed")
+            problems.add(file, seed.line, "there is a seed without a percent", "add percent:, or remove the seed")
         }
         guard !parts.isEmpty else {
             problems.add(file, line, "there is neither filter nor percent", "write one of them")
@@ -158,7 +160,7 @@ package struct ParameterCompiler {
     }
 
     /// Reads a percentage, in steps of 0.0001. `percent: 10` is the first tenth, `percent: [10, 20]` is the second, and
-    /// `percent: {2026-12-01: 5, 2026-12-07: 100}` is a share that grows by a plan.
+    /// `percent: {2026-12-01: 5, 2026-12-07: 100}` is a share that grows with time.
     private mutating func percent(_ node: SourceNode, seed: SourceNode?, name: String) -> Filter? {
         let text = seed?.string ?? name
         let isText = seed.map { $0.string != nil } ?? true
@@ -180,8 +182,8 @@ package struct ParameterCompiler {
         guard steps.count == 2, bounds.count <= 2, steps[0] <= steps[1] else {
             problems.add(
                 file, node.line, "percent is \(node.kind)",
-                "write a number from 0 to 100 with at most four decimals, two of them in rising order, [10, 20], or a "
-                    + "plan of dates and numbers: {2026-12-01: 5, 2026-12-07: 100}")
+                "write a number from 0 to 100 with at most four decimals; or two rising ones, [10, 20]; or dates and "
+                    + "numbers, {2026-12-01: 5, 2026-12-07: 100}")
             return nil
         }
         return Filter(text: Ramp.sample(quoted, from: steps[0], to: steps[1]), ramp: nil)
@@ -193,7 +195,7 @@ package struct ParameterCompiler {
         for member in members {
             guard let from = Timestamp(rfc3339: member.key) else {
                 problems.add(
-                    file, member.line, "\(String(reflecting: String(member.key.prefix(60)))) is no time",
+                    file, member.line, "\(String(reflecting: String(member.key.prefix(60)))) is not a date or a time",
                     "write a date, 2026-12-01, which begins at midnight UTC, or a time, 2026-12-01T08:00:00Z")
                 return nil
             }
@@ -205,8 +207,10 @@ package struct ParameterCompiler {
             }
             if let last = steps.last, last.from >= from || last.share >= share {
                 problems.add(
-                    file, member.line, "from \(member.key) on, the ramp does not grow",
-                    "write later dates and larger numbers down the plan: a device that has the value keeps it")
+                    file, member.line, "the ramp does not grow from \(member.key) on",
+                    "write each line with a later date and a larger number, because a device that has the value "
+                        + "keeps it"
+                )
                 return nil
             }
             steps.append(.init(from: from, share: share))
@@ -238,7 +242,7 @@ package struct ParameterCompiler {
         for member in mapping(node, what) where !problems.isFull && room >= 0 {
             if let other = seen.updateValue(member.line, forKey: member.key) {
                 problems.add(
-                    file, member.line, "the parameter \(member.key) is on line \(other) already", "keep one of them")
+                    file, member.line, "the parameter \(member.key) is already on line \(other)", "keep one of them")
                 continue
             }
             records += self.records(of: member)
@@ -258,13 +262,12 @@ package struct ParameterCompiler {
                 case "description": checkText(member)
                 case "type": type = member.value
                 case "value", "in-app-default": break
-                default: unknown(member, Self.parameterKeys, "an object as a value goes under value:")
+                default: unknown(member, Self.parameterKeys, "write an object as a value under value:")
                 }
             }
             guard room >= 0 else { return [] }
             if let content = content(of: parameter.value, parameter.line, isOptional: !choices.isEmpty) {
-                // If no condition applies, the app uses its own default. The absence of a record says so, and none is
-                // written.
+                // If no condition applies, the app uses its own default. That is expressed by the absence of a record.
                 if content.value != nil || choices.isEmpty {
                     choices.append(Choice(name: nil, filter: nil, value: content.value, line: parameter.line))
                 }
@@ -282,7 +285,7 @@ package struct ParameterCompiler {
         }
     }
 
-    /// Notes values whose condition an earlier value has, too, so that nobody gets them.
+    /// Notes the values that no device gets, because an earlier value has the same condition.
     private mutating func review(_ choices: [Choice], of key: String) {
         var asked: [String: Int] = [:]
         for choice in choices {
@@ -290,8 +293,8 @@ package struct ParameterCompiler {
             if let line = asked[filter] {
                 let name = choice.name.map { " (\($0))" } ?? ""
                 problems.notes.append(
-                    "\(file):\(choice.line): nobody gets this value of \(key)\(name): each device that passes its "
-                        + "condition has the value of line \(line)")
+                    "\(file):\(choice.line): no device gets this value of \(key)\(name): each one that passes its "
+                        + "condition gets the value of line \(line)")
             } else {
                 asked[filter] = choice.line
             }
@@ -332,8 +335,8 @@ package struct ParameterCompiler {
         if let condition = node["condition"] {
             guard let name = condition.string, node["filter"] == nil else {
                 problems.add(
-                    file, condition.line, "condition is \(condition.kind), or there is a filter beside it",
-                    "write the name of a condition, or a filter, not both")
+                    file, condition.line, "condition is \(condition.kind), or there is also a filter",
+                    "write the name of a condition or a filter, but not both")
                 return nil
             }
             guard let filter = filter(named: name, condition.line) else { return nil }
@@ -361,7 +364,7 @@ package struct ParameterCompiler {
         return condition.filter
     }
 
-    /// Reads `value: …` or `in-app-default: true` of a mapping. Exactly one of them must be there, or none if that is
+    /// Reads `value: …` or `in-app-default: true` of a mapping. There must be exactly one of them, or none if that is
     /// allowed.
     private mutating func content(
         of node: SourceNode, _ line: Int, isOptional: Bool = false
@@ -399,7 +402,7 @@ package struct ParameterCompiler {
         return SourceRecord(id: id, members: Bytes(text)[1..<text.count - 1], file: file, line: choice.line)
     }
 
-    /// Checks that a parameter's values have one type, because apps read the parameter with one getter.
+    /// Checks that all values of a parameter have the same type, because apps read it with one getter.
     private mutating func checkTypes(_ choices: [Choice], _ type: SourceNode?, _ parameter: SourceNode.Member) {
         let kinds = ["string", "boolean", "number", "json"]
         if let type, !kinds.contains(type.string ?? "") {
@@ -423,8 +426,8 @@ package struct ParameterCompiler {
             if let known = first {
                 guard known.0 != kind else { continue }
                 problems.add(
-                    file, value.line, "\(parameter.key) is a \(kind) here, and a \(known.0) on line \(known.1)",
-                    "give it values of one type, or say type: json")
+                    file, value.line, "\(parameter.key) is a \(kind) here, but a \(known.0) on line \(known.1)",
+                    "give it values of one type, or write type: json")
                 return
             }
             first = (kind, value.line)

@@ -3,7 +3,7 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A directory of collections, as files that people write. The article <doc:Sources> has the format.
+/// A directory of collections, as files that people write. The article <doc:Sources> describes the format.
 ///
 /// A collection is `<bucket>/<collection>.yaml` (or `.yml`, `.json`), or a directory `<bucket>/<collection>/` with
 /// `collection.yaml` and one file for each record. Links are never followed, and no path leads out of the directory of
@@ -34,9 +34,9 @@ package struct SourceDirectory: Sendable {
         for bucket in buckets where !bucket.hasPrefix(".") {
             let folder = "\(path)/\(bucket)"
             guard try FileStore.isDirectory(folder) else {
-                // READMEs and schemas may be beside the buckets.
+                // There may be READMEs and schemas beside the buckets.
                 if try FileStore.size(folder) == nil {
-                    problems.add(folder, nil, "it is a link", "replace it by a directory")
+                    problems.add(folder, nil, "it is a link", "replace it with a directory")
                 }
                 continue
             }
@@ -44,7 +44,9 @@ package struct SourceDirectory: Sendable {
                 let place = "\(folder)/\(name)"
                 let isDirectory = try FileStore.isDirectory(place)
                 guard try isDirectory || FileStore.size(place) != nil else {
-                    problems.add(place, nil, "it is neither a file nor a directory", "links are not followed")
+                    problems.add(
+                        place, nil, "it is neither a file nor a directory",
+                        "replace it with one; links are not followed")
                     continue
                 }
                 guard let stem = isDirectory ? name : Self.stem(name) else { continue }
@@ -53,8 +55,8 @@ package struct SourceDirectory: Sendable {
                     if let other = found.updateValue((id, place), forKey: id.ignoringCase) {
                         let problem =
                             other.id == id
-                            ? "\(id) is in \(other.place) too"
-                            : "its bundle would be that of \(other.place) on a file system that ignores case"
+                            ? "\(id) is also in \(other.place)"
+                            : "it would get the same bundle as \(other.place) on a file system that ignores case"
                         problems.add(place, nil, problem, "keep one of them")
                     }
                 } catch {
@@ -77,7 +79,7 @@ package struct SourceDirectory: Sendable {
     /// Reads and checks collections. Does I/O and reads every attachment.
     ///
     /// - Parameter names: the collections; if empty, all of them.
-    /// - Throws: ``SourceProblems`` with everything that is wrong in all of them, or `FileError`.
+    /// - Throws: ``SourceProblems`` with all problems of all of them, or `FileError`.
     package func read(_ names: [CollectionID] = []) throws -> [CollectionSource] {
         let places = try collections()
         var problems: [ConfigurationError] = []
@@ -136,9 +138,9 @@ struct CollectionReader {
         let own = files.filter { SourceDirectory.stem($0) == "collection" }
         guard own.count <= 1 else {
             throw ConfigurationError(
-                file: "\(place)/\(own[1])", problem: "\(own[0]) is there too", remedy: "keep one of them")
+                file: "\(place)/\(own[1])", problem: "there is also \(own[0])", remedy: "keep one of them")
         }
-        // What it says about ids must be known before the other files are read.
+        // It says where ids come from, so it is read before the other files.
         if let own = own.first { builder.add(collection: try node("\(place)/\(own)"), file: "\(place)/\(own)") }
         let others = files.filter { SourceDirectory.stem($0) != "collection" }
         if builder.takesPlainRecords, let plain = plainRecords(others) { return plain }
@@ -158,14 +160,15 @@ struct CollectionReader {
         return nil
     }
 
-    /// So few bytes are read by their values, with the lines of each.
+    /// Files with fewer bytes are read value by value, with the line of each.
     private static let leastPlain = 1 << 20
-    /// What publishing adds to a record.
+    /// The bytes that publishing adds to a record.
     private static let stampBytes = 64
 
     /// The records of files that are lists of plain ones (``PlainRecords``), in one pass over the bytes.
     ///
-    /// - Returns: `nil` if there are few, or anything is unusual or wrong: reading them by their values tells what.
+    /// - Returns: `nil` if there are few records, or if something is unusual or wrong. Reading them value by value then
+    ///   says what.
     private func plainRecords(_ names: [String]) -> RecordTable? {
         guard !names.isEmpty, names.allSatisfy({ $0.hasSuffix(".json") }) else { return nil }
         let sizes = names.map { (try? FileStore.size("\(place)/\($0)")) ?? nil }
@@ -188,13 +191,14 @@ struct CollectionReader {
     private func node(_ file: String) throws(ConfigurationError) -> SourceNode {
         let text: Bytes?
         do throws(FileError) {
-            // There is a size only for a regular file that is not behind a link.
+            // Only a regular file that is not behind a link has a size here.
             text = try FileStore.size(file) == nil ? nil : FileStore.read(file, limit: SourceDirectory.fileBytes)
         } catch {
             throw ConfigurationError(file: file, problem: "\(error)", remedy: "make it readable, or split it")
         }
         guard let text else {
-            throw ConfigurationError(file: file, problem: "it is no regular file", remedy: "links are not followed")
+            throw ConfigurationError(
+                file: file, problem: "it is not a regular file", remedy: "replace it with one; links are not followed")
         }
         return try SourceReader(file: file, limits: limits).node(text)
     }

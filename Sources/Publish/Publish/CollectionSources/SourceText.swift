@@ -1,7 +1,7 @@
 import Dumps
 import RemoteSettingsModel
 
-/// Writes a source file as YAML. Texts are in quotes, so that no reader takes them for another type.
+/// Writes a source file as YAML. Texts are in quotes, so that no reader takes one for another type.
 package struct SourceText: Sendable {
     private var lines: [String] = []
 
@@ -10,8 +10,8 @@ package struct SourceText: Sendable {
     package var count: Int { lines.count }
     var text: String { lines.joined(separator: "\n") + "\n" }
 
-    /// Returns the source file if `publish` would accept it. What `publish` refuses is refused at the import already; a
-    /// number that no double can hold is an example. No I/O.
+    /// Returns the source file if `publish` would accept it. What `publish` refuses, such as a number that no double
+    /// can hold, is thus refused at the import. No I/O.
     ///
     /// - Parameter file: the imported file, for errors.
     package func checked(_ file: String, _ limits: Limits) throws(SourceProblems) -> Bytes {
@@ -30,7 +30,7 @@ package struct SourceText: Sendable {
             throw SourceProblems(
                 problems: error.problems.map {
                     ConfigurationError(
-                        file: file, problem: "the result cannot be published: \($0.problem)", remedy: $0.remedy)
+                        file: file, problem: "publish would refuse the result: \($0.problem)", remedy: $0.remedy)
                 })
         }
         return source

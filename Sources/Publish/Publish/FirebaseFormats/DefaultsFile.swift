@@ -26,15 +26,15 @@ package struct DefaultsFile: Sendable {
             let name = String(reflecting: String(member.key.prefix(60)))
             if !ParameterRecord.isKey(member.key) {
                 problems.add(
-                    file, member.line, "no parameter can have the name \(name)",
-                    "give it 1 to \(ParameterRecord.keyScalars) characters, none of them a control character")
+                    file, member.line, "\(name) cannot be the name of a parameter",
+                    "write 1 to \(ParameterRecord.keyScalars) characters and no control characters")
             }
             do throws(Foreign) {
                 members.append(
                     .init(key: member.key, value: try member.value.json { _ throws(Foreign) in throw Foreign() }))
             } catch {
                 problems.add(
-                    file, member.line, "\(name) has data or a date, which have no form in JSON", "make it a text")
+                    file, member.line, "\(name) is data or a date, which JSON cannot express", "write it as a text")
             }
         }
         guard problems.problems.isEmpty else { throw SourceProblems(problems: problems.problems) }

@@ -88,7 +88,7 @@ private enum ConditionLexer {
                 let symbol = isDouble ? scan(&rest) { $0 == first } : String(rest.removeFirst())
                 tokens.append(.symbol(symbol))
             } else {
-                throw refusal("there is \(String(reflecting: String(first)))")
+                throw refusal("it has the unknown character \(String(reflecting: String(first)))")
             }
             guard tokens.count <= 10_000 else { throw refusal("it has more than 10000 words") }
         }
@@ -175,7 +175,7 @@ private struct ConditionParser {
         case "app.userProperty", "app.audiences", "app.importedSegments", "app.operatingSystemAndVersion",
             "app.browserAndVersion":
             throw Refusal(element: name, problem: "only Google's servers know it")
-        default: throw Refusal(element: name, problem: "there is no translation of it")
+        default: throw Refusal(element: name, problem: "no filter can express it")
         }
     }
 
@@ -202,7 +202,7 @@ private struct ConditionParser {
             let from = try share()
             guard tokens.popFirst() == .word("and") else { throw unexpected(next, "between A and B") }
             let to = try share()
-            guard from <= to else { throw Refusal(element: nil, problem: "its percentages fall") }
+            guard from <= to else { throw Refusal(element: nil, problem: "its percentages are in falling order") }
             return buckets(from, to)
         default: throw unexpected(next, "<=, > or between")
         }
@@ -228,7 +228,7 @@ private struct ConditionParser {
     private mutating func versionOfSignal() throws(FirebaseCondition.Refusal) -> String {
         try expect("(")
         guard tokens.popFirst() == .word("app.customSignal") else {
-            throw Refusal(element: "version()", problem: "it is known of custom signals only")
+            throw Refusal(element: "version()", problem: "only custom signals have it")
         }
         let name = try signalName()
         try expect(")")
@@ -250,7 +250,7 @@ private struct ConditionParser {
             if isComparison {
                 let comparison = String(method.dropFirst())
                 guard Self.comparisons.contains(comparison) else {
-                    throw Refusal(element: method, problem: "there is no translation of it")
+                    throw Refusal(element: method, problem: "no filter can express it")
                 }
                 let condition = try compared(name, comparison, try oneOperand(), isVersion: isVersion)
                 try expect(")")
@@ -298,7 +298,7 @@ private struct ConditionParser {
             return Self.guarded(name, "\(name)|versionCompare(\(Self.literal(operand))) \(comparison) 0", comparison)
         }
         guard let number = jsonNumber(operand) else {
-            throw Refusal(element: nil, problem: "'\(operand.prefix(60))' is compared as a number")
+            throw Refusal(element: nil, problem: "'\(operand.prefix(60))' is compared as a number, but is not one")
         }
         return Self.guarded(name, "\(name) \(comparison) \(number.text)", comparison)
     }
@@ -316,7 +316,7 @@ private struct ConditionParser {
 
     private static func operatingSystem(_ text: String) throws(FirebaseCondition.Refusal) -> String {
         let name = ["ios": "iOS", "android": "Android", "web": "web"][text.lowercased()]
-        guard let name else { throw Refusal(element: "device.os", problem: "there is no system \(text)") }
+        guard let name else { throw Refusal(element: "device.os", problem: "\(text) is not a known system") }
         return name
     }
 
@@ -346,7 +346,7 @@ private struct ConditionParser {
         }
         try expect(")")
         guard let utc = try Self.utc(moment, zone) else {
-            throw Refusal(element: nil, problem: "\(moment) in \(zone) is no time")
+            throw Refusal(element: nil, problem: "\(moment) in \(zone) is not a valid time")
         }
         needs.insert(need)
         return "\(name) \(comparison) ('\(utc)'|date)"
@@ -391,7 +391,7 @@ private struct ConditionParser {
         }
         for part in ["(?i", "(?s", "(?m", "(?U", "(?-", "(?P<", "\\A", "\\z", "\\p", "\\P", "[[:", "\\Q", "\\C"]
         where pattern.contains(part) {
-            throw Refusal(element: ".matches", problem: "its pattern has \(part), which only RE2 knows")
+            throw Refusal(element: ".matches", problem: "its pattern has \(part), which only RE2 supports")
         }
         return "(\(name)|regExpMatch(\(literal(String(pattern)))\(flags)))"
     }
@@ -435,7 +435,7 @@ private struct ConditionParser {
             case .noTimeZones:
                 throw Refusal(
                     element: nil,
-                    problem: "expected the system's time zones in \(SystemTimeZone.folder), found none: install tzdata")
+                    problem: "there are no time zones in \(SystemTimeZone.folder); install tzdata")
             }
         }
     }

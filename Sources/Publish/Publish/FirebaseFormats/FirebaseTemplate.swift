@@ -14,7 +14,7 @@ package struct FirebaseTemplate: Sendable {
     /// - Parameters:
     ///   - json: the template.
     ///   - file: its name, for errors.
-    /// - skipping: whether an item that cannot be converted is left out. If not, an error names all such items.
+    ///   - skipping: whether items that cannot be converted are left out. Otherwise an error names all of them.
     /// - Throws: ``SourceProblems``.
     package init(_ json: Bytes, file: String, skipping: Bool, limits: Limits = Limits()) throws(SourceProblems) {
         var converter = TemplateConverter(file: file)
@@ -34,7 +34,7 @@ package struct FirebaseTemplate: Sendable {
 }
 
 private struct TemplateConverter {
-    private static let remedy = "remove it from the template, or leave it out with --skip-unsupported"
+    private static let remedy = "remove it from the template, or skip it with --skip-unsupported"
     private static let prototypes = [
         "constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString",
         "valueOf",
@@ -42,9 +42,9 @@ private struct TemplateConverter {
     ]
 
     let file: String
-    /// What is wrong with the template.
+    /// The problems of the template.
     private(set) var problems = ProblemList()
-    /// Parts of the template that are valid and cannot be translated.
+    /// The parts of the template that are valid but cannot be converted.
     private(set) var unsupported = ProblemList()
     private(set) var text = SourceText()
     /// The names of the converted conditions, highest priority first.
@@ -61,14 +61,13 @@ private struct TemplateConverter {
         var notes: [String] = []
         if hasPercent {
             notes.append(
-                "percentages keep their shares, but select other people, because Firebase's hash is not published; "
-                    + "apps "
-                    + "must set env.id"
+                "percentages keep their shares but select other devices, because Firebase's hash is not published; "
+                    + "apps must set env.id"
             )
         }
         if !needs.isEmpty {
             notes.append(
-                "conditions need members that the app must set: "
+                "the app must set members that conditions use:  "
                     + needs.sorted().map { "env.\($0)" }.joined(separator: ", "))
         }
         return notes
@@ -76,12 +75,12 @@ private struct TemplateConverter {
 
     mutating func convert(_ node: SourceNode) {
         guard let members = node.members else {
-            problems.add(file, node.line, "the template is \(node.kind)", "take it with: firebase remoteconfig:get")
+            problems.add(file, node.line, "the template is \(node.kind)", "download it with: firebase remoteconfig:get")
             return
         }
         for member in members
         where !["conditions", "parameters", "parameterGroups", "version", "etag", "$schema"].contains(member.key) {
-            unsupported.add(file, member.line, "the template's \(member.key) is not known", Self.remedy)
+            unsupported.add(file, member.line, "the template's member \(member.key) is unknown", Self.remedy)
         }
         convert(conditions: node["conditions"])
         text.line(0, "parameters:")
@@ -93,7 +92,8 @@ private struct TemplateConverter {
         for group in groups {
             text.line(1, "\(SourceText.key(group.key)):")
             for member in group.value.members ?? [] where !["description", "parameters"].contains(member.key) {
-                unsupported.add(file, member.line, "\(member.key) of the group \(group.key) is not known", Self.remedy)
+                unsupported.add(
+                    file, member.line, "the member \(member.key) of the group \(group.key) is unknown", Self.remedy)
             }
             if let description = group.value["description"]?.string, !description.isEmpty {
                 text.line(2, "description: \(SourceText.quoted(description))")
@@ -112,7 +112,7 @@ private struct TemplateConverter {
     private mutating func convert(conditions node: SourceNode?) {
         guard let node, !node.isNull else { return }
         guard case .list(let elements) = node.content else {
-            problems.add(file, node.line, "conditions is \(node.kind)", "take the template again")
+            problems.add(file, node.line, "conditions is \(node.kind)", "download the template again")
             return
         }
         let before = text.count
@@ -123,12 +123,13 @@ private struct TemplateConverter {
 
     private mutating func convert(condition node: SourceNode) {
         guard let name = node["name"]?.string, let expression = node["expression"]?.string else {
-            problems.add(file, node.line, "a condition has no name or no expression", "take the template again")
+            problems.add(file, node.line, "a condition has no name or no expression", "download the template again")
             return
         }
         for member in node.members ?? []
         where !["name", "expression", "tagColor", "description"].contains(member.key) {
-            unsupported.add(file, member.line, "\(member.key) of the condition \(name) is not known", Self.remedy)
+            unsupported.add(
+                file, member.line, "the member \(member.key) of the condition \(name) is unknown", Self.remedy)
         }
         guard !conditions.contains(name), !refused.contains(name) else {
             problems.add(file, node.line, "the condition \(name) appears twice", "keep one of them")
@@ -152,7 +153,7 @@ private struct TemplateConverter {
 
     // MARK: Parameters
 
-    /// A value in the source's form; `nil` for the app's own default.
+    /// A value in the form of the source; `nil` for the app's own default.
     private typealias Value = (text: String?, Void)
 
     private mutating func convert(parameter member: SourceNode.Member, level: Int) {
@@ -164,16 +165,16 @@ private struct TemplateConverter {
             problems.add(
                 file, member.line,
                 "the parameter \(String(reflecting: String(key.prefix(80)))) has a name that Firebase "
-                    + "does not allow", "take the template again")
+                    + "does not allow", "download the template again")
             return
         }
         for inner in member.value.members ?? []
         where !["defaultValue", "conditionalValues", "description", "valueType"].contains(inner.key) {
-            unsupported.add(file, inner.line, "\(inner.key) of \(key) is not known", Self.remedy)
+            unsupported.add(file, inner.line, "the member \(inner.key) of \(key) is unknown", Self.remedy)
         }
         let type = member.value["valueType"]?.string ?? "STRING"
         guard ["STRING", "BOOLEAN", "NUMBER", "JSON", "PARAMETER_VALUE_TYPE_UNSPECIFIED"].contains(type) else {
-            unsupported.add(file, member.line, "the valueType \(type) of \(key) is not known", Self.remedy)
+            unsupported.add(file, member.line, "the valueType \(type) of \(key) is unknown", Self.remedy)
             return
         }
         var fallback: Value?
@@ -201,12 +202,12 @@ private struct TemplateConverter {
         for member in given where !conditions.contains(member.key) {
             if refused.contains(member.key) {
                 unsupported.add(
-                    file, member.line, "the value of \(parameter.key) for \(member.key), which has no translation",
+                    file, member.line, "the value of \(parameter.key) for \(member.key), which cannot be converted",
                     Self.remedy)
             } else {
                 problems.add(
-                    file, member.line, "\(parameter.key) has a value for \(member.key), which is no condition",
-                    "take the template again")
+                    file, member.line, "\(parameter.key) has a value for \(member.key), which is not a condition",
+                    "download the template again")
             }
         }
         return conditions.compactMap { name in
@@ -219,12 +220,13 @@ private struct TemplateConverter {
                     let text = rollout["value"],
                     let value = converted(text.string, type: type, rollout.line, what)
                 else {
-                    unsupported.add(file, member.line, "\(what) is a rollout without id, value or percent", Self.remedy)
+                    unsupported.add(
+                        file, member.line, "\(what) is a rollout without an id, a value or a percent", Self.remedy)
                     return nil
                 }
                 hasPercent = true
-                return "- {condition: \(quoted), percent: \(percent.text), "
-                    + "seed: \(SourceText.quoted(id)), value: \(value)}"
+                return "- {condition: \(quoted), percent: \(percent.text), seed: \(SourceText.quoted(id)), value: "
+                    + "\(value)}"
             }
             guard let value = value(member.value, type: type, parameter.key, what) else { return nil }
             return "- {condition: \(quoted), \(value.text.map { "value: \($0)" } ?? "in-app-default: true")}"
@@ -235,7 +237,8 @@ private struct TemplateConverter {
         let members = node.members ?? []
         guard members.count == 1, let member = members.first else {
             problems.add(
-                file, node.line, "\(what) is not exactly one of value and its kinds", "take the template again")
+                file, node.line, "\(what) is not exactly one of value and its alternatives",
+                "download the template again")
             return nil
         }
         switch member.key {
@@ -243,7 +246,7 @@ private struct TemplateConverter {
             return converted(member.value.string, type: type, member.line, what).map { ($0, ()) }
         case "useInAppDefault":
             guard member.value.json == .bool(true) else {
-                problems.add(file, member.line, "\(what) has useInAppDefault: false", "take the template again")
+                problems.add(file, member.line, "\(what) has useInAppDefault: false", "download the template again")
                 return nil
             }
             return (nil, ())
@@ -256,7 +259,7 @@ private struct TemplateConverter {
     /// Converts a value's text without changing it: apps get `1.10`, `TRUE` and JSON exactly as they were written.
     private mutating func converted(_ text: String?, type: String, _ line: Int, _ what: String) -> String? {
         guard let text else {
-            problems.add(file, line, "\(what) is no text", "take the template again")
+            problems.add(file, line, "\(what) is not a text", "download the template again")
             return nil
         }
         let fits =
@@ -268,7 +271,7 @@ private struct TemplateConverter {
             }
         guard fits else {
             problems.add(
-                file, line, "\(what) is \(String(reflecting: String(text.prefix(60)))), and no \(type)",
+                file, line, "\(what) is \(String(reflecting: String(text.prefix(60)))), which is not a \(type)",
                 "correct it in the template")
             return nil
         }
@@ -278,7 +281,7 @@ private struct TemplateConverter {
     private mutating func mapping(_ node: SourceNode?, _ what: String) -> [SourceNode.Member] {
         guard let node, !node.isNull else { return [] }
         guard let members = node.members else {
-            problems.add(file, node.line, "\(what) is \(node.kind)", "take the template again")
+            problems.add(file, node.line, "\(what) is \(node.kind)", "download the template again")
             return []
         }
         return members

@@ -1,13 +1,13 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A time zone of the system's database, which the C library reads.
+/// A time zone of the system's database. The C library reads it.
 struct SystemTimeZone: Sendable {
     /// A time zone that cannot be used.
     enum Problem: Error, Hashable {
-        /// The system has no file of this name.
+        /// The system has no time zone with this name.
         case unknown
-        /// The system has no time zones at all.
+        /// The system has no time zones.
         case noTimeZones
     }
 
@@ -18,7 +18,7 @@ struct SystemTimeZone: Sendable {
 
     /// Looks for the system's file. Does I/O.
     ///
-    /// - Parameter name: a name of the IANA's database, such as `Europe/Berlin`.
+    /// - Parameter name: a name of IANA's database, such as `Europe/Berlin`.
     init(named name: String, folder: String = Self.folder) throws(Problem) {
         let parts = name.split(separator: "/", omittingEmptySubsequences: false)
         let isName = parts.allSatisfy { part in
@@ -26,13 +26,13 @@ struct SystemTimeZone: Sendable {
         }
         guard isName else { throw .unknown }
         path = "\(folder)/\(name)"
-        // The C library takes a file that it cannot read for UTC.
+        // The C library uses UTC if it cannot read the file.
         guard let bytes = try? FileStore.read(path, limit: 1 << 20), bytes.starts(with: Array("TZif".utf8)) else {
             throw (try? FileStore.exists(folder)) == true ? .unknown : .noTimeZones
         }
     }
 
-    /// The moment at which clocks of the zone show this time, in seconds since 1970.
+    /// The moment at which clocks in the zone show this time, in seconds since 1970.
     ///
     /// If a change of the clocks skips the time, it is the moment at which they show the time after the change.
     ///

@@ -5,7 +5,7 @@ import RemoteSettingsModel
 
 /// Runs a connection's work on the connection's own event loop.
 ///
-/// A request then changes threads only if its answer takes long.
+/// So a request changes threads only if its answer takes long.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 final class LoopExecutor: TaskExecutor {
     private let eventLoop: any EventLoop
@@ -20,11 +20,11 @@ final class LoopExecutor: TaskExecutor {
     }
 }
 
-/// Runs slow work, such as making a delta, on threads of its own, so that other connections do not wait for it.
+/// Runs slow work, such as making a delta, on separate threads, so that other connections do not wait for it.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 final class SlowWorkExecutor: TaskExecutor {
     static let shared = SlowWorkExecutor(.singleton)
-    /// Makes the pages for people, one at a time: answers to programs come first.
+    /// Makes the pages for people, one at a time, because answers to programs come first.
     static let pages = SlowWorkExecutor(yieldingThread())
 
     private let threads: NIOThreadPool
@@ -38,7 +38,7 @@ final class SlowWorkExecutor: TaskExecutor {
         let pool = NIOThreadPool(numberOfThreads: 1)
         pool.start()
         #if os(Linux)
-        // On Linux each thread has a priority of its own, and 0 stands for the calling thread.
+        // On Linux each thread has its own priority, and 0 stands for the calling thread.
         #if canImport(Glibc)
         let process = __priority_which_t(PRIO_PROCESS.rawValue)
         #else
@@ -57,7 +57,7 @@ final class SlowWorkExecutor: TaskExecutor {
 
 /// Runs slow work away from the event loops. On macOS 14, which cannot do that, it runs in place.
 ///
-/// - Parameter forPeople: whether the work makes a page. Pages come after what programs ask for.
+/// - Parameter forPeople: whether the work makes a page. Pages come after answers to programs.
 func slowly<Value>(forPeople: Bool = false, _ work: () async -> Value) async -> Value {
     guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return await work() }
     return await withTaskExecutorPreference(forPeople ? SlowWorkExecutor.pages : .shared, operation: work)

@@ -17,7 +17,7 @@ extension HTTPFields {
         return everything
     }
 
-    /// The file that the client has and accepts a delta to (RFC 9842); `nil` for most.
+    /// The file that the client has and accepts a delta from (RFC 9842); `nil` for most clients.
     var dictionary: SHA256Digest? {
         guard let name = HTTPField.Name("Available-Dictionary"), let dictionary = self[name] else { return nil }
         return FileDelta.dictionary(acceptEncoding: self[.acceptEncoding], availableDictionary: dictionary)
@@ -25,7 +25,7 @@ extension HTTPFields {
 
     /// Whether the client names a media type as acceptable (RFC 9110 §12.5.1), and not with a weight of 0.
     ///
-    /// Wildcards do not count: a client that takes anything is not a browser that shows a page.
+    /// Wildcards do not count, because a client that takes anything is not a browser that shows a page.
     package func accepts(_ type: String) -> Bool {
         elements(of: .accept).contains { element in
             let parts = element.split(separator: ";", maxSplits: 1)

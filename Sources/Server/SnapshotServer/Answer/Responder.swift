@@ -7,9 +7,9 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotOrigin
 
-/// Answers requests: from the origin, or else from the page for people. It reads bundles and does no other I/O.
+/// Answers requests with the API's resources, or else with the page for people. Reads bundles, and does no other I/O.
 struct Responder: HTTPResponder {
-    /// What is known about a request apart from its head.
+    /// What is known about a request besides its head.
     struct Context: InitializableFromSource {
         let channel: any Channel
 
@@ -32,14 +32,14 @@ struct Responder: HTTPResponder {
 
     private typealias Answer = (route: ServerRoute, response: Response)
 
-    /// An answer, or the work that leads to it.
+    /// An answer, or the work that makes it.
     private enum Beginning {
         case ready(Answer)
         case slow(forPeople: Bool = false, () async -> Answer)
     }
 
-    // What this function and those that it awaits keep in their frames stays in memory as long as the connection.
-    // Everything quick is therefore in functions that are not asynchronous.
+    // The frames of this function and of those that it awaits stay in memory as long as the connection. Everything
+    // quick is therefore in functions that are not asynchronous.
     func respond(to request: Request, context: Context) async -> Response {
         switch begin(request, context) {
         case .ready(let answer): finished(answer, request)
@@ -48,7 +48,7 @@ struct Responder: HTTPResponder {
     }
 
     private func finished(_ answer: Answer, _ request: Request) -> Response {
-        // If a bundle was shortened, the bytes just read from it may be zeros.
+        // If a bundle was shortened, bytes that were just read from it may be zeros.
         var (route, response) = state.isDamaged ? tryAgain(.notReady) : answer
         if request.method == .head { response = response.createHeadResponse() }
         let length = response.body.contentLength ?? 0
@@ -75,7 +75,7 @@ struct Responder: HTTPResponder {
             return .ready((.metrics, Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: text))))
         }
         if target.isForEventStream {
-            // The connection's guard answers GET.
+            // The connection's guard answers GET, so only HEAD comes here.
             var headers = HTTPFields()
             for (name, value) in EventStreamHandler.headers {
                 if let name = HTTPField.Name(name) { headers[name] = value }
@@ -131,7 +131,7 @@ struct Responder: HTTPResponder {
         }
     }
 
-    /// - Returns: `nil` if clients have not taken too much yet.
+    /// - Returns: `nil` if too many bytes wait for clients.
     private func response(
         _ responses: ResponseCache, _ resource: OriginResource, _ request: Request, to client: Recipient
     ) throws(BundleError) -> Response? {
@@ -177,7 +177,7 @@ struct Responder: HTTPResponder {
         return (.origin(route), Response(status: .init(code: problem.code), headers: headers, body: body))
     }
 
-    /// 503, for a moment.
+    /// The answer 503, which asks the client to try again soon.
     private func tryAgain(_ reason: OriginProblem, _ route: OriginRoute = .unknown) -> Answer {
         var answer = problem(reason, route)
         answer.response.headers[.retryAfter] = "1"
@@ -202,13 +202,13 @@ package struct RequestTarget {
 }
 
 extension Response {
-    /// - Returns: `nil` if clients have not taken too much yet.
+    /// - Returns: `nil` if too many bytes wait for clients.
     fileprivate init?(_ page: PageAnswer, to client: Recipient) {
         let (content, isForOneClient): (OriginContent, Bool)
         switch page.body {
         case .bytes(let bytes): (content, isForOneClient) = (.segments([bytes]), true)
         case .attachment(let digest, let bundle, _):
-            // The page has just looked up the file.
+            // The page has just looked up the file, so this does not fail.
             (content, isForOneClient) = ((try? OriginContent(digest, of: bundle)) ?? .segments([]), false)
         }
         guard let body = content.body(0..<content.count, to: client, isForOneClient: isForOneClient) else {

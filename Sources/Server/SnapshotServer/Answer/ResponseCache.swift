@@ -8,17 +8,17 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotOrigin
 
-/// What the responses to the resources of one state are made of.
+/// The parts of responses for the resources of one state.
 ///
-/// The first request for a resource makes it, and all later ones share it. So a request copies no body that is kept,
-/// and writes no header line but `Date`.
+/// The first request for a resource makes them, and all later ones share them. So a request copies no body that is
+/// kept, and writes no header line except `Date`.
 final class ResponseCache: Sendable {
     /// One form of a resource: plain or compressed.
     struct Representation: Sendable {
         /// The headers of the answer to a plain `GET`.
         let headers: HTTPFields
         let content: OriginContent
-        /// Whether the content was made for one client, and is in memory until that client has taken it.
+        /// Whether the content was made for one client, and stays in memory until that client has taken it.
         let isForOneClient: Bool
         /// The body, if it is small enough to be kept.
         let buffer: ByteBuffer?
@@ -77,7 +77,7 @@ struct Recipient: Sendable {
     let untaken: UntakenBytes
     let limits: ServerLimits
 
-    /// - Returns: `nil` if too many bytes are held for clients already.
+    /// - Returns: `nil` if too many bytes wait for clients.
     func holding(_ bytes: Int) -> UntakenBytes.Part? {
         untaken.add(bytes, for: ConnectionTable.network(channel.remoteAddress))
     }
@@ -87,12 +87,12 @@ extension ResponseCache.Representation {
     /// The entity tag, with its quotation marks.
     var tag: String { headers[.eTag] ?? "" }
 
-    /// The answer to a plain `GET`; `nil` if clients have not taken too much yet.
+    /// The answer to a plain `GET`; `nil` if too many bytes wait for clients.
     func response(to client: Recipient) -> Response? {
         body(0..<content.count, to: client).map { Response(status: .ok, headers: headers, body: $0) }
     }
 
-    /// - Returns: `nil` if clients have not taken too much yet.
+    /// - Returns: `nil` if too many bytes wait for clients.
     func body(_ range: Range<Int>, to client: Recipient) -> ResponseBody? {
         if let slice = buffer?.getSlice(at: range.lowerBound, length: range.count) {
             return ResponseBody(byteBuffer: slice)
@@ -102,7 +102,7 @@ extension ResponseCache.Representation {
 }
 
 extension OriginResource {
-    /// Whether a client may ask for parts of it.
+    /// Whether a client may ask for a range of it.
     var allowsRanges: Bool { !isDelta && [.attachment, .attachmentsZip, .bundle].contains(route) }
 
     fileprivate func headers(isGzip: Bool, length: Int) -> HTTPFields {
@@ -117,7 +117,7 @@ extension OriginResource {
         if let useAsDictionary, let name = HTTPField.Name("Use-As-Dictionary") { headers[name] = useAsDictionary }
         if allowsRanges {
             headers[.acceptRanges] = "bytes"
-            // Attachments can come from anybody. If a browser opens one as a document, nothing in it may run.
+            // Anybody may have made an attachment. If a browser opens one as a document, nothing in it may run.
             headers[.contentSecurityPolicy] = "sandbox; default-src 'none'; style-src 'unsafe-inline'"
         }
         return headers
@@ -125,7 +125,7 @@ extension OriginResource {
 }
 
 extension HTTPFields {
-    /// The headers of every answer of the API: scripts of other sites may read it, and browsers must not guess its
+    /// The headers of every answer of the API. Scripts of other sites may read it, and browsers must not guess its
     /// type.
     static func api(_ freshness: OriginResource.Freshness) -> HTTPFields {
         [
@@ -150,11 +150,12 @@ extension OriginContent {
 
     /// A part of the bytes, read while it is being written.
     ///
-    /// One piece is in memory at a time. The next one is made when the client has taken the one before, after a
-    /// pause for others. If somebody shortens a bundle meanwhile, the connection ends in the middle of the body.
+    /// One piece is in memory at a time. The next one is read when the client has taken the one before, after a pause
+    /// in which others have their turn. If a bundle is shortened meanwhile, the connection ends in the middle of the
+    /// body.
     ///
     /// - Parameter isForOneClient: whether all of the content stays in memory until the client has taken it.
-    /// - Returns: `nil` if clients have not taken too much yet.
+    /// - Returns: `nil` if too many bytes wait for clients.
     func body(_ range: Range<Int>, to client: Recipient, isForOneClient: Bool = false) -> ResponseBody? {
         guard let held = client.holding(isForOneClient ? count : unpackingBytes) else { return nil }
         let faults = mapped_faults_count()
@@ -171,7 +172,7 @@ extension OriginContent {
                 guard mapped_faults_count() == faults else { throw ShortenedBundle() }
                 guard let piece else { break }
                 try await writer.write(piece)
-                // A write waits until all before it has left the process.
+                // A write waits until everything before it has left the process.
                 if !client.channel.isWritable { try await writer.write(ByteBuffer()) }
             }
             try await writer.finish(nil)
@@ -182,7 +183,7 @@ extension OriginContent {
 extension OriginContent.Pieces {
     /// The next bytes of a part of the content, at most `size` of them; `nil` at its end.
     ///
-    /// - Parameter offset: where the pieces have got to. It moves on.
+    /// - Parameter offset: the position of the next piece, which this call moves on
     fileprivate func next(_ size: Int, of part: Range<Int>, from offset: inout Int) throws(BundleError) -> ByteBuffer? {
         while offset < part.lowerBound, let skipped = try next(atMost: part.lowerBound - offset) {
             offset += skipped.count
@@ -199,7 +200,7 @@ extension OriginContent.Pieces {
     }
 }
 
-/// Somebody has shortened the bundle that is being sent.
+/// The bundle was shortened while it was being sent.
 private struct ShortenedBundle: Error {}
 
 extension ByteBuffer {

@@ -1,10 +1,10 @@
 #if Server
 import RemoteSettingsModel
 
-/// The bytes in memory that belong to one client's answer each, and that this client has not taken yet.
+/// The bytes in memory of answers for single clients that those clients have not taken yet.
 ///
-/// One network may hold as many of them as are free. So one alone gets half of them, two get a third each, and so on,
-/// and a newcomer gets its share.
+/// One network may hold as many of them as are still free. So one network alone gets half of them, two get a third
+/// each, and so on, and a newcomer always gets its share.
 final class UntakenBytes: Sendable {
     /// Some of the bytes. They count until this object is released.
     final class Part: Sendable {
@@ -21,7 +21,7 @@ final class UntakenBytes: Sendable {
         deinit { whole.remove(count, for: network) }
     }
 
-    /// The most bytes that do not count. This much is always sent to a client.
+    /// The most bytes that do not count. A client is always sent this many.
     static let uncounted = 8 << 10
 
     private struct Counts {
@@ -36,16 +36,16 @@ final class UntakenBytes: Sendable {
         self.limit = limit
     }
 
-    /// All of them that count.
+    /// The number of bytes that count.
     var total: Int { counts.withLock { $0.total } }
 
     /// - Parameter network: the client's network, as ``ConnectionTable/network(_:)`` returns it.
-    /// - Returns: `nil` if there are too many already. So few that they do not count are never too many.
+    /// - Returns: `nil` if there are too many already. Bytes that do not count are never too many
     func add(_ count: Int, for network: UInt64) -> Part? {
         if count <= Self.uncounted { return Part(0, for: network, of: self) }
         let fits = counts.withLock { counts in
             let held = counts.byNetwork[network, default: 0]
-            // An answer that is larger than the limit is sent if it is the only one.
+            // An answer larger than the limit is sent if it is the only one.
             guard counts.total == 0 || held.saturatingAdding(count) <= limit - counts.total else { return false }
             counts.total = counts.total.saturatingAdding(count)
             counts.byNetwork[network] = held.saturatingAdding(count)

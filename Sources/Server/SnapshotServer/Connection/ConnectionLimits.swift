@@ -3,7 +3,7 @@ import NIOCore
 
 /// Ends a request that has too many bytes.
 ///
-/// It comes before the decoder, which accepts chunk extensions, and empty lines before a request, without limit.
+/// It comes before the decoder, which accepts any number of chunk extensions and of empty lines before a request.
 final class RequestSizeLimit: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -13,7 +13,7 @@ final class RequestSizeLimit: ChannelInboundHandler {
     private let limit: Int
     private var count = 0
 
-    /// - Parameter limit: the most bytes that may come before a request is complete.
+    /// - Parameter limit: the most bytes up to the end of a request.
     init(bytes limit: Int) {
         self.limit = limit
     }
@@ -30,10 +30,10 @@ final class RequestSizeLimit: ChannelInboundHandler {
     }
 }
 
-/// The time by which a client must have done something. Used on the connection's event loop only.
+/// The time by which a client must have done something. Used only on the connection's event loop.
 ///
-/// A connection has one timer. The deadline changes with each request, but the timer does not move with it. When the
-/// timer fires and the deadline has moved, it starts again.
+/// A connection has one timer. The deadline changes with each request, but the timer does not. If the deadline has
+/// moved when the timer fires, the timer starts again.
 final class ConnectionDeadline {
     private let eventLoop: any EventLoop
     private let missed: (Refusal) -> Void
@@ -54,7 +54,7 @@ final class ConnectionDeadline {
         if timer == nil || timerTime > time { schedule() }
     }
 
-    /// Lets the client take any time until the deadline is set again.
+    /// Removes the deadline until it is set again.
     func lift() { time = .distantFuture }
 
     func cancel() {

@@ -4,14 +4,14 @@ import RemoteSettingsModel
 
 /// All open connections.
 ///
-/// If there are too many, from one address or in all, the one that has been idle the longest is closed. So clients that
-/// do nothing never keep newcomers waiting.
+/// If there are too many, from one address or in all, the one that has been idle the longest is closed. So idle clients
+/// never keep newcomers waiting.
 final class ConnectionTable: Sendable {
     /// One connection. It records itself when it becomes idle, so that a request takes no lock.
     final class Connection: Sendable {
         fileprivate let network: UInt64
         fileprivate let channel: any Channel
-        /// When the connection became idle, in nanoseconds; the highest value while a request is at work.
+        /// When the connection became idle, in nanoseconds; the highest value while a request is being answered.
         fileprivate let idleSince = Atomic(NIODeadline.now().uptimeNanoseconds)
         /// Whether it counts towards the limit of its address. Changed with the table's lock.
         fileprivate let isCounted = Atomic(true)
@@ -25,21 +25,21 @@ final class ConnectionTable: Sendable {
 
         func isAtWork() { idleSince.store(.max, ordering: .relaxed) }
 
-        /// Says that the client does not take its answer. The connection may be closed if no other one is idle.
+        /// Records that the client does not take its answer. The connection may then be closed if no other one is idle.
         func isStalled() { idleSince.store(NIODeadline.now().uptimeNanoseconds | 1 << 63, ordering: .relaxed) }
     }
 
     enum Admission {
         case admitted(Connection)
-        /// Its address has too many connections, and all of them are at work.
+        /// Its address has too many connections, and none of them is idle.
         case refused
     }
 
     fileprivate struct State {
         var connections: [ObjectIdentifier: Connection] = [:]
         var counts: [UInt64: Int] = [:]
-        /// The connections that had been idle the longest when they were last searched for, by network. Those under
-        /// `nil` are for closing when the total is too high. They save a search of all connections for each newcomer.
+        /// The connections that had been idle the longest when they were last searched for, by network; under `nil`,
+        /// those of all networks. They save a search of all connections for each newcomer.
         var candidates: [UInt64?: [(connection: Connection, idleSince: UInt64)]] = [:]
     }
 
@@ -76,13 +76,13 @@ final class ConnectionTable: Sendable {
         state.withLock { $0.remove(connection) }
     }
 
-    /// The connection waits for updates from now on. ``ServerLimits/updateStreamsPerAddress`` limits it, and
-    /// ``ServerLimits/connectionsPerAddress`` no longer does.
+    /// Records that the connection now waits for updates. ``ServerLimits/updateStreamsPerAddress`` then limits it
+    /// instead of ``ServerLimits/connectionsPerAddress``.
     func waitsForUpdates(_ connection: Connection) {
         state.withLock { $0.uncount(connection) }
     }
 
-    /// An IPv4 address, or the network of an IPv6 address: one client has many addresses of an IPv6 network.
+    /// An IPv4 address, or the network of an IPv6 address, because one client has many addresses of an IPv6 network.
     static func network(_ address: SocketAddress?) -> UInt64 {
         switch address {
         case .v4(let address):
@@ -112,7 +112,7 @@ extension ConnectionTable.State {
     }
 
     /// - Parameter network: the network whose connections are searched; `nil` for all.
-    /// - Returns: `nil` if all of them are at work.
+    /// - Returns: `nil` if none of them is idle.
     fileprivate mutating func longestIdle(of network: UInt64?) -> ConnectionTable.Connection? {
         for isFresh in [false, true] {
             if isFresh {
@@ -124,7 +124,7 @@ extension ConnectionTable.State {
                 candidates[network] = Array(idle.sorted { $0.idleSince < $1.idleSince }.prefix(128).reversed())
             }
             while let (connection, idleSince) = candidates[network]?.popLast() {
-                // It may have ended, or have been at work since then.
+                // It may have ended since, or may no longer have been idle all the time.
                 if connections[ObjectIdentifier(connection)] != nil,
                     connection.idleSince.load(ordering: .relaxed) == idleSince
                 {

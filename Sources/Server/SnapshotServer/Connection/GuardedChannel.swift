@@ -8,7 +8,7 @@ import RemoteSettingsModel
 /// Hummingbird's channel for HTTP/1.1, with this server's guards around its decoder.
 ///
 /// Hummingbird serves a connection from its first ordinary request on. It never serves a connection that begins with a
-/// request for updates: that would cost more memory than thousands of waiting connections can have.
+/// request for updates, because that would cost too much memory for thousands of waiting connections.
 struct GuardedChannel: ServerChildChannel {
     struct Value: ServerChildChannelValue {
         let http: HTTP1Channel.Value
@@ -22,8 +22,8 @@ struct GuardedChannel: ServerChildChannel {
     let limits: ServerLimits
     let makeGuard: @Sendable (RequestSizeLimit, EventLoopPromise<Bool>) -> RequestGuard
 
-    /// - Parameter makeGuard: called once for each connection. The guard fulfils the promise with whether Hummingbird
-    ///   is to serve the connection.
+    /// - Parameter makeGuard: called once for each connection. The guard completes the promise with whether Hummingbird
+    ///   serves the connection.
     init(
         _ responder: @escaping HTTPChannelHandler.Responder, _ limits: ServerLimits,
         makeGuard: @escaping @Sendable (RequestSizeLimit, EventLoopPromise<Bool>) -> RequestGuard
@@ -45,14 +45,14 @@ struct GuardedChannel: ServerChildChannel {
             try pipeline.addHandler(size, position: .before(decoder))
             let isForHTTP = channel.eventLoop.makePromise(of: Bool.self)
             try pipeline.addHandler(makeGuard(size, isForHTTP), position: .after(decoder))
-            // Everything that was read is decoded at once. With small reads, few requests wait in memory. The last
-            // buffer that was read also stays in memory.
+            // Everything that was read is decoded at once, and the last buffer that was read stays in memory. With
+            // small reads, few requests wait in memory.
             let options = channel.syncOptions
             let bytes = AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 1024, maximum: 1024)
             try options?.setOption(.recvAllocator, value: bytes)
             try options?.setOption(.maxMessagesPerRead, value: 1)
-            // A client that takes nothing fills neither this process nor the system: whoever writes waits until
-            // everything has left the process, and the system takes little before it has sent what it has.
+            // A client that takes nothing fills neither this process nor the system. A writer waits until everything
+            // has left the process, and the system takes little before it has sent what it has.
             try options?.setOption(.writeBufferWaterMark, value: .init(low: 1, high: UntakenBytes.uncounted - 1))
             let unsent = ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: TCP_NOTSENT_LOWAT))
             try options?.setOption(unsent, value: .init(clamping: limits.pieceBytes))

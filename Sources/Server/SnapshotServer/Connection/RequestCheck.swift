@@ -5,7 +5,7 @@ import RemoteSettingsModel
 /// Checks the head of a request beyond its grammar, so that nothing between client and server can read it differently.
 package enum RequestCheck {
     package enum Outcome {
-        /// The request is good. The value is its target in origin form: a path and a query.
+        /// The request is valid. The value is its target in origin form: a path and a query.
         case good(String)
         case refused(HTTPResponseStatus, Refusal, String)
     }
@@ -15,19 +15,20 @@ package enum RequestCheck {
             return .refused(
                 .httpVersionNotSupported, .malformed, "HTTP/\(head.version.major).\(head.version.minor)")
         }
-        // RFC 9112 §6.1, §6.3: a body whose length two readers may see differently smuggles a request.
+        // RFC 9112 §6.1, §6.3: if two readers can see different lengths of a body, it can smuggle a request.
         let fields = Fields(head.headers)
         let (lengths, codings) = (fields.lengths, fields.codings)
         guard lengths.count <= 1, codings.count <= 1, lengths.isEmpty || codings.isEmpty else {
             return .refused(.badRequest, .ambiguousLength, "more than one Content-Length or Transfer-Encoding")
         }
         if let length = lengths.first, length.isEmpty || !length.utf8.allSatisfy({ (48...57).contains($0) }) {
-            return .refused(.badRequest, .ambiguousLength, "a Content-Length that is no number")
+            return .refused(.badRequest, .ambiguousLength, "a Content-Length that is not a number")
         }
         if let coding = codings.first, head.version.minor == 0 || coding.lowercased() != "chunked" {
             return .refused(.badRequest, .ambiguousLength, "a Transfer-Encoding other than chunked")
         }
-        // This server never asks for a body (RFC 9110 §10.1.1), so a client that waits for that would wait in vain.
+        // This server never asks for a body (RFC 9110 §10.1.1), so a client that waits for such a request would wait in
+        // vain.
         if !(lengths.isEmpty && codings.isEmpty), head.headers.contains(name: "expect") {
             return .refused(.expectationFailed, .malformed, "a body that waits to be asked for")
         }
@@ -51,7 +52,7 @@ package enum RequestCheck {
 
         init(_ headers: HTTPHeaders) {
             for (name, value) in headers {
-                // Most other names already differ in length.
+                // Most other names differ in length.
                 switch name.utf8.count {
                 case 4 where name.lowercased() == "host": hosts.append(value)
                 case 14 where name.lowercased() == "content-length": lengths.append(value)
@@ -82,7 +83,7 @@ package enum RequestCheck {
         return String(text)
     }
 
-    /// Whether a text can be a host and a port (RFC 3986 §3.2.2). It does not matter which host it names.
+    /// Whether a text can be a host and a port (RFC 3986 §3.2.2). Any host is accepted.
     private static func isAuthority(_ text: some StringProtocol) -> Bool {
         text.utf8.allSatisfy { byte in
             switch byte {
@@ -103,7 +104,7 @@ package enum RequestCheck {
 }
 
 extension HTTPRequestHead {
-    /// Whether the decoder stops after this request, because it takes what follows for another protocol.
+    /// Whether the decoder stops after this request because it takes the following bytes for another protocol.
     ///
     /// The connection must then end with the answer. A server may ignore an upgrade (RFC 9110 §7.8), as this one does.
     var endsParsing: Bool { method == .CONNECT || headers.contains(name: "upgrade") }

@@ -5,13 +5,13 @@ import NIOHTTP1
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// Guards a connection between its decoder and the responder. Runs on the connection's event loop.
+/// Guards a connection, between its decoder and the responder. Runs on the connection's event loop.
 ///
-/// It passes on only complete requests that pass ``RequestCheck``, without their bodies, one at a time. The next one
+/// It passes on only complete requests that ``RequestCheck`` accepts, without their bodies, one at a time. The next one
 /// follows when the answer to the one before has been written.
 ///
-/// A request that breaks a rule or a limit is refused, and so is a client that is too slow. A refusal is counted and
-/// reported, it is answered with a status if that is possible, and the connection ends.
+/// A request that breaks a rule or a limit is refused, and so is a client that is too slow. A refusal is counted,
+/// reported and, if possible, answered with a status. The connection then ends.
 ///
 /// The guard itself answers a request for an event stream. Another handler then takes over the connection, and the
 /// guard still checks that the client takes what it is sent.
@@ -24,7 +24,7 @@ final class RequestGuard: ChannelDuplexHandler {
     private let limits: ServerLimits
     private let metrics: Metrics
     private let updates: UpdateHub
-    /// `nil` as soon as it has been told.
+    /// `nil` once it is completed.
     private var isForHTTP: EventLoopPromise<Bool>?
     private let logsRequests: Bool
     private let now: @Sendable () -> Timestamp
@@ -39,35 +39,35 @@ final class RequestGuard: ChannelDuplexHandler {
     private var input = Input.open
     /// The request that is being read, and the bytes of its body so far.
     private var reading: (head: HTTPRequestHead, bodyBytes: Int)?
-    /// Complete requests that came before the one at work was answered (pipelining).
+    /// Complete requests that came before the current one was answered (pipelining).
     private var waiting: CircularBuffer<HTTPRequestHead> = []
-    /// How many requests have been answered without a pause, at most ``answersInARow``.
+    /// The number of requests answered without a pause, at most ``answersInARow``.
     private var answeredInARow = 0
-    /// Whether a refusal was counted. There is one for a connection.
+    /// Whether a refusal was counted. Only one is counted for each connection.
     private var isRefused = false
-    /// Whether a read was asked for that waits until the guard is free.
+    /// Whether a read waits until the guard is free.
     private var isReadHeld = false
-    /// How many bytes the client had not taken when its present time limit began.
+    /// The bytes that the client had not taken when its current time limit began.
     private var untaken = 0
 
-    /// What the connection does for its client.
+    /// What the connection is doing for its client.
     private enum Phase {
         /// It waits for the first request.
         case first
         /// It waits for another request.
         case idle
-        /// The responder is at work. The last answer announces the end of the connection.
+        /// The responder is answering. The last answer announces the end of the connection.
         case answering(HTTPRequestHead, isLast: Bool)
-        /// Requests wait, and other connections have their turn.
+        /// Requests wait while other connections have their turn.
         case pausing
         /// An answer was written, and the client has not taken enough of it yet.
         case draining
-        /// Another handler speaks with the client. HTTP is no longer read or written.
+        /// Another handler serves the client. HTTP is no longer read or written.
         case streaming
         /// Nothing more is read from the client. The connection ends when the client has taken what was written.
         case ending
 
-        /// Whether it can begin with a request.
+        /// Whether the next request can begin.
         var isFree: Bool {
             switch self {
             case .first, .idle: true
@@ -78,21 +78,21 @@ final class RequestGuard: ChannelDuplexHandler {
         var isEnding: Bool { if case .ending = self { true } else { false } }
     }
 
-    /// What still comes from the client. A later case replaces an earlier one.
+    /// What the client may still send. A later case replaces an earlier one.
     private enum Input {
         case open
         /// The client sends nothing more, and takes the answers.
         case closed
         /// A refusal with this status follows the answers to the requests before it.
         case refused(HTTPResponseStatus)
-        /// The server ends: only the request at work is answered.
+        /// The server is ending, so only the current request is answered.
         case quiescing
 
         var isQuiescing: Bool { if case .quiescing = self { true } else { false } }
     }
 
-    /// - Parameter isForHTTP: told whether the first request is for the responder. After `false`, the responder never
-    ///   sees the connection.
+    /// - Parameter isForHTTP: completed with whether the first request is for the responder. If it is not, the
+    ///   responder never sees the connection.
     init(
         _ size: RequestSizeLimit, in table: ConnectionTable, limits: ServerLimits, metrics: Metrics,
         updates: UpdateHub, isForHTTP: EventLoopPromise<Bool>, now: @escaping @Sendable () -> Timestamp,
@@ -117,7 +117,7 @@ final class RequestGuard: ChannelDuplexHandler {
         switch table.add(context.channel) {
         case .admitted(let connection): self.connection = connection
         case .refused:
-            count(.tooManyConnections, "more than \(limits.connectionsPerAddress) connections of one address")
+            count(.tooManyConnections, "more than \(limits.connectionsPerAddress) connections from one address")
             end()
         }
     }
@@ -172,7 +172,7 @@ extension RequestGuard {
         }
     }
 
-    /// Nothing is read while requests wait. So no client can fill the memory with them.
+    /// Nothing is read while requests wait, so that no client can fill the memory with them.
     func read(context: ChannelHandlerContext) {
         isReadHeld = !phase.isFree
         if !isReadHeld { context.read() }
@@ -187,7 +187,7 @@ extension RequestGuard {
         case is RequestSizeLimit.Exceeded:
             refuse(.payloadTooLarge, .bodyTooLarge, "a request of more than \(limits.requestBytes) bytes")
         default:
-            // Connections break without anybody's fault.
+            // A connection may break without anybody's fault, so this is not a refusal.
             end()
         }
     }
@@ -249,7 +249,7 @@ extension RequestGuard {
         }
     }
 
-    /// How many requests that came at once are answered without a pause, in which the event loop looks at others.
+    /// The number of requests from one client that are answered before other connections have their turn.
     private static let answersInARow = 4
 
     private func pause(_ context: ChannelHandlerContext) {
@@ -357,8 +357,8 @@ extension RequestGuard {
         stream.begin()
     }
 
-    /// Replaces the handlers for HTTP by a stream, which speaks with the client from now on. The head of the answer has
-    /// been written.
+    /// Replaces the handlers for HTTP with a stream, which serves the client from now on. The head of the answer has
+    /// already been written.
     private func handOver(
         _ request: HTTPRequestHead, _ stream: EventStreamHandler, _ context: ChannelHandlerContext
     ) {
@@ -378,7 +378,7 @@ extension RequestGuard {
             context.fireUserInboundEventTriggered(ChannelEvent.outputClosed)
             decide(isForHTTP: false)
         }
-        // This must wait, because the decoder is still at work.
+        // This must wait, because the decoder is still running.
         context.eventLoop.assumeIsolated().execute {
             guard context.channel.isActive else { return }
             if let decoder = try? pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self) {
@@ -390,8 +390,8 @@ extension RequestGuard {
 
     /// Sets limits for a connection that waits for updates.
     ///
-    /// This process and the system then buffer little for a client that takes nothing. The connection ends if the
-    /// network has swallowed what was sent.
+    /// This process and the system then buffer little for a client that takes nothing, and the connection ends if the
+    /// network no longer delivers what was sent.
     private func setOptions(_ channel: any Channel) {
         let options = channel.syncOptions
         // Nothing more is read from the client.
@@ -430,7 +430,7 @@ extension RequestGuard {
         logger.notice("refused \(client): \(refusal.rawValue): \(found)")
     }
 
-    /// Ends the connection with a status. What follows is not read, because nobody knows where in it a request begins.
+    /// Ends the connection with a status. What follows is not read, because it is unknown where in it a request begins.
     private func refuse(_ status: HTTPResponseStatus, _ refusal: Refusal, _ found: String) {
         count(refusal, found)
         reading = nil

@@ -5,8 +5,8 @@ import SnapshotBundle
 /// The page that shows the served snapshots to people, in a browser.
 ///
 /// Its answers depend only on the request, the time and the catalog. It uses no network and no clock. Records and
-/// attachments are treated as hostile: they are shown as text, or as pictures in `<img>`. No document has or allows a
-/// script.
+/// attachments are treated as hostile: they are shown as text, or as pictures in `<img>`. No document has a script or
+/// allows one.
 package struct OriginPage: Sendable {
     private let limits: Limits
 
@@ -14,7 +14,7 @@ package struct OriginPage: Sendable {
         self.limits = limits
     }
 
-    /// Whether the page answers a path, so that a server can route a request.
+    /// Whether the page answers a path. A server uses it to route a request.
     ///
     /// - Parameter path: a request's path, percent-encoded as it was sent.
     package static func owns(path: String) -> Bool { PageRoute(path: path) != nil }
@@ -24,7 +24,7 @@ package struct OriginPage: Sendable {
     /// - Parameters:
     ///   - path: the path, percent-encoded as it was sent, without the query.
     ///   - query: the query as it was sent, without the `?`.
-    ///   - now: the time from which ages are counted.
+    ///   - now: the current time, for ages.
     package func answer(path: String, query: String, of catalog: PageCatalog, now: Timestamp) async -> PageAnswer {
         switch PageRoute(path: path) {
         case nil: return ProblemPage.noPage
@@ -44,13 +44,13 @@ package struct OriginPage: Sendable {
         case .parameters(let id):
             return await answer(id, catalog) { collection in
                 try ParametersPage(collection: collection, now: now).map { .document($0.html()) }
-                    ?? ProblemPage.notFound("\(id) has other records than parameters.")
+                    ?? ProblemPage.notFound("\(id) is not a collection of parameters.")
             }
         case .record(let id, let record):
             return await answer(id, catalog) { collection in
                 let records = try collection.bundle.payload().records
                 guard let page = RecordPage(collection: collection, records: records, id: record) else {
-                    return ProblemPage.notFound("\(id) has no record \(record) in this snapshot.")
+                    return ProblemPage.notFound("This snapshot of \(id) has no record \(record).")
                 }
                 return try .document(page.html())
             }
@@ -64,10 +64,12 @@ package struct OriginPage: Sendable {
     private func answer(
         _ id: CollectionID, _ catalog: PageCatalog, _ make: (PageCatalog.Collection) async throws -> PageAnswer?
     ) async -> PageAnswer {
-        guard let collection = catalog[id] else { return ProblemPage.notFound("No collection \(id) is served here.") }
+        guard let collection = catalog[id] else {
+            return ProblemPage.notFound("This server does not have the collection \(id).")
+        }
         do {
             return try await make(collection)
-                ?? ProblemPage.notFound("The bundle of \(id) has no such attachment: left out, or never there.")
+                ?? ProblemPage.notFound("The bundle of \(id) does not have this attachment.")
         } catch {
             return ProblemPage.unreadable("The snapshot of \(id) cannot be read.", "\(error)")
         }

@@ -29,7 +29,7 @@ package struct PageAnswer: Sendable {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
-    /// A document of the page. It has no script, and its policy allows none.
+    /// A document of the page. It has no script, and its policy does not allow one.
     static func document(_ html: HTMLWriter, status: Int = 200, _ more: [Header] = []) -> PageAnswer {
         PageAnswer(
             status: status,

@@ -7,12 +7,12 @@ import SnapshotOrigin
 import StaticMirror
 import SnapshotTrust
 
-/// Makes the states of a dumps directory. It reads the lock, and verifies each bundle against it before the bundle is
+/// Loads the states of a dumps directory: reads the lock, and verifies each bundle against it before the bundle is
 /// served.
 ///
 /// A bundle stays mapped while it is served, even if its file is replaced. If a file is shortened in place, all bundles
-/// are read again. A bundle may differ from the one in the lock, because a refresh is at work or because it is damaged.
-/// The collection is then served in its former state. If the directory has catalogues, all of its collections are.
+/// are read again. If a bundle differs from the lock, a refresh may be running, or the bundle is damaged. The
+/// collection is then served in its former state, and if the directory has a catalogue, so are all of its collections.
 actor DumpsLoader {
     private struct Loaded {
         var entry: LockFile.Collection
@@ -35,22 +35,22 @@ actor DumpsLoader {
     private let report: @Sendable (String) -> Void
     private var address: OriginAddress?
     private var loaded: [CollectionID: Loaded] = [:]
-    /// Collections that were read for a catalogue of which another collection is missing. They are not served yet.
+    /// Collections that are not served yet, because another collection of their catalogue is missing.
     private var incomplete: [CollectionID: Loaded] = [:]
     private var lockSeen: FileIdentity?
     /// The value of `mapped_faults_count` before the known bundles were read.
     private var faultsSeen: UInt = 0
     private var problems: [CollectionID: String] = [:]
-    /// The bundles that were refused. They are not read again before something has changed.
+    /// The bundles that were refused. They are read again only when something has changed.
     private var refused: [CollectionID: Refused] = [:]
     private var reading: Task<ServedState?, any Error>?
     /// The size in bytes of each older bundle that is in memory because it comes from git.
     private var historyBytes: [CollectionID: [Timestamp: Int]] = [:]
 
     /// - Parameters:
-    ///   - history: where to look for older states; `nil` for no history.
-    ///   - report: gets a line for each older bundle that cannot be used. Clients are still served correctly: one that
-    ///     has that older state gets the full list.
+    ///   - history: where to look for older states; `nil` to use none.
+    ///   - report: called with a line for each older bundle that cannot be used. A client with that state still gets a
+    ///     correct answer, the full list.
     init(
         _ directory: DumpsDirectory, history: BundleHistory?, softwareVersion: String, limits: ServerLimits,
         report: @escaping @Sendable (String) -> Void
@@ -62,7 +62,7 @@ actor DumpsLoader {
         self.report = report
     }
 
-    /// The first state. Reads every byte of the bundles; uses no network.
+    /// Loads the first state. Reads every byte of the bundles; uses no network.
     ///
     /// - Parameter address: the address at which clients will reach what is served.
     /// - Throws: `FileError` or `BundleError` if the lock cannot be read.
@@ -74,12 +74,12 @@ actor DumpsLoader {
                 faults: faultsSeen, limits: serverLimits)
     }
 
-    /// The directory's new state, if it has changed since it was last read. Reads every byte of the new bundles.
+    /// Loads the directory's new state, if it has changed since it was last read. Reads every byte of the new bundles.
     ///
-    /// - Returns: `nil` if the lock has not changed and nothing is left to repair, and `nil` before ``begin(at:)``.
+    /// - Returns: `nil` if the lock has not changed and there is no problem to solve, and before ``begin(at:)``.
     /// - Throws: `FileError` or `BundleError` if the lock cannot be read.
     func reload() async throws -> ServedState? {
-        // Reads run one after another: while one waits for git, an actor accepts the next call.
+        // Reads must run one after another, although an actor accepts the next call while one waits for git.
         let previous = reading
         let task = Task {
             _ = await previous?.result
@@ -102,8 +102,8 @@ actor DumpsLoader {
         let before = problems
         var (lock, packed) = try directory.readableLock(limits: limits)
         var found = try await collections(of: lock, packed, at: address)
-        // A publication that ended meanwhile has replaced bundles. The rounds are limited, as there may be one after
-        // the other.
+        // A refresh that ended meanwhile has replaced bundles. The rounds are limited, because one refresh may follow
+        // another.
         for _ in 0..<5 where !problems.isEmpty {
             let present = try? FileStore.identity(directory.lockPath)
             let again = try directory.readableLock(limits: limits)
@@ -115,7 +115,7 @@ actor DumpsLoader {
         lockSeen = identity
         incomplete = [:]
         if lock.catalogue != nil, !problems.isEmpty, !loaded.isEmpty {
-            // A part of a catalogue is of no use to clients that ask for catalogues.
+            // Clients that ask for a catalogue cannot use a part of it.
             (incomplete, next, hasChanged) = (next, loaded, false)
         }
         loaded = next
@@ -169,12 +169,12 @@ actor DumpsLoader {
     private func open(
         _ id: CollectionID, _ entry: LockFile.Collection, isPacked: Bool, at address: OriginAddress
     ) async throws -> ServedCollection {
-        // The root is the one that the lock names. Each client decides for itself whom to trust.
+        // The root is the one in the lock, because each client decides for itself which roots it trusts.
         let signature = entry.trust.verdict
         let policy = TrustPolicy(
             roots: TrustAnchors(signature.map { [$0.root] } ?? []), signer: signature.map { SignerName($0.signer) })
         let verifier = BundleVerifier(policy, limits: limits)
-        // If it is no longer where it was packed, it has got its name.
+        // If the bundle is no longer where it was packed, it has been renamed into place.
         let atPack = isPacked ? try? verifier.verify(directory.packPath(id), of: id, against: entry) : nil
         let bundle = try atPack ?? verifier.verify(directory.bundlePath(id), of: id, against: entry)
         return try ServedCollection(
@@ -182,8 +182,8 @@ actor DumpsLoader {
             limits: limits)
     }
 
-    /// The known older states, newest first: those that were served, and those in the history now. The history may have
-    /// gained states that were never served.
+    /// The known older states, newest first: those that were served, and those that are in the history now. The history
+    /// may have gained states that were never served.
     private func older(_ id: CollectionID, before timestamp: Timestamp) async -> [BundleReader] {
         var readers = loaded[id].map { [$0.collection.bundle] + $0.collection.history } ?? []
         readers.removeAll { $0.head.timestamp >= timestamp }
@@ -191,7 +191,7 @@ actor DumpsLoader {
             do {
                 try await find(id, before: timestamp, in: history, &readers)
             } catch {
-                report("\(id): older states are not known: \(error)")
+                report("\(id): older states cannot be read: \(error)")
             }
         }
         readers.sort { $0.head.timestamp > $1.head.timestamp }
@@ -205,7 +205,7 @@ actor DumpsLoader {
         _ id: CollectionID, before timestamp: Timestamp, in history: BundleHistory, _ readers: inout [BundleReader]
     ) async throws(HistoryError) {
         let listing = try await history.bundles(of: id)
-        for problem in listing.unusable { report("\(id): an older state is not known: \(problem)") }
+        for problem in listing.unusable { report("\(id): an older state cannot be used: \(problem)") }
         var seen = Set(readers.map(\.head.timestamp))
         for bundle in listing.bundles where bundle.timestamp < timestamp {
             let newer = readers.count { $0.head.timestamp > bundle.timestamp }
@@ -220,11 +220,11 @@ actor DumpsLoader {
                 let reader = try await bundle.open()
                 try reader.verifyContents()
                 readers.append(reader)
-                // This comes last: if one copy of a state is damaged, another one may not be.
+                // Recorded last, because another copy of a state may be intact if one is damaged.
                 seen.insert(bundle.timestamp)
                 if let bytes { historyBytes[id, default: [:]][bundle.timestamp] = bytes }
             } catch {
-                report("\(id): an older state is not known: \(error)")
+                report("\(id): an older state cannot be used: \(error)")
             }
         }
     }

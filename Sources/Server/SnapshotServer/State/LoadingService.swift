@@ -4,9 +4,9 @@ import RemoteSettingsModel
 import ServiceLifecycle
 import SnapshotOrigin
 
-/// Reads the first state, and then picks up what a refresh writes into the directory, if that is asked for.
+/// Loads the first state and then, with `--watch`, each change that a refresh makes in the directory.
 ///
-/// It starts when the server listens, because documents name the server's port.
+/// It starts when the server listens, because answers contain the server's port.
 struct LoadingService: Service {
     let loader: DumpsLoader
     let state: StateBox
@@ -14,9 +14,9 @@ struct LoadingService: Service {
     /// Yields the port when the server listens.
     let ports: AsyncStream<Int>
     let address: @Sendable (_ port: Int) throws -> OriginAddress
-    /// The time between two looks at the directory.
+    /// The time between two checks of the directory.
     let interval: Duration
-    /// Whether changes of the directory are picked up.
+    /// Whether changes of the directory are loaded.
     let isWatching: Bool
     let logger: Logger
     let whenReady: @Sendable (ServedState) -> Void
@@ -28,22 +28,22 @@ struct LoadingService: Service {
             whenReady(first)
             await cancelWhenGracefulShutdown { await watch() }
         }
-        // If a service ends, the whole server ends, so this one waits.
+        // The whole server ends when one service ends, so this one waits.
         try? await gracefulShutdown()
     }
 
-    /// Checks the lock again and again until the task is cancelled. Each problem is reported once.
+    /// Checks the lock repeatedly until the task is cancelled. Reports each problem once.
     private func watch() async {
         var reported = ""
         while !Task.isCancelled {
             try? await Task.sleep(for: interval)
-            // If somebody shortens a bundle in place, the bundles are read again, even if the directory is not watched.
+            // If a bundle is shortened in place, all bundles are read again, even without --watch.
             guard isWatching || state.isDamaged else { continue }
             do {
                 guard let next = try await loader.reload() else { continue }
                 state.replace(with: next)
                 metrics.reloaded()
-                logger.info("taken up: \(next.origin.collections.count) collections are served")
+                logger.info("loaded new bundles: \(next.origin.collections.count) collections are served")
                 for problem in next.problems.values.sorted() { logger.error("\(problem)") }
                 reported = ""
             } catch {

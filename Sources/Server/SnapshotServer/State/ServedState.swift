@@ -4,12 +4,12 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotOrigin
 
-/// One state of what is served. It is immutable, and replaced as a whole.
+/// One state of what is served. It never changes, and is replaced as a whole.
 package struct ServedState: Sendable {
     package let origin: Origin
     /// The lock entry of each collection that is served.
     package let entries: [CollectionID: LockFile.Collection]
-    /// The collections that are not served, or not served in the state that the lock names, with the reason.
+    /// The collections that are not served, or not in the state of the lock, with the reason.
     package let problems: [CollectionID: String]
     let responses: ResponseCache
     /// The value of `mapped_faults_count` before the bundles were read.
@@ -26,12 +26,12 @@ package struct ServedState: Sendable {
         responses = ResponseCache(limits)
     }
 
-    /// Whether somebody has shortened a bundle in place since the bundles were read.
+    /// Whether a bundle has been shortened in place since the bundles were read.
     ///
-    /// Nobody knows which bundle, and bytes that were read from it may be zeros.
+    /// It is unknown which one. Bytes that were read from it may be zeros.
     var isDamaged: Bool { mapped_faults_count() != faults }
 
-    /// What is served, in a few words.
+    /// A short description of what is served.
     package var summary: String {
         let states = origin.collections.reduce(0) { $0 + $1.history.count }
         return Counted.text(origin.collections.count, "collection")
@@ -40,7 +40,7 @@ package struct ServedState: Sendable {
     }
 }
 
-/// The present state. Every request looks it up anew.
+/// Holds the current state. Every request looks it up again.
 final class StateBox: Sendable {
     private let state = Mutex<ServedState?>(nil)
     private let updates: UpdateHub
@@ -50,7 +50,7 @@ final class StateBox: Sendable {
         self.updates = updates
     }
 
-    /// The present state; `nil` until the first one has been read, and while a damaged one is being read again.
+    /// The current state; `nil` until the first one has been read, and while a damaged one is being read again.
     var current: ServedState? {
         guard let state = state.withLock({ $0 }), !state.isDamaged else { return nil }
         return state
@@ -58,12 +58,12 @@ final class StateBox: Sendable {
 
     var isDamaged: Bool { state.withLock { $0 }?.isDamaged ?? false }
 
-    /// Replaces the present state. It holds for requests that begin from now on.
+    /// Replaces the current state. Requests that begin from now on get the new one.
     func replace(with new: ServedState) {
         state.withLock { state in
             let old = state
             state = new
-            // The lock is held, so that announcements come in the order of the states.
+            // The lock is held so that announcements come in the order of the states.
             updates.announce(from: old?.origin, to: new.origin)
         }
     }

@@ -4,11 +4,11 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotOrigin
 
-/// One state of the monitor as it is announced to clients, encoded once for all connections.
+/// The announcement of a state of the monitor, encoded once for all connections.
 package struct Announcement: Sendable {
-    /// An event of an event stream, as it goes over the wire.
+    /// An event of an event stream, as bytes on the wire.
     package struct Event: Sendable {
-        /// The text for HTTP/1.0. There a body ends with the connection.
+        /// The text for HTTP/1.0, where a body ends with the connection.
         package let plain: ByteBuffer
         /// The text for HTTP/1.1, as one chunk (RFC 9112 §7.1).
         package let chunk: ByteBuffer
@@ -19,15 +19,15 @@ package struct Announcement: Sendable {
         }
     }
 
-    /// The number of this announcement. The first of a server has 1, and each next one is greater by one.
+    /// The number of this announcement. A server counts its announcements from 1.
     package let number: Int
-    /// The timestamp and the collections that changed, for clients that were told of the state before.
+    /// The timestamp and the changed collections, for clients that were told of the previous state.
     package let change: Event
-    /// The timestamp alone, for newcomers and for clients that missed an announcement.
+    /// Only the timestamp, for newcomers and for clients that missed an announcement.
     package let present: Event
 
-    /// The most collections that an event names. If more have changed, the event names none: any collection may have
-    /// changed.
+    /// The most collections that an event names. If more have changed, the event names none, and any collection may
+    /// have changed.
     static let mostCollections = 256
 
     /// - Parameters:
@@ -44,7 +44,7 @@ package struct Announcement: Sendable {
         }
     }
 
-    /// The announcement of what an origin now serves.
+    /// Makes the announcement of what is served now.
     ///
     /// - Parameter old: what was served before; `nil` at the start.
     /// - Returns: `nil` if no collection is new or has another timestamp, because there is nothing to fetch.

@@ -6,9 +6,9 @@ import RemoteSettingsModel
 
 /// One client's event stream (WHATWG HTML §9.2), after the head of the answer. Nothing more is read from the client.
 ///
-/// A client that does not take what it is sent is skipped. It is told of the newest state when it takes something
-/// again. If it stays behind for ``ServerLimits/stallSeconds``, the guard behind this handler ends the connection. So a
-/// stream holds at most ``bufferBytes`` for its client.
+/// A client that does not take its events is skipped. It is told of the newest state when it takes something again. If
+/// it stays behind for ``ServerLimits/stallSeconds``, the guard behind this handler ends the connection. So a stream
+/// holds at most ``bufferBytes`` for its client.
 package final class EventStreamHandler: ChannelInboundHandler {
     package typealias InboundIn = ByteBuffer
     package typealias OutboundOut = ByteBuffer
@@ -22,13 +22,13 @@ package final class EventStreamHandler: ChannelInboundHandler {
     private let hub: UpdateHub
     private let isChunked: Bool
     private var place: UpdateHub.Place?
-    /// Those of the event loop that are told; `nil` unless this one is among them.
+    /// The streams of the event loop; `nil` if this one is not among them.
     private var streams: LoopStreams?
     private var slot = 0
     private var context: ChannelHandlerContext?
     /// The number of the announcement that was sent last; 0 for none.
     private var sent = 0
-    /// Whether something was skipped because the client takes nothing.
+    /// Whether an announcement was skipped because the client takes nothing.
     private var isBehind = false
     private var isBlocked = false
     private var isEnding = false
@@ -48,10 +48,10 @@ package final class EventStreamHandler: ChannelInboundHandler {
         ("Access-Control-Allow-Origin", "*"), ("X-Content-Type-Options", "nosniff"),
     ]
 
-    /// Sends what a newcomer is told. The head of the answer must already be written.
+    /// Sends the newest state to a newcomer. The head of the answer must already be written.
     package func begin() {
-        // If the server fails, a browser comes back after this many milliseconds. Each client gets another number, so
-        // that thousands do not come within one second. There is no empty line, because some readers would take the
+        // If the server fails, a browser comes back after this many milliseconds. The number differs between clients,
+        // so that thousands do not come within one second. There is no empty line, because some readers would take the
         // text for an event without data.
         send(.init("retry: \(Int.random(in: 3000...8000))\n"))
         guard let context, place != nil else { return pause(seconds: hub.secondsUntilRetry()) }
@@ -109,7 +109,7 @@ package final class EventStreamHandler: ChannelInboundHandler {
 
     /// Called every ``ServerLimits/updateHeartbeatSeconds``.
     func beat() {
-        // A client that takes nothing already has enough to take.
+        // A client that takes nothing needs no more bytes.
         if context?.channel.isWritable == true, !isEnding { send(Self.heartbeat) }
     }
 
@@ -117,7 +117,7 @@ package final class EventStreamHandler: ChannelInboundHandler {
         context?.writeAndFlush(wrapOutboundOut(isChunked ? event.chunk : event.plain), promise: nil)
     }
 
-    /// Asks the client to come back later, and ends the stream. A browser obeys `retry`, other clients the event.
+    /// Asks the client to come back later, and ends the stream. A browser obeys `retry`; other clients obey the event.
     private func pause(seconds: Int) {
         guard !isEnding else { return }
         hub.metrics.streamPaused()
@@ -134,13 +134,13 @@ package final class EventStreamHandler: ChannelInboundHandler {
         context.writeAndFlush(wrapOutboundOut(isChunked ? Self.lastChunk : ByteBuffer()), promise: written)
     }
 
-    /// Nothing more is told. The connection keeps its place until it is closed.
+    /// Stops the announcements. The connection keeps its place until it is closed.
     private func endTelling() {
         streams?.remove(self, from: slot)
         streams = nil
     }
 
-    /// The connection is closed.
+    /// Gives up the place. Called when the connection is closed.
     private func leave() {
         endTelling()
         if let place { hub.leave(place) }

@@ -4,7 +4,7 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotOrigin
 
-/// All connections that wait for updates, and what they are told.
+/// All connections that wait for updates, and the announcements for them.
 ///
 /// An announcement costs one message to each event loop. The loop then tells its connections in batches, so that
 /// requests are answered in between.
@@ -20,7 +20,7 @@ package final class UpdateHub: Sendable {
         var open = 0
         var openByNetwork: [UInt64: Int] = [:]
         var loops: [ObjectIdentifier: NIOLoopBound<LoopStreams>] = [:]
-        /// How many connections there were when the server was asked to end.
+        /// The number of connections when the server was asked to end.
         var openAtEnd: Int?
     }
 
@@ -33,7 +33,7 @@ package final class UpdateHub: Sendable {
         self.metrics = metrics
     }
 
-    /// What newcomers are told; `nil` until the first state is served.
+    /// The announcement for newcomers; `nil` until the first state is served.
     package var present: Announcement? { state.withLock { $0.present } }
 
     /// Announces the new state to all connections, if it differs from what was served before.
@@ -41,7 +41,7 @@ package final class UpdateHub: Sendable {
         announce { Announcement(number: $0, from: old, to: new) }
     }
 
-    /// - Parameter make: makes the announcement with this number; returns `nil` if there is nothing to announce.
+    /// - Parameter make: makes the announcement with this number, or returns `nil` if there is nothing to announce.
     package func announce(_ make: (_ number: Int) -> Announcement?) {
         let (announcement, loops) = state.withLock { state -> (Announcement?, [NIOLoopBound<LoopStreams>]) in
             guard let announcement = make(state.number + 1) else { return (nil, []) }
@@ -100,8 +100,8 @@ package final class UpdateHub: Sendable {
 
     /// The seconds after which a client may come back to a server that is ending.
     ///
-    /// Each client gets another number, so that they do not come all at once. No number is so small that the server is
-    /// still starting.
+    /// Each client gets a different number, so that they do not come all at once. Each number is large enough for the
+    /// server to have started again.
     package func secondsUntilReturn() -> Int {
         let open = state.withLock { state in
             let open = state.openAtEnd ?? state.open
@@ -120,8 +120,7 @@ extension ServerLimits {
     /// The fewest seconds that a client stays away.
     package static let firstReturnSeconds = 3
 
-    /// The seconds over which this many clients are spread when they have to come back. They count from
-    /// ``firstReturnSeconds`` on.
+    /// The seconds over which the returns of this many clients are spread, counted from ``firstReturnSeconds``.
     package func updateReturnSeconds(connections: Int) -> Int {
         min(max(5, connections / max(1, updateReturnsPerSecond)), 600)
     }
@@ -129,12 +128,12 @@ extension ServerLimits {
 
 /// The connections of one event loop that wait for updates. Used on this loop only.
 final class LoopStreams {
-    /// How many connections are told before other work of the event loop has its turn.
+    /// The number of connections that are told before other work of the event loop has its turn.
     private static let batch = 128
 
     private let eventLoop: any EventLoop
-    /// The connections, by the second of the heartbeat's period in which they came. So heartbeats are spread over the
-    /// period.
+    /// The connections, by the second of the heartbeat's period in which they came, so that heartbeats are spread over
+    /// the period.
     private var slots: [[ObjectIdentifier: EventStreamHandler]]
     private var count = 0
     private var second = 0
@@ -142,7 +141,7 @@ final class LoopStreams {
     /// The connections that have not been told of ``announcing`` yet.
     private var untold: [EventStreamHandler] = []
     private var announcing: Announcement?
-    /// The newest announcement that came while others were being told. Those between are left out.
+    /// The newest announcement that came while the connections were being told of another. Earlier ones are skipped.
     private var next: Announcement?
 
     fileprivate init(_ eventLoop: any EventLoop, heartbeatSeconds: Int) {
@@ -193,7 +192,7 @@ final class LoopStreams {
             self.next = nil
             begin(next)
         } else {
-            // There is a pause, because a loop runs all tasks that are due before it looks at its connections again.
+            // This pause is needed, because a loop runs all due tasks before it serves its connections again.
             eventLoop.assumeIsolated().scheduleTask(in: .microseconds(200)) { self.announceBatch() }
         }
     }

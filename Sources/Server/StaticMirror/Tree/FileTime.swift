@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Times and links of files, as web servers see them.
+/// Times of files, as web servers see them.
 enum FileTime {
     /// Sets when a file was last modified, so that `Last-Modified` and `ETag` are the same on every copy of a mirror.
     static func set(_ path: String, to time: Timestamp) throws(FileError) {

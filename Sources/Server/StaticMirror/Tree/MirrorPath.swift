@@ -2,14 +2,15 @@ import RemoteSettingsModel
 
 /// The file for a URL's path, relative to the root of a mirror.
 ///
-/// Locations of attachments come from records. So a path is accepted only if it can be nothing but a file in the tree:
-/// it has no empty, `.` or `..` segment, no control character, and no name that file systems or web servers treat
+/// Locations of attachments come from records, so a path is accepted only if it can be nothing but a file in the tree.
+/// It has no empty, `.` or `..` segment, no control character, and no name that file systems or web servers treat
 /// specially.
 struct MirrorPath: Hashable {
     /// The relative path, with `/`.
     let file: String
 
-    /// - Parameter path: a URL's path, percent-encoded, with its first `/`. A path that ends in `/` gets `index.json`.
+    /// - Parameter path: a URL's path, percent-encoded, with its first `/`. To a path that ends in `/`, `index.json` is
+    ///   added.
     /// - Returns: `nil` if the path cannot be a file.
     init?(_ path: String) {
         guard path.hasPrefix("/") else { return nil }

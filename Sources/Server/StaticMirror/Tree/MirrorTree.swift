@@ -3,17 +3,17 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotOrigin
 
-/// The files of a mirror. They are written into a folder.
+/// Writes the files of a mirror into a folder.
 struct MirrorTree {
     private let folder: String
-    /// The path of the origin's address, which comes before every other path.
+    /// The path of the server's address, which comes before every other path.
     private let prefix: String
-    /// The modification time of files whose resource has no time.
+    /// The modification time of files whose resource has none.
     private let newest: Timestamp
     private var files: Set<String> = []
     private var folders: Set<String> = []
     private(set) var objects: [MirrorObject] = []
-    /// The paths that cannot be files, and the locations that two collections claim for different attachments, one line
+    /// The paths that cannot be files, and the locations that two collections use for different attachments, one line
     /// each.
     private(set) var notes: [String] = []
 
@@ -23,15 +23,15 @@ struct MirrorTree {
         self.newest = newest
     }
 
-    /// Writes every resource of an origin. Does I/O.
+    /// Writes every resource of a server. Does I/O.
     ///
-    /// - Parameter earlier: the tree that was published before, whose deltas of attachments are used again.
+    /// - Parameter earlier: the tree that was published before, whose deltas of attachments are reused.
     /// - Throws: `BundleError` or `FileError`.
     mutating func write(_ origin: Origin, earlier: String) throws {
         notes = origin.conflicts.map(VisibleText.escape)
         let states = states(of: origin)
         let deltas: (String) -> Bytes? = { [prefix] path in
-            // One that cannot be read is made anew.
+            // A delta that cannot be read is made again.
             guard let place = MirrorPath(prefix + path) else { return nil }
             return try? FileStore.read("\(earlier)/\(place.file)", limit: FileDelta.mostBytes)
         }
@@ -58,7 +58,7 @@ struct MirrorTree {
         try writeFile(JSONText.indented(.array(objects.map(\.json))), to: "objects.json", newest)
     }
 
-    /// The states that the paths of whole changesets lead to.
+    /// The states that clients reach with the whole changesets, by path.
     private func states(of origin: Origin) -> [String: MirrorChangeset] {
         var states: [String: MirrorChangeset] = [:]
         for version in APIVersion.allCases {
@@ -79,7 +79,7 @@ struct MirrorTree {
         return "/\(version.rawValue)/buckets/\(parts[0])/collections/\(parts[1])/since/\(time)"
     }
 
-    /// The timestamps that the monitor can have had, newest first. They are those of the collections.
+    /// The timestamps that the monitor may have had, newest first. They are those of the collections.
     ///
     /// Their number is limited. For any other timestamp clients get the full list, which is small.
     private func monitorTimes(_ origin: Origin) -> [Timestamp] {
@@ -94,7 +94,7 @@ struct MirrorTree {
         guard let place = MirrorPath(path), !folders.contains(place.file), !files.contains(place.file),
             !place.folders.contains(where: files.contains)
         else {
-            notes.append("\(VisibleText.escape(path)): left out, it cannot be a file beside the others")
+            notes.append("\(VisibleText.escape(path)): left out, because it cannot be a file beside the others")
             return
         }
         files.insert(place.file)
@@ -102,7 +102,7 @@ struct MirrorTree {
         let time = resource.lastModified ?? newest
         let (size, digest) = try write(resource.content, to: place.file, time)
         var gzip: (size: Int, sha256: SHA256Digest)?
-        // Attachments are served uncompressed, because clients resume a broken download by ranges of these bytes.
+        // Attachments are served uncompressed, because clients resume a broken download by ranges of their bytes.
         if resource.route != .attachment, let packed = resource.gzip() {
             gzip = try write(.segments(packed), to: place.file + ".gz", time)
         }

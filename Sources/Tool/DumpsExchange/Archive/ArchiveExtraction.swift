@@ -4,7 +4,7 @@ import SnapshotBundle
 /// Extracts files from an untrusted archive into an empty directory.
 ///
 /// Every name is checked first. Only regular files and their folders are created, and ``Limits`` bounds the extracted
-/// bytes. A compressed stream is read to its end before any file is written. So an archive that is truncated or expands
+/// bytes. A compressed stream is read to its end before any file is written, so an archive that is truncated or expands
 /// too much leaves nothing behind.
 package struct ArchiveExtraction {
     /// How an entry is treated.
@@ -12,17 +12,17 @@ package struct ArchiveExtraction {
         case passOver
         /// The entry is written under this name: a relative path without `.` and `..`.
         case extract(as: String)
-        /// The entry is an archive, and its entries are extracted instead.
+        /// The entry is itself an archive. Its entries are extracted instead.
         case open
     }
 
-    /// Unpacked bytes for each byte of an archive. Deflate cannot exceed 1,032.
+    /// The most unpacked bytes for each byte of an archive. Deflate cannot exceed 1,032.
     private static let ratio = 1_100
     /// The number of extracted bytes up to which the compression ratio is not checked.
     private static let ratioFloor = 64 << 20
-    /// Nested folders, counting the file in them as one more.
+    /// The most nested folders, counting the file in them as one more.
     private static let pathDepth = 64
-    /// Archives nested in each other.
+    /// The most archives nested in each other.
     private static let nesting = 3
 
     private let directory: String
@@ -61,7 +61,7 @@ package struct ArchiveExtraction {
     private mutating func extract(_ path: String, shown: String, depth: Int) throws {
         guard depth <= Self.nesting else {
             throw BundleError(
-                .overLimit, file: shown, expected: "at most \(Self.nesting) archives inside each other",
+                .overLimit, file: shown, expected: "at most \(Self.nesting) archives inside one another",
                 found: "more")
         }
         let inputSize = try FileStore.size(path) ?? 0
@@ -107,7 +107,8 @@ package struct ArchiveExtraction {
         }
         guard case .extract(let wanted) = use else { return ("\(directory)/.nested-\(depth)-\(number)", name) }
         guard extracted.insert(wanted).inserted else {
-            throw refused(.wrongSource, in: shown, entry: entry.name, expected: "each name once", found: "it twice")
+            throw refused(
+                .wrongSource, in: shown, entry: entry.name, expected: "each name once", found: "this name twice")
         }
         return ("\(directory)/\(wanted)", nil)
     }
@@ -195,13 +196,13 @@ package struct ArchiveExtraction {
         }
         guard isSafe, !parts.isEmpty, name.utf8.count <= 4096 else {
             throw refused(
-                .wrongSource, in: shown, entry: name, expected: "a relative path that stays inside of the archive",
+                .wrongSource, in: shown, entry: name, expected: "a relative path inside the archive",
                 found: "another")
         }
         guard parts.count <= Self.pathDepth else {
             throw refused(
                 .overLimit, in: shown, entry: name,
-                expected: "at most \(Self.pathDepth) folders inside each other",
+                expected: "at most \(Self.pathDepth) folders inside one another",
                 found: "\(parts.count)")
         }
         return parts.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")

@@ -41,12 +41,12 @@ final class ArchiveFile {
     init(_ path: String, as format: Format) throws(BundleError) {
         self.path = path
         guard let archive = unsafe archive_read_new() else {
-            throw BundleError(.unreadable, file: path, expected: "memory for the archive", found: "too little")
+            throw BundleError(.unreadable, file: path, expected: "enough memory for the archive", found: "too little")
         }
         unsafe self.archive = archive
         let supported: [Int32] =
             switch format {
-            // A ZIP is read by its directory. If it were read as a stream, a truncated one would look complete.
+            // A ZIP is read by its directory, because a truncated one would look complete as a stream.
             case .archive:
                 unsafe [
                     archive_read_support_format_zip_seekable(archive),
@@ -78,7 +78,9 @@ final class ArchiveFile {
         guard status == ARCHIVE_OK || status == ARCHIVE_WARN, let entry = unsafe entry else { throw damaged(nil) }
         guard let text = unsafe archive_entry_pathname(entry) ?? archive_entry_pathname_utf8(entry),
             let name = unsafe String(validatingCString: text)
-        else { throw BundleError(.malformed, file: path, expected: "names in UTF-8", found: "another") }
+        else {
+            throw BundleError(.malformed, file: path, expected: "names in UTF-8", found: "a name in another encoding")
+        }
         let isLink = unsafe archive_entry_symlink(entry) != nil || archive_entry_hardlink(entry) != nil
         let type = unsafe archive_entry_filetype(entry)
         guard unsafe archive_entry_is_encrypted(entry) == 0 else {
@@ -113,6 +115,6 @@ final class ArchiveFile {
         let text = unsafe archive_error_string(archive).map { unsafe String(cString: $0) }
         return BundleError(
             .wrongSource, file: path, entry: entry.map { String($0.prefix(300)) },
-            expected: "a whole archive (ZIP, tar, 7z or ar; gzip, xz or zstd)", found: text ?? "something else")
+            expected: "a complete archive (ZIP, tar, 7z or ar; gzip, xz or zstd)", found: text ?? "something else")
     }
 }

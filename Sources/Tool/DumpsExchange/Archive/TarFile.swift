@@ -44,7 +44,8 @@ package final class TarFile {
 
     private init(_ output: ArchiveOutput, _ compression: Compression) throws(BundleError) {
         func memory() -> BundleError {
-            BundleError(.unwritable, file: output.file.name, expected: "memory for the archive", found: "too little")
+            BundleError(
+                .unwritable, file: output.file.name, expected: "enough memory for the archive", found: "too little")
         }
         guard let archive = unsafe archive_write_new() else { throw memory() }
         guard let entry = unsafe archive_entry_new() else {
@@ -60,7 +61,7 @@ package final class TarFile {
         case .zstd: try check(unsafe archive_write_add_filter_zstd(archive))
         case .xz:
             try check(unsafe archive_write_add_filter_xz(archive))
-            // With more than one thread, the stream would consist of several blocks.
+            // With more than one thread, xz would write several blocks, and the bytes would depend on the machine.
             try check(unsafe archive_write_set_filter_option(archive, "xz", "threads", "1"))
         }
         try check(unsafe archive_write_set_bytes_in_last_block(archive, 1))

@@ -35,22 +35,24 @@ extension DefaultsTable {
     init(_ collection: ExportedCollection, _ fields: DefaultsFields) throws(ExchangeError) {
         var rows: [String: Row] = [:]
         for entry in collection.entries {
-            func refused(_ expected: String, _ found: String) -> ExchangeError {
+            func refused(_ expected: String?, _ found: String) -> ExchangeError {
                 ExchangeError(
                     .usage, "\(collection.id)", entry: "record \(entry.id)", expected: expected, found: found,
                     remedy: "choose other fields with --key and --value")
             }
-            guard let key = entry.record[fields.key] else { throw refused("a field \(fields.key)", "none") }
-            guard let text = key.string else { throw refused("a text in \(fields.key)", "something else") }
-            guard let value = entry.record[fields.value] else { throw refused("a field \(fields.value)", "none") }
+            guard let key = entry.record[fields.key] else { throw refused(nil, "there is no field \(fields.key)") }
+            guard let text = key.string else { throw refused("a text in \(fields.key)", "another type") }
+            guard let value = entry.record[fields.value] else {
+                throw refused(nil, "there is no field \(fields.value)")
+            }
             if let other = rows[text] {
-                throw refused("a key of its own", "\(String(reflecting: text)), which record \(other.record) has too")
+                throw refused(nil, "record \(other.record) has the same key, \(String(reflecting: text))")
             }
             rows[text] = Row(key: text, value: value, record: entry.id)
         }
         self.init(
             name: "\(collection.id)", rows: rows.values.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) },
-            remedy: "export to json, or choose another field with --value")
+            remedy: "export with --to json, or choose another field with --value")
     }
 
     /// The file in one of the layouts of defaults; JSON for any other layout.

@@ -2,7 +2,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotTrust
 
-/// The files of a C target that makes a `dumps/` directory part of a program.
+/// The files of a C target that embeds a `dumps/` directory in a program.
 ///
 /// The source names the lock and the bundles with `#embed` (C23), by relative paths. The compiler reads them into
 /// read-only data. It also records them as dependencies, so that a changed bundle is compiled in again. Swift reads
@@ -91,7 +91,7 @@ package struct EmbeddedTarget: Sendable {
             size_t bundle_count;
         };
 
-        /* What is part of the program: read-only, and there until it ends. */
+        /* The embedded bytes. They are read-only and stay until the program ends. */
         const struct \(module)_index *\(module)_contents(void);
 
         #endif
@@ -108,7 +108,7 @@ package struct EmbeddedTarget: Sendable {
         import RemoteSettings
 
         extension PackagedSource {
-            /// The bundles that are part of the program, in place.
+            /// The bundles that are embedded in the program. They are read in place.
             \(access)static let \(sourceName): PackagedSource = {
                 let contents = unsafe \(module)_contents().pointee
                 let lock = unsafe RemoteSettingsBytes.ofProgram(contents.lock, count: contents.lock_size)
@@ -133,13 +133,13 @@ package struct EmbeddedTarget: Sendable {
     /// The module's name as that of a variable, such as `embeddedDumps`.
     private var sourceName: String { module.prefix(1).lowercased() + module.dropFirst() }
 
-    /// A name for each collection, but for a catalogue, which apps do not read.
+    /// A name for each collection except a catalogue, which apps do not read.
     private var names: String {
         let own = collections.filter { $0 != Catalogue.collection }
         let plain = Dictionary(grouping: own) { SwiftName.of($0.name) }
         return own.map { id in
             let name = SwiftName.of(id.name)
-            // Two collections that would have one name have that of their bucket before it.
+            // If two collections would get the same name, the name of their bucket comes before it.
             let isTaken = plain[name]?.count ?? 0 > 1
             return """
                     /// `\(id)`
@@ -156,15 +156,15 @@ package struct EmbeddedTarget: Sendable {
 
     /// The error that a compiler without `#embed` prints.
     static let missingEmbed =
-        "this C compiler has no #embed (C23); build with Swift 6.3 or newer, whose clang has it, or read the dumps from a "
-        + "directory or a resource bundle (PackagedSource.directory, .bundleResource) instead of embedding them"
+        "this C compiler has no #embed (C23); build with Swift 6.3 or newer, whose clang has it, or do not embed the "
+        + "dumps and read them from a directory or a resource bundle (PackagedSource.directory, .bundleResource)"
 
     private func array(_ name: String, _ path: String) -> String {
         "static const unsigned char \(name)[] = {\n#embed \"\(path)\"\n};\n"
     }
 }
 
-/// Names of collections as names of Swift variables.
+/// The names of collections as names of Swift variables.
 private enum SwiftName {
     /// Words that cannot name a variable without backticks (The Swift Programming Language, "Keywords and
     /// Punctuation").

@@ -5,8 +5,8 @@ import SnapshotBundle
 /// Embeds bundles in a program, by writing a C target whose source includes their bytes.
 ///
 /// If all bundles of a directory are embedded unchanged, the target refers to them and to their lock. If only some are
-/// embedded, the target has its own lock. It also has its own bundles if their records are stored uncompressed, or if
-/// the directory's bundles are not compressed, as a program is not packed again like a file in git.
+/// embedded, the target has its own lock. It also has its own bundles if records are stored uncompressed, or if the
+/// directory's bundles are not compressed: then it compresses them, because nothing else compresses a program.
 package struct Embedding: Sendable {
     package struct Options: Sendable {
         /// The collections; an empty list means all collections of the lock.
@@ -51,7 +51,7 @@ package struct Embedding: Sendable {
         let files = try files()
         var changed: [String] = []
         for (path, content) in files where try FileStore.read(path, limit: .max) != content {
-            // The Swift file has a path of its own, which may be anywhere.
+            // The Swift file may be anywhere.
             if path == options.swiftFile {
                 try FileStore.makeDirectories(FileStore.parent(of: path))
                 try FileStore.writeOutput(path, content)
@@ -76,7 +76,7 @@ package struct Embedding: Sendable {
             + litter(files.map(\.path))
     }
 
-    /// The files that an earlier run with other options has left.
+    /// The files that an earlier run with other options left.
     private func litter(_ wanted: [String]) throws -> [String] {
         var found = try FileStore.size("\(output)/\(Self.lockName)") == nil ? [] : ["\(output)/\(Self.lockName)"]
         let bundles = "\(output)/\(Self.bundlesName)"
@@ -104,22 +104,25 @@ package struct Embedding: Sendable {
             }
         }
         let dumps = hasOwnBundles ? Self.bundlesName : try RelativePath.way(from: output, to: directory.path)
-        // In C the name of a file cannot contain these characters.
+        // The name of a file in C source cannot contain these characters.
         guard
             !dumps.unicodeScalars.contains(where: {
                 "\"\\".unicodeScalars.contains($0) || $0.value < 0x20 || $0.value == 0x7F
             })
         else {
             throw ExchangeError(
-                .usage, VisibleText.escape(directory.path), expected: "a path that a C source can name",
-                found: "quotation marks, backslashes or control characters in it", remedy: "rename the directory")
+                .usage, VisibleText.escape(directory.path),
+                found:
+                    "a C source cannot name this path, because it has quotation marks, backslashes or control "
+                    + "characters",
+                remedy: "rename the directory")
         }
         let hasOwnLock = lock != whole
         if hasOwnLock { files.append(("\(output)/\(Self.lockName)", Bytes(lock.text))) }
         let target = EmbeddedTarget(
             module: module, dumps: dumps, lock: lock, lockPath: hasOwnLock ? Self.lockName : nil,
             isPublic: options.isPublic)
-        // The source comes first: by it a later run recognises the other files as its own.
+        // The source is written first, because a later run recognises the other files as its own by it.
         files.insert(("\(output)/\(module).c", Bytes(utf8: target.source)), at: 0)
         files.append(("\(output)/include/\(module).h", Bytes(utf8: target.header)))
         if let file = options.swiftFile { files.append((file, Bytes(utf8: target.swift))) }
@@ -131,8 +134,7 @@ package struct Embedding: Sendable {
     private func check(_ paths: [String], source: String) throws {
         for path in [output, options.swiftFile].compactMap(\.self) where try directory.holds(path) {
             throw ExchangeError(
-                .usage, path, expected: "a place outside of the dumps directory",
-                found: "one in \(directory.path), where nothing else may be",
+                .usage, path, found: "it is in the dumps directory \(directory.path), where nothing else may be",
                 remedy: "choose another one, such as Sources/EmbeddedDumps")
         }
         try FileStore.checkOutput(options.swiftFile)
@@ -140,8 +142,8 @@ package struct Embedding: Sendable {
         for path in try paths + litter(paths) where try FileStore.size(path) != nil {
             guard try path == options.swiftFile ? !isGenerated(path) : !isOwn else { continue }
             throw ExchangeError(
-                .usage, path, expected: "no file, or one that rsdump embed wrote", found: "another file",
-                remedy: "choose another --output or --swift, or remove this file")
+                .usage, path, found: "rsdump embed did not write this file, and would overwrite it",
+                remedy: "choose another --output or --swift, or remove the file")
         }
     }
 
@@ -160,19 +162,20 @@ package struct Embedding: Sendable {
             }
         guard isIdentifier else {
             throw ExchangeError(
-                .usage, output, expected: "a folder with a module's name: letters, digits and _, no digit first",
+                .usage, output,
+                expected: "a folder with the name of a module: letters, digits and _, not beginning with a digit",
                 found: String(reflecting: name), remedy: "choose another --output, such as Sources/EmbeddedDumps")
         }
         return name
     }
 
-    /// Whether nothing in the bundle is compressed that could be.
+    /// Whether the bundle would be smaller if it were compressed.
     private func isSmallerCompressed(_ bundle: BundleReader, _ lock: LockFile) throws -> Bool {
         guard bundle.compression == .stored, let entry = lock.collections[bundle.head.collection] else { return false }
         return try packed(bundle, entry).entry.bundle.size < entry.bundle.size
     }
 
-    /// The same snapshot as a bundle for a program: the content is the same, but the bytes may differ.
+    /// The same snapshot as a bundle for a program. The content is the same, but the bytes may differ.
     private func packed(
         _ bundle: BundleReader, _ entry: LockFile.Collection
     ) throws -> (content: Bytes, entry: LockFile.Collection) {

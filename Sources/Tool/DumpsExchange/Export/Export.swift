@@ -6,12 +6,12 @@ import SnapshotBundle
 package struct Export: Sendable {
     /// What may happen to a file or directory that is already at the output path.
     package enum Existing: Hashable, Sendable {
-        /// Nothing may happen to it: the path must be free.
+        /// It is kept, so the path must be free.
         case keep
         /// It is replaced.
         case replace
-        /// The exported collections are written into it, and everything else in it is kept. This is for layouts that
-        /// are another project's tree.
+        /// The exported collections are written into it, and everything else in it is kept. Only layouts that are the
+        /// tree of another project allow this.
         case update
     }
 
@@ -21,7 +21,7 @@ package struct Export: Sendable {
         package var files = 0
         /// The size of all files together.
         package var bytes = 0
-        /// What the export lacks, one line each.
+        /// What is missing in the export, one line each.
         package var notes: [String] = []
     }
 
@@ -33,7 +33,8 @@ package struct Export: Sendable {
 
     /// - Parameters:
     ///   - fields: the record fields to export, for a layout of defaults.
-    ///   - nameField: the record's field that names an attachment's file, for plain files; `nil` for its file name.
+    ///   - nameField: the field of each record that names its attachment's file, for plain files; `nil` for the
+    ///     attachment's file name.
     package init(
         _ directory: DumpsDirectory, to layout: ExportLayout, fields: DefaultsFields? = nil,
         nameField: String? = nil, limits: Limits = Limits()
@@ -101,17 +102,17 @@ package struct Export: Sendable {
     private func check(_ output: String, _ existing: Existing) throws {
         if existing == .update, !layout.isUpdatable {
             throw ExchangeError(
-                .usage, output, expected: "a layout that can be updated: firefox, application-services or files",
-                found: layout.rawValue, remedy: "replace it as a whole with --force")
+                .usage, output, found: "the layout \(layout.rawValue) cannot be updated",
+                remedy: "replace it as a whole with --force")
         }
         guard try !directory.hasFiles(at: output, limits: limits) else {
             throw ExchangeError(
-                .usage, output, expected: "another place than the dumps directory",
-                found: "a place that contains files of \(directory.path)", remedy: "choose another --output")
+                .usage, output, found: "the export would overwrite files of the dumps directory \(directory.path)",
+                remedy: "choose another --output")
         }
         if try FileStore.kind(output) == .other {
             throw ExchangeError(
-                .usage, output, expected: "a file, a directory or nothing", found: "a link, a pipe or a device",
+                .usage, output, expected: "a file or a directory", found: "a link, a pipe or a device",
                 remedy: "choose another --output")
         }
         let isDirectory = try FileStore.isDirectory(output)
@@ -121,11 +122,11 @@ package struct Export: Sendable {
         case .update:
             guard !isDirectory else { return }
             throw ExchangeError(
-                .usage, output, expected: "a directory to update, or nothing", found: "a file",
+                .usage, output, expected: "a directory to update", found: "a file",
                 remedy: "choose another --output")
         case .keep:
             throw ExchangeError(
-                .usage, output, expected: "nothing there yet", found: "a file or directory",
+                .usage, output, found: "it exists already",
                 remedy: "choose another --output, or replace it with --force"
                     + (layout.isUpdatable ? ", or replace only these collections in it with --update" : ""))
         }
@@ -136,7 +137,7 @@ package struct Export: Sendable {
     ) throws {
         let directory = try ExportDirectory(output, existing)
         try body(directory)
-        report.notes += try directory.finish().map { "\($0): no record has this attachment; it was removed" }
+        report.notes += try directory.finish().map { "\($0): removed, because no record has this attachment" }
         report.files = directory.files
         report.bytes = directory.size
     }
@@ -144,14 +145,15 @@ package struct Export: Sendable {
     private func writeDefaults(_ bundles: [BundleReader], to output: String, into report: inout Report) throws {
         guard let fields, bundles.count == 1, let bundle = bundles.first else {
             throw ExchangeError(
-                .usage, directory.lockPath, expected: "one collection, and the fields of its keys and values",
+                .usage, directory.lockPath,
+                expected: "one collection, and the fields of its keys and values",
                 found: "\(Counted.text(bundles.count, "collection"))\(fields == nil ? ", and no fields" : "")",
                 remedy: "name one BUCKET/COLLECTION, --key and --value")
         }
         let text = try DefaultsTable(ExportedCollection(bundle, limits: limits), fields).text(layout)
         if try FileStore.isDirectory(output) {
             throw ExchangeError(
-                .usage, output, expected: "a file or nothing", found: "a directory", remedy: "choose another --output")
+                .usage, output, expected: "a file", found: "a directory", remedy: "choose another --output")
         }
         try FileStore.makeDirectories(FileStore.parent(of: output))
         try FileStore.writeOutput(output, Bytes(text))
@@ -176,19 +178,19 @@ package enum ExportLayout: String, CaseIterable, Sendable {
         switch self {
         case .applicationServices: "the dumps directory of Mozilla's application-services"
         case .firefox: "Firefox's defaults/settings directory"
-        case .changesets: "a server's answers, with chains and attachments"
+        case .changesets: "a server's answers, with their chains and attachments"
         case .files: "plain files as firefox-ios keeps them: NAME.json and attachments/NAME/FILE; --key names a field"
         case .tarZstd: "bundles, lock and dumps.yaml in one archive, for offline sites"
         case .tarXz: "the same, compressed with xz"
-        case .plist: "one collection's fields as defaults for an app: an XML property list"
-        case .json: "the same as one JSON object"
-        case .xml: "the same as Remote Config's <defaultsMap>, in which every value is text"
+        case .plist: "one collection's fields as an app's defaults: an XML property list"
+        case .json: "the same, as one JSON object"
+        case .xml: "the same, as Remote Config's <defaultsMap>, where every value is text"
         }
     }
 
-    /// Whether it is another project's tree, in which an export can replace some collections and keep the rest.
+    /// Whether it is another project's tree, where an export can replace some collections and keep the rest.
     package var isUpdatable: Bool { [.firefox, .applicationServices, .files].contains(self) }
 
-    /// Whether it is a file of one collection's fields, from which an app loads default values.
+    /// Whether it is a file of one collection's fields, from which an app loads its defaults.
     package var isDefaults: Bool { [.plist, .json, .xml].contains(self) }
 }

@@ -29,7 +29,7 @@ final class ExportDirectory {
 
     /// Writes one file.
     ///
-    /// - Parameter name: a path in the directory. The caller checks those parts that come from outside.
+    /// - Parameter name: a path in the directory. The caller checks the parts that come from outside.
     func write(_ content: [UInt8], to name: String) throws {
         try write(to: name) { write in try write(content.span) }
     }
@@ -46,7 +46,7 @@ final class ExportDirectory {
             try file.write(piece)
             size += piece.count
         }
-        // Files are flushed all together, before the directory gets its name.
+        // All files are flushed together, before the directory gets its name.
         try file.finish(flushing: false)
         files += 1
     }
@@ -55,18 +55,18 @@ final class ExportDirectory {
     /// from it.
     func own(_ folder: String) { owned.insert(folder) }
 
-    /// Whether the directory that is updated has this file.
+    /// Whether the directory to update has this file.
     func had(_ name: String) throws(FileError) -> Bool {
         guard isUpdate else { return false }
         return try FileStore.size("\(path)/\(name)") != nil
     }
 
-    /// The content of a file in the directory that is updated; `nil` if there is none.
+    /// The content of a file in the directory to update; `nil` if there is none.
     func present(_ name: String, limit: Int) throws(FileError) -> Bytes? {
         isUpdate ? try FileStore.read("\(path)/\(name)", limit: limit) : nil
     }
 
-    /// Keeps an attachment of the directory that is updated, if it has the size and hash of its record.
+    /// Keeps an attachment of the directory to update, if it has the size and hash of its record.
     ///
     /// - Returns: whether it was kept.
     func keep(_ name: String, _ attachment: RecordAttachment) throws(FileError) -> Bool {
@@ -82,8 +82,8 @@ final class ExportDirectory {
 
     /// Renames the directory to its final name.
     ///
-    /// If there is already a file or directory with that name, the two are exchanged, so that one of them is always
-    /// there. The old one is then removed.
+    /// If that name is already taken, the two are exchanged, so that one of them is always there. The old one is then
+    /// removed.
     ///
     /// - Returns: the files that an update removed.
     func finish() throws -> [String] {
@@ -101,14 +101,14 @@ final class ExportDirectory {
         return dropped
     }
 
-    /// Whether a file of the present directory belongs to a pair: an attachment and its `.meta.json`.
+    /// Whether a file of the current directory belongs to a pair: an attachment and its `.meta.json`.
     private func isAttachment(_ place: String) throws(FileError) -> Bool {
         let suffix = ".meta.json"
         if place.hasSuffix(suffix) { return true }
         return try FileStore.size("\(path)/\(place)\(suffix)") != nil
     }
 
-    /// Links the files of the present directory that are kept into the new one.
+    /// Links the files of the current directory that are kept into the new one.
     private func carry(_ folder: String, _ dropped: inout [String]) throws(FileError) {
         for name in try FileStore.list("\(path)/\(folder)") ?? [] {
             let place = folder.isEmpty ? name : "\(folder)/\(name)"

@@ -23,11 +23,11 @@ enum FirefoxExport {
 
     /// Writes the time of every collection, as Python's `json.dumps` does.
     ///
-    /// An update starts from the present list, which Firefox's build writes. That list names collections that have no
+    /// An update starts from the current list, which Firefox's build writes. That list names collections that have no
     /// file in the tree, and omits some that have one. So the entries of other collections are kept, and a collection
-    /// that has a file but no entry still gets none. A tree without a list gets none, as in Firefox's sources.
+    /// that has a file but no entry still gets no entry. A tree without a list gets no list, as in Firefox's sources.
     ///
-    /// - Throws: ``ExchangeError`` if the present list cannot be read, or `FileError`.
+    /// - Throws: ``ExchangeError`` if the current list cannot be read, or `FileError`.
     static func writeTimes(
         _ collections: [(id: CollectionID, timestamp: Timestamp)], into directory: ExportDirectory, limits: Limits
     ) throws {
@@ -53,7 +53,7 @@ enum FirefoxExport {
         func refused(_ found: String) -> ExchangeError {
             ExchangeError(
                 .badInput, directory.path, entry: timesFile, expected: "{\"BUCKET/COLLECTION\": TIMESTAMP, …}",
-                found: found, remedy: "correct the file or remove it")
+                found: found, remedy: "correct the file, or remove it")
         }
         let value = try Result { () throws(JSONError) in try JSONValue(parsing: text, limits: limits) }
             .mapError { refused("\($0)") }.get()

@@ -18,7 +18,7 @@ struct ChangesetFiles {
             : changesets(in: path).filter { isWanted($0.0) }
         guard !found.isEmpty else {
             throw ExchangeError(
-                .badInput, path, expected: "changesets", found: "none of the wanted collections",
+                .badInput, path, found: "there are no changesets of the wanted collections",
                 remedy: "name the file or directory that holds them")
         }
         return found
@@ -28,7 +28,7 @@ struct ChangesetFiles {
     private func saved(_ id: CollectionID) throws -> ImportedCollection {
         let base = "\(path)/\(id.bucket)/\(id.name)"
         guard let text = try FileStore.read(base + ".json", limit: limits.changesetBytes) else {
-            throw ExchangeError(.badInput, base + ".json", expected: "a file", found: "none", remedy: "export it again")
+            throw ExchangeError(.badInput, base + ".json", found: "there is no such file", remedy: "export it again")
         }
         var collection = try ImportedCollection(id, changeset: changeset(text, base + ".json"))
         if let chain = try FileStore.read(base + ".pem", limit: limits.chainBytes) { collection.chains = [chain] }
@@ -47,7 +47,7 @@ struct ChangesetFiles {
 
     private func changesets(in file: String) throws -> [(CollectionID, Result<ImportedCollection, any Error>)] {
         guard var text = try FileStore.read(file, limit: limits.changesetBytes) else {
-            throw ExchangeError(.badInput, file, expected: "a file", found: "none", remedy: "name another path")
+            throw ExchangeError(.badInput, file, found: "there is no such file", remedy: "name another path")
         }
         if MozLZ4.isOne(text) {
             text = try Result { () throws(MozLZ4.Refused) in
@@ -105,7 +105,7 @@ struct ChangesetFiles {
             return try CollectionID(bucket: bucket, name: id)
         }
         throw ExchangeError(
-            .usage, place, expected: "metadata that names bucket and collection", found: "none",
+            .usage, place, found: "the metadata does not name the collection",
             remedy: "name it with --collection BUCKET/COLLECTION")
     }
 }

@@ -20,7 +20,7 @@ struct DumpTree {
         let found = try Self.collections(in: root)
         guard !found.isEmpty else {
             throw ExchangeError(
-                .badInput, root, expected: "BUCKET/COLLECTION.json files", found: "none",
+                .badInput, root, found: "there are no BUCKET/COLLECTION.json files",
                 remedy: "name the directory or archive that holds them")
         }
         return found.filter { names.isEmpty || names.contains($0) }.sorted().map { id in
@@ -50,8 +50,8 @@ struct DumpTree {
         return collection
     }
 
-    /// Reads `{"data": [record…], "timestamp": N}`. Such a file has no metadata, so the collection gets some with its
-    /// name.
+    /// Reads `{"data": [record…], "timestamp": N}`. Such a file has no metadata, so the collection gets metadata with
+    /// its name.
     ///
     /// - Parameter style: the style of the project's files. If this file's style differs, the metadata records it, so
     ///   that an export can write the file as it was.
@@ -59,7 +59,7 @@ struct DumpTree {
     private func document(_ path: String, of id: CollectionID, style: DumpStyle) throws -> ImportedCollection {
         guard let text = try FileStore.read(path, limit: limits.changesetBytes) else {
             throw ExchangeError(
-                .badInput, path, expected: "a file", found: "none", remedy: "name another path")
+                .badInput, path, found: "there is no such file", remedy: "name another path")
         }
         do {
             var reader = JSONReader(text, limits: limits)
@@ -82,9 +82,9 @@ struct DumpTree {
             return try ImportedCollection(id, changeset: Changeset(parsing: Bytes(changeset), limits: limits))
         } catch let error where error is JSONError || error is ChangesetError {
             throw ExchangeError(
-                .badInput, path, expected: "a collection's records, {\"data\": […], \"timestamp\": …}",
+                .badInput, path, expected: "the records of a collection,  {\"data\": […], \"timestamp\": …}",
                 found: "\(error)",
-                remedy: "take the file from its project again")
+                remedy: "copy the file from its project again")
         }
     }
 

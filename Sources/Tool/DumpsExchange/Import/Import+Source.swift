@@ -20,7 +20,7 @@ extension Import {
             throw ExchangeError(
                 .usage, path, expected: "a regular file or a directory", found: "neither", remedy: "name another path")
         }
-        // In Firefox's own archives the tree has a fixed place. In other archives it may also begin at the top.
+        // The tree has a fixed place in Firefox's own archives. In other archives it may also begin at the top.
         let isStrict = path.hasSuffix(".ja") || path.hasSuffix(".deb")
         var extraction = ArchiveExtraction(into: scratch, limits: limits) { name, isNested in
             use(name, isStrict: isStrict || isNested)
@@ -64,7 +64,7 @@ extension Import {
         let wanted = lock.collections.filter { names.isEmpty || names.contains($0.key) }
         guard !wanted.isEmpty else {
             throw ExchangeError(
-                .badInput, source.lockPath, expected: "bundles", found: "none of the wanted collections",
+                .badInput, source.lockPath, found: "there are no bundles of the wanted collections",
                 remedy: "name the directory or archive that holds them")
         }
         return wanted.sorted { $0.key < $1.key }.map { id, entry in

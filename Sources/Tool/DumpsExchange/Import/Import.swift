@@ -62,8 +62,8 @@ package struct Import: Sendable {
         }
         if let missing = names.first(where: { name in !offers.contains { $0.0 == name } }) {
             throw ExchangeError(
-                .usage, path, entry: "\(missing)", expected: "this collection", found: "none of this name",
-                remedy: "name no collections to import all of them")
+                .usage, path, entry: "\(missing)", found: "there is no such collection",
+                remedy: "leave out the names to import all collections")
         }
         let outcomes = offers.map { id, offer, notes in
             let result = Result { try intake.accept(timely(offer.get())) }
@@ -141,7 +141,7 @@ package struct Import: Sendable {
     private func serverZIP(_ path: String, _ intake: SnapshotIntake) throws -> Offered {
         guard let id = options.collection ?? ServerZIPFolder.collection(path) else {
             throw ExchangeError(
-                .usage, path, expected: "a name such as main--regions.zip", found: "another",
+                .usage, path, expected: "a name such as main--regions.zip", found: "another name",
                 remedy: "name the collection with --collection BUCKET/COLLECTION")
         }
         let root = try root(of: path, scratch: intake.scratch)
@@ -187,13 +187,16 @@ package struct Import: Sendable {
         for path in options.chains {
             guard let chain = try FileStore.read(path, limit: limits.chainBytes) else {
                 throw ExchangeError(
-                    .usage, path, expected: "a PEM chain", found: "no file", remedy: "name another path")
+                    .usage, path, found: "there is no such file", remedy: "give --chain a PEM file")
             }
             chains.append(chain)
         }
         guard !unverified.signatures.isEmpty, !chains.isEmpty else {
             if !unverified.signatures.isEmpty {
-                notes.append("it is signed, but its chain is missing: taken as imported; name the chain with --chain")
+                notes.append(
+                    "it is signed, but its chain is missing, so it is imported without a signature; give the chain "
+                        + "with --chain"
+                )
             }
             return Snapshot(vouchingFor: unverified, chain: nil, provenance: .imported)
         }
@@ -209,7 +212,7 @@ package struct Import: Sendable {
         throw failure ?? .noSignatures(unverified.collection)
     }
 
-    /// The name of the source in the lock. It contains an archive's file name, but no path of this machine.
+    /// The name of the source for the lock. It has an archive's file name, but no path of this machine.
     private func origin(_ path: String) throws(FileError) -> String {
         guard try FileStore.size(path) != nil, let name = path.split(separator: "/").last else {
             return format.rawValue
@@ -235,7 +238,7 @@ package enum ImportFormat: String, CaseIterable, Sendable {
         case .serverZIP: "a server's zip of attachments, BUCKET--COLLECTION.zip"
         case .changeset: "saved changesets: JSON, .json.mozlz4, or an export to changesets"
         case .files: "plain files as firefox-ios keeps them: NAME.json, a list, and attachments/NAME/FILE"
-        case .dumps: "another directory of dumps, or its export to tar.zst or tar.xz"
+        case .dumps: "another dumps directory, or its export to tar.zst or tar.xz"
         }
     }
 }

@@ -25,20 +25,21 @@ struct AttachmentFolder {
             }
             let id = try sidecar(place)?["id"]?.string ?? name
             guard let record = collection.records.record(id: id), let attachment = try record.attachment() else {
-                collection.notes.append("\(place): no record has this attachment; it was left out")
+                collection.notes.append("\(place): left out, because no record has this attachment")
                 continue
             }
             let digest = try digest(place)
             guard attachment.size == UInt64(size), attachment.hash == digest else {
                 if isCache {
-                    collection.notes.append("\(place): it is not what record \(id) says; it was left out")
+                    collection.notes.append("\(place): left out, because it is not what record \(id) says")
                     continue
                 }
                 throw ExchangeError(
                     .unverified, root, entry: place,
                     expected:
-                        "\(Counted.text(attachment.size, "byte")) with SHA-256 \(attachment.hash), as record \(id) says",
-                    found: "\(Counted.text(size, "byte")) with \(digest)", remedy: "take the file from its source again"
+                        "\(Counted.text(attachment.size, "byte")) with SHA-256 \(attachment.hash), as record \(id) "
+                        + "says",
+                    found: "\(Counted.text(size, "byte")) with \(digest)", remedy: "copy the file from its source again"
                 )
             }
             collection.attachments[digest] = .file(path: "\(root)/\(place)")
@@ -75,7 +76,7 @@ struct AttachmentFolder {
         return try Result { () throws(JSONError) in try JSONValue(parsing: text, limits: limits) }.mapError { error in
             ExchangeError(
                 .badInput, root, entry: place + Self.suffix, expected: "JSON", found: "\(error)",
-                remedy: "take the file from its source again")
+                remedy: "copy the file from its source again")
         }.get()
     }
 

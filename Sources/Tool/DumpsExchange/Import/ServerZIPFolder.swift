@@ -1,8 +1,8 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The unpacked zip of a server. For each record with an attachment it holds the file `<record>`, and
-/// `<record>.meta.json`, which is the record.
+/// The unpacked zip of a server. For each record with an attachment it holds the file `<record>`, and the record itself
+/// as `<record>.meta.json`.
 struct ServerZIPFolder {
     let root: String
     let limits: Limits
@@ -44,7 +44,7 @@ struct ServerZIPFolder {
         do throws(ChangesetError) {
             var collection = try ImportedCollection(id, changeset: Changeset(parsing: Bytes(changeset), limits: limits))
             collection.notes.append(
-                "the zip has only the records with attachments; the timestamp is that of the newest")
+                "the zip has only the records with attachments; the collection gets the timestamp of the newest")
             return collection
         } catch {
             throw ExchangeError(

@@ -2,14 +2,14 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The bundles' sizes as locked now, and as locked in git's `HEAD`.
+/// The sizes of the bundles in the current lock and in the lock of git's `HEAD`.
 package struct SizeComparison: Sendable {
     private let now: [CollectionID: UInt64]
     private let head: [CollectionID: UInt64]?
-    /// Why there is nothing to compare, or nothing to compare with; `nil` if there is.
+    /// Why the sizes cannot be compared; `nil` if they can.
     package let problem: String?
 
-    /// Does I/O and runs git. Without a repository, or if the lock was never committed, the growth is unknown.
+    /// Does I/O and runs git. The growth is unknown without a repository, or if the lock was never committed.
     package init(_ directory: DumpsDirectory, limits: Limits) async {
         do {
             now = try directory.lockFile(limits: limits).sizes
@@ -30,10 +30,10 @@ package struct SizeComparison: Sendable {
         }
     }
 
-    /// Bytes of a collection's bundle, as the lock says; `nil` if it has none.
+    /// The bytes of a collection's bundle according to the lock; `nil` if it has none.
     package func size(of id: CollectionID) -> UInt64? { now[id] }
 
-    /// Bytes that a bundle has grown since `HEAD`, its whole size if `HEAD` has none; `nil` if that is not known.
+    /// The bytes that a bundle has grown since `HEAD`: its whole size if `HEAD` does not have it; `nil` if unknown.
     package func growth(of id: CollectionID) -> Int64? {
         guard let head, let size = now[id] else { return nil }
         return Int64(clamping: size) - Int64(clamping: head[id] ?? 0)
@@ -42,10 +42,10 @@ package struct SizeComparison: Sendable {
     /// Whether `HEAD` does not have the collection.
     package func isNew(_ id: CollectionID) -> Bool { head.map { $0[id] == nil } ?? false }
 
-    /// Bytes of all bundles of the lock.
+    /// The bytes of all bundles in the lock.
     package var total: UInt64 { now.values.saturatingSum { $0 } }
 
-    /// Bytes that all bundles together have grown since `HEAD`; `nil` if that is not known.
+    /// The bytes that all bundles together have grown since `HEAD`; `nil` if unknown.
     package var totalGrowth: Int64? {
         head.map { Int64(clamping: total) - Int64(clamping: $0.values.saturatingSum { $0 }) }
     }

@@ -4,13 +4,14 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotTrust
 
-/// The first step of a refresh of a catalogue: the server's catalogue, verified, and checked against the packaged one.
+/// The first step of a refresh with a catalogue: fetches the server's catalogue, verifies it, and checks it against the
+/// packaged one.
 struct CatalogueStep: Sendable {
-    /// What the server's catalogue came to.
+    /// The result of this step.
     struct Result: Sendable {
-        /// The catalogue whose states are taken; `nil` if the catalogue failed and none is packaged.
+        /// The catalogue whose states the refresh takes; `nil` if the server's catalogue failed and none is packaged.
         var catalogue: VerifiedCatalogue?
-        /// The server's catalogue, if it is to take the place of the packaged one.
+        /// The server's catalogue, if it replaces the packaged one.
         var snapshot: Snapshot?
         var error: CollectionError?
     }
@@ -22,9 +23,9 @@ struct CatalogueStep: Sendable {
     let now: Timestamp
     let limits: Limits
 
-    /// Fetches the catalogue if the monitor lists another one than the packaged one. Does I/O and network.
+    /// Fetches the catalogue if the monitor lists a state other than the packaged one. Does I/O and network.
     ///
-    /// - Parameter plan: the catalogue's action becomes `unchanged` if nothing of it is to be written.
+    /// - Parameter plan: the catalogue's action becomes `unchanged` if nothing of it needs to be written.
     func run(_ plan: inout [PlannedCollection], _ lock: LockFile) async -> Result {
         guard let index = plan.firstIndex(where: { $0.id == Catalogue.collection }) else { return Result() }
         let result = await run(plan[index], lock)
@@ -40,7 +41,7 @@ struct CatalogueStep: Sendable {
             let bundle = held == nil ? nil : try? BundleReader(path: directory.bundlePath(planned.id), limits: limits)
             let base = planned.isBase(bundle?.head) ? try? bundle?.payload() : nil
             var known = planned
-            // Its number is what goes forward, not its timestamp: of that, only the catalogue itself can vouch.
+            // Only its number must go forward. Nothing but the catalogue itself vouches for its timestamp.
             known.isVouchedFor = true
             let snapshot = try await fetcher.fetch(known, onto: base).snapshot
             let found = try verified(snapshot, after: held)
@@ -57,8 +58,8 @@ struct CatalogueStep: Sendable {
         }
     }
 
-    /// The packaged catalogue. A number that no configured root vouches for is no floor, and the configuration may name
-    /// another publisher by now.
+    /// The packaged catalogue, if a configured root vouches for it and it is of the configured publisher. The number of
+    /// any other is not a floor.
     private func packaged(_ lock: LockFile) -> VerifiedCatalogue? {
         let verifier = BundleVerifier(policy, limits: limits)
         guard let held = try? directory.packagedCatalogue(lock, by: verifier, limits: limits),
@@ -82,11 +83,11 @@ struct CatalogueStep: Sendable {
         }
     }
 
-    /// Whether more than the time of the confirmation is new, or half of the packaged one's time is over: else a
-    /// publisher that confirms its catalogue every night would change the directory every night.
+    /// Whether the new catalogue has more than a new time of confirmation, or half of the packaged one's time is over.
+    /// Otherwise a publisher that confirms its catalogue every night would change the directory every night.
     ///
-    /// A confirmation whose end differs by more than the publisher's term is written at once. Somebody who had the key
-    /// for a day may have made the packaged one, with an end that is far away.
+    /// A confirmation whose end differs by more than the publisher's term is written at once, because a thief who had
+    /// the key for a day may have made the packaged one, with an end that is far away.
     private func isWorthWriting(
         _ found: VerifiedCatalogue, over held: VerifiedCatalogue, _ planned: PlannedCollection
     ) -> Bool {
@@ -103,9 +104,9 @@ struct CatalogueStep: Sendable {
 }
 
 extension RefreshPlanner {
-    /// What is done with a collection so that it has the state of a catalogue.
+    /// What the refresh does with a collection so that it has the state of a catalogue.
     ///
-    /// - Parameter state: that of the bundle that is there; `nil` if it cannot be read.
+    /// - Parameter state: the state of the current bundle; `nil` if it cannot be read.
     func plan(
         _ settings: DumpsConfiguration.Collection, held: LockFile.Collection?, disk: DiskState, of catalogue: Catalogue,
         state: Catalogue.Entry?
@@ -135,7 +136,7 @@ extension RefreshPlanner {
 }
 
 extension PlannedCollection {
-    /// Checks that a verified state is the one that the catalogue lists.
+    /// Checks that a verified state is the one in the catalogue.
     func check(_ snapshot: Snapshot, number: UInt64) throws(CollectionError) {
         guard let listed else { return }
         guard listed.lists(snapshot.payload) else {

@@ -2,19 +2,19 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Commands that are run after a change, when the new state is in place, with the change as JSON on their standard
-/// input.
+/// The commands that are run after a change, when the new state is in place. Their standard input is the change as
+/// JSON.
 ///
-/// The state that a command knows is written down before anything changes, and removed when the command has succeeded.
-/// If a run is killed or a command fails, the next run can therefore make up for it. It then tells the command
-/// everything that has changed since. So a command is told of each change at least once.
+/// The state that a command knows is recorded before anything changes, and the record is removed when the command has
+/// succeeded. If a run is killed or a command fails, the next run tells the command everything that has changed since.
+/// So each command is told of each change at least once.
 package struct ChangeHooks: Sendable {
-    /// What became of one command.
+    /// The result of one command.
     package struct Outcome: Sendable {
         package let command: String
         /// What has changed since the command was last told.
         package let change: DumpsChange
-        /// Why the command has to be told again; `nil` if it was told, or if nothing has changed.
+        /// Why the command must be told again; `nil` if it was told, or if nothing has changed.
         package let failure: String?
 
         /// `unchanged`, `told`, or `pending` if the next run tells it.
@@ -32,7 +32,7 @@ package struct ChangeHooks: Sendable {
 
     /// - Parameters:
     ///   - commands: commands for the shell.
-    ///   - path: where the states that commands know are kept.
+    ///   - path: the file that records the states that the commands know.
     ///   - seconds: how long a command may take.
     package init(_ commands: [String], keeping path: String, seconds: Int = 60, limits: Limits = Limits()) {
         self.commands = commands
@@ -41,7 +41,7 @@ package struct ChangeHooks: Sendable {
         self.limits = limits
     }
 
-    /// Writes down what the commands know, before the state changes. Does I/O.
+    /// Records what the commands know, before the state changes. Does I/O.
     ///
     /// - Parameter state: the current state. A command that failed in an earlier run knows an older one.
     package mutating func begin(_ state: DumpsChange.State) throws(FileError) {
@@ -53,7 +53,7 @@ package struct ChangeHooks: Sendable {
     /// Runs each command, one after another, if something has changed since the state that it knows. Does I/O.
     ///
     /// - Parameter state: the state that is in place now.
-    /// - Throws: `FileError` if it cannot be written down that a command was told. It may then be told again.
+    /// - Throws: `FileError` if the record cannot be written. A command that was told may then be told again.
     package func finish(_ state: DumpsChange.State) async throws(FileError) -> [Outcome] {
         var outcomes: [Outcome] = []
         for command in commands {
@@ -71,7 +71,7 @@ package struct ChangeHooks: Sendable {
 
     /// - Returns: why the command failed; `nil` if it ended with 0.
     private func run(_ command: String, _ change: DumpsChange) async -> String? {
-        guard !Task.isCancelled else { return "it was not started, because this process was told to end" }
+        guard !Task.isCancelled else { return "it was not started, because rsdump was told to end" }
         do throws(ExternalProgram.Failure) {
             let input = Bytes(JSONText.compact(change.json) + [UInt8(ascii: "\n")])
             let status = try await ExternalProgram(shell: command).runVisibly(input: input, seconds: seconds)
@@ -83,7 +83,7 @@ package struct ChangeHooks: Sendable {
 
     /// The states that commands know. A damaged file counts as empty.
     ///
-    /// - Throws: `FileError` if the file cannot be read. Writing it anew would forget who has not been told yet.
+    /// - Throws: `FileError` if the file cannot be read. To replace it would forget which commands must still be told.
     private func read() throws(FileError) -> [String: DumpsChange.State] {
         guard let bytes = try FileStore.read(path, limit: Limits.lockBytes),
             let document = try? JSONValue(parsing: bytes, limits: limits), case .object(let commands) = document

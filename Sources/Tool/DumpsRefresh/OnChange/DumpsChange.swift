@@ -1,13 +1,13 @@
 import RemoteSettingsModel
 
-/// What has changed between two states of a directory or a mirror, for a command that wants to know of it.
+/// What has changed between two states of a directory or a mirror, for a command of `--on-change`.
 package struct DumpsChange: Hashable, Sendable {
     /// The timestamp of each collection.
     package typealias State = [CollectionID: Timestamp]
 
     /// The newest timestamp of all collections.
     package let timestamp: Timestamp
-    /// The collections whose timestamp is not what it was, sorted.
+    /// The collections whose timestamp has changed, sorted.
     package let collections: [CollectionID]
     private let before: State
     private let after: State
@@ -18,7 +18,7 @@ package struct DumpsChange: Hashable, Sendable {
         (self.before, self.after) = (before, after)
     }
 
-    /// The update event, with both timestamps of each collection in addition. A new collection had none before.
+    /// The update event, with the old and the new timestamp of each collection. A new collection has no old one.
     package var json: JSONValue {
         .members([
             "timestamp": .count(timestamp.milliseconds),

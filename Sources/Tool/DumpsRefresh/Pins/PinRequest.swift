@@ -3,7 +3,7 @@ import RemoteSettingsModel
 
 /// The state of a collection to pin.
 package enum PinRequest: Hashable, Sendable, CustomStringConvertible {
-    /// The present state, or the only state at the given path.
+    /// The current state, or the only state at the given path.
     case present
     /// The state with exactly this timestamp.
     case at(Timestamp)
@@ -12,7 +12,7 @@ package enum PinRequest: Hashable, Sendable, CustomStringConvertible {
     /// The state of a commit, by a tag, a branch or any other name that git knows.
     case revision(String)
 
-    /// Reads milliseconds, or a date, which means its end in UTC, or a time in UTC. Any other text is the name of a
+    /// Reads milliseconds, a time in UTC, or a date, which stands for its end in UTC. Any other text is the name of a
     /// commit; `nil` if it cannot be one.
     package init?(_ text: String) {
         if text.utf8.count <= 18, let timestamp = Timestamp(text), timestamp.milliseconds > 0 {
@@ -36,7 +36,7 @@ package enum PinRequest: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The latest timestamp that is meant; `nil` if it says none.
+    /// The latest timestamp that fits; `nil` if any fits.
     package var latest: Timestamp? {
         switch self {
         case .at(let time), .asOf(let time): time

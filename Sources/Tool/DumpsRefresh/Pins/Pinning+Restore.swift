@@ -4,11 +4,11 @@ import SnapshotBundle
 import SnapshotTrust
 
 extension Pinning {
-    /// Replaces the present bundle by an older one, after verifying it like any bundle. Does I/O. The caller holds the
+    /// Replaces the current bundle by an older one, after verifying it like any bundle. Does I/O. The caller holds the
     /// directory's lock.
     ///
     /// If the older bundle comes with a lock, its chain is verified at the `verifiedAt` of that lock. A bundle without
-    /// a lock is verified at the present time: its chain must still be valid.
+    /// a lock is verified at the current time: its chain must still be valid.
     ///
     /// - Returns: the lock's new entry, and whether its signature was verified at the time in the older bundle's own
     ///   lock.
@@ -27,7 +27,8 @@ extension Pinning {
         }
         try directory.prepareWork()
         let temporary = directory.packPath(id)
-        // The notes stay if the bundle has its name and the lock could not be written. The next run takes it over.
+        // If the bundle has its name but the lock could not be written, the note stays, and the next run takes the
+        // bundle over.
         var isNamed = false
         defer { if !isNamed { try? directory.finishWork(keepingDownloads: true) } }
         let entry: LockFile.Collection
@@ -62,9 +63,8 @@ extension Pinning {
         }
         if manifest.head.trust == .imported, locked == nil {
             throw CollectionError.configuration(
-                "it was imported without a signature, and only a lock could vouch for it: expected DIR/dumps.lock.json for "
-                    + "DIR/\(LockFile.Bundle.path(of: settings.id)), found no lock with an entry for it; name the whole "
-                    + "directory that it is from")
+                "it was imported without a signature, and there is no DIR/dumps.lock.json that vouches for "
+                    + "DIR/\(LockFile.Bundle.path(of: settings.id)); give --from the whole directory that it is from")
         }
         try settings.budget.check(size: try FileStore.digestAndSize(of: path).size, of: manifest)
         let entry = try locked ?? entry(for: bundle, manifest: manifest, path: path, held: held, verifier: verifier)
@@ -72,7 +72,7 @@ extension Pinning {
         return entry
     }
 
-    /// The lock entry for a bundle that came without a lock.
+    /// The lock entry for a bundle that has no lock.
     private func entry(
         for bundle: BundleReader, manifest: Manifest, path: String, held: LockFile.Collection?,
         verifier: BundleVerifier
@@ -82,8 +82,7 @@ extension Pinning {
             size: size, sha256: digest, content: Manifest.digest(of: try bundle.manifestText()), manifest: manifest)
         return LockFile.Collection(
             found, trust: try verifier.provenance(of: bundle, at: now), server: held?.server ?? configuration.server,
-            // The rule that left attachments out is not known: the next refresh compares the text with dumps.yaml's
-            // rule.
+            // The rule that left attachments out is unknown, so the next refresh finds that it differs from dumps.yaml.
             attachmentRule: manifest.omissions.isEmpty ? AttachmentRule().text : "unknown")
     }
 }

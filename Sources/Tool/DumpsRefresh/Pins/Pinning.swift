@@ -4,14 +4,14 @@ import SnapshotBundle
 import SnapshotTrust
 
 /// Pins a collection: finds the bundle of the wanted state, verifies it, puts it in place with its lock entry, and
-/// writes the pin to `dumps.yaml`. Uses no network.
+/// writes the pin into `dumps.yaml`. Uses no network.
 package struct Pinning: Sendable {
     package struct Outcome: Sendable {
         package let pin: Pin
         package let entry: LockFile.Collection
-        /// Where the bundle came from; `nil` if the present bundle was pinned.
+        /// Where the bundle came from; `nil` if the current bundle was pinned.
         package let restored: HistoricBundle.Location?
-        /// Whether the signature was verified at the time in the bundle's own lock, not at the present time. `false` if
+        /// Whether the signature was verified at the time in the bundle's own lock, not at the current time. `false` if
         /// it has no signature.
         package let isVerifiedAsLocked: Bool
     }
@@ -34,14 +34,14 @@ package struct Pinning: Sendable {
         self.limits = limits
     }
 
-    /// Does I/O, and runs git unless the present bundle has the wanted state or a path is given.
+    /// Does I/O, and runs git unless the current bundle has the wanted state, or a path is given.
     ///
-    /// If it is killed, every bundle is either the old or the new one; `dumps.yaml` is written last.
+    /// If the process is killed, each bundle is the old or the new one. `dumps.yaml` is written last.
     ///
     /// - Parameters:
     ///   - path: a bundle or a folder of bundles to look in; `nil` for the git history of the directory.
-    ///   - reason: why it is pinned; `nil` to keep the reason of its present pin.
-    ///   - until: the pin's last day; `nil` to keep that of its present pin.
+    ///   - reason: why it is pinned; `nil` to keep the reason of its current pin.
+    ///   - until: the pin's last day; `nil` to keep that of its current pin.
     /// - Throws: ``PinError``, ``DumpsError``, ``ConfigurationError``, `HistoryError`, or `FileError`.
     package func pin(
         _ id: CollectionID, _ request: PinRequest, from path: String?, reason: String?, until: Timestamp?
@@ -67,7 +67,7 @@ package struct Pinning: Sendable {
         var failure: (any Error)?
         for candidate in candidates {
             var editor = try ConfigurationEditor(text, file: directory.configurationPath)
-            // The file is edited before anything is moved. If it cannot be edited, nothing is moved.
+            // The file is edited first, so that nothing is moved if it cannot be edited.
             let former = try editor.removePin(of: id)
             let pin = Pin(
                 at: candidate.timestamp, reason: reason ?? former?.reason, until: until ?? former?.until)
@@ -85,7 +85,7 @@ package struct Pinning: Sendable {
                 if editor.text != text { try directory.writeConfiguration(editor.text) }
                 return outcome
             } catch let error as PinError {
-                // The same state may have been committed more than once: with other attachments, or damaged.
+                // The same state may have been committed again with other attachments, or damaged.
                 failure = failure ?? error
             }
         }
@@ -95,7 +95,7 @@ package struct Pinning: Sendable {
     /// Removes pins.
     ///
     /// - Returns: the removed pins.
-    /// - Throws: ``ConfigurationError`` if one of them is not in the file; then nothing is changed.
+    /// - Throws: ``ConfigurationError`` if one of them is not in the file. Nothing is changed then.
     package static func unpin(
         _ ids: [CollectionID], in directory: DumpsDirectory
     ) throws -> [(id: CollectionID, pin: Pin?)] {
@@ -127,7 +127,7 @@ extension Pinning {
         }
     }
 
-    /// Why the present bundle is not what the lock says; `nil` if it verifies.
+    /// Why the current bundle is not what the lock says; `nil` if it verifies.
     private func problem(_ id: CollectionID, _ entry: LockFile.Collection) -> String? {
         do {
             try BundleVerifier(policy, limits: limits).verify(directory.bundlePath(id), of: id, against: entry)
@@ -155,7 +155,9 @@ extension Pinning {
         if let path, case .git(let name, let place)? = DiffSide.Place(path) {
             return try await committed(id, at: name, in: place ?? directory.path, held: held)
         }
-        if case .revision(let name) = request { throw HistoryError.noPlace("\(name): --from has no commits; it") }
+        if case .revision(let name) = request {
+            throw HistoryError.noRevision(directory: path ?? directory.path, name: name, isShallow: false)
+        }
         let source: BundleHistory.Source
         let places: String
         var remedy = "name another bundle or folder with --from PATH"
@@ -165,7 +167,7 @@ extension Pinning {
             do throws(HistoryError) {
                 let repository = try await GitRepository(containing: directory.path, limits: limits)
                 (source, places) = (.git(repository), "the git history of \(directory.path)")
-                if repository.isShallow { remedy = "the clone is shallow: git fetch --unshallow, or \(remedy)" }
+                if repository.isShallow { remedy = "the clone is shallow: run git fetch --unshallow, or \(remedy)" }
             } catch {
                 if let held, request.includes(held.timestamp) { return [.present(held)] }
                 throw error

@@ -3,12 +3,12 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Collects every attachment of a collection, by its hash, from the nearest source.
+/// Finds every attachment of a collection by its hash, in the nearest source.
 ///
-/// The sources are, in this order: the bundle at hand, the downloads of an interrupted refresh, the server's zip if it
-/// has one and many attachments are missing, and single downloads: where the server has any, as deltas to what the
-/// bundle at hand has for the same records. Everything is checked against the size and hash in
-/// the verified record. A download, whole or not, waits in a file that has its hash as name.
+/// The sources are, in this order: the current bundle; the downloads of an interrupted refresh; the server's zip, if it
+/// has one and many attachments are missing; and single downloads. If the server has deltas, a single download is a
+/// delta to the attachment that the current bundle has for the same record. Everything is checked against the size and
+/// the hash in the verified record. A download, complete or not, waits in a file that has its hash as name.
 struct AttachmentGatherer: Sendable {
     /// The server's zip is downloaded if more than this many attachments are missing.
     static let zipThreshold = 16
@@ -17,17 +17,17 @@ struct AttachmentGatherer: Sendable {
     let directory: DumpsDirectory
     let gate: RequestGate
     let attachmentsURL: AttachmentsURLSource
-    /// The most attachments of a collection that are prepared for the gate at once.
+    /// The most attachments of a collection that are prepared at once for the gate.
     let width: Int
     let limits: Limits
     let onEvent: @Sendable (RefreshEvent) -> Void
-    /// For the files of deltas that are under way: two of the largest.
+    /// Memory for deltas, enough for two of the largest.
     private let memory = SharedMemory(bytes: 2 * FileDelta.mostBytes)
 
     /// - Parameters:
-    ///   - base: the bundle at hand.
-    ///   - isDoubtful: whether `base` may be damaged, so that what it has is read before it is kept.
-    /// - Returns: the source of every wanted attachment. One that cannot be fetched is an error.
+    ///   - base: the current bundle.
+    ///   - isDoubtful: whether `base` may be damaged, so that its attachments are read before they are kept.
+    /// - Returns: the source of every wanted attachment. If one cannot be fetched, the call throws.
     func gather(
         _ wanted: [WantedAttachment], of id: CollectionID, from base: BundleReader?, isDoubtful: Bool, hasZip: Bool,
         into outcome: inout CollectionOutcome
@@ -75,13 +75,13 @@ struct AttachmentGatherer: Sendable {
         return sources
     }
 
-    /// The files that a bundle has, by the ids of the records that name them; none if it cannot be read.
+    /// The files in a bundle, by the ids of the records that name them; empty if it cannot be read.
     private func heldFiles(of bundle: BundleReader?) -> [String: Manifest.File] {
         let files = (try? bundle?.manifest().files.filter { $0.omitted == nil }) ?? []
         return Dictionary(files.flatMap { file in file.records.map { ($0, file) } }) { first, _ in first }
     }
 
-    /// - Parameter held: what the bundle has for the same record.
+    /// - Parameter held: the file in the bundle for the same record.
     /// - Returns: the bytes that a delta saved.
     private func download(
         _ attachment: WantedAttachment, of id: CollectionID, at url: AttachmentsURL, from bundle: BundleReader?,
@@ -107,9 +107,9 @@ struct AttachmentGatherer: Sendable {
         return saved
     }
 
-    /// Streams to the disk while hashing, and resumes the download of an interrupted run.
+    /// Streams a file to the disk while hashing it. Resumes the download of an interrupted run.
     ///
-    /// - Parameter held: what a delta is asked for to, if nothing has arrived before.
+    /// - Parameter held: the base of a delta, which is asked for if nothing has arrived before.
     /// - Returns: the bytes that a delta saved.
     private func stream(
         _ attachment: WantedAttachment, of id: CollectionID, at base: AttachmentsURL, held: () -> HeldFile?
@@ -156,8 +156,9 @@ struct AttachmentGatherer: Sendable {
         func wrong(_ expected: String, _ found: String) -> CollectionError {
             .attachment(
                 location: attachment.location, record: attachment.record,
-                problem: "expected \(expected) as the record says, found \(found); the present bundle is kept, "
-                    + "try again later")
+                problem:
+                    "expected \(expected) as the record says, found \(found); the current bundle is kept; try again "
+                    + "later")
         }
         guard size == attachment.size else { throw wrong("\(attachment.size) bytes", "\(size)") }
         guard digest == attachment.digest else {
@@ -165,10 +166,10 @@ struct AttachmentGatherer: Sendable {
         }
     }
 
-    /// Takes attachments from the server's zip. The zip is only a cache: if it lags, is damaged or missing, a note says
-    /// so, and the remaining attachments are downloaded one by one.
+    /// Takes attachments from the server's zip. The zip is only a cache. If it is outdated, damaged or missing, a note
+    /// says so, and the remaining attachments are downloaded one by one.
     ///
-    /// - Returns: what is still missing.
+    /// - Returns: the attachments that are still missing.
     private func extractFromZip(
         _ missing: [WantedAttachment], of id: CollectionID, at base: AttachmentsURL, notes: inout [String]
     ) async throws -> [WantedAttachment] {
@@ -196,7 +197,7 @@ struct AttachmentGatherer: Sendable {
             notes.append("the server's zip could not be fetched (\(error)); attachments were fetched one by one")
             lacking = missing
         } catch let error as BundleError {
-            // The file is a temporary one, so the usual advice to restore it would be wrong.
+            // The file is temporary, so the error's advice to restore it would be wrong.
             notes.append("the server's zip is damaged (\(error.problem)); attachments were fetched one by one")
             lacking = missing
         }

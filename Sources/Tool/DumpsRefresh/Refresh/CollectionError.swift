@@ -4,7 +4,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotTrust
 
-/// Why one collection could not be refreshed. Its last good bundle and the other collections are not affected.
+/// Why one collection could not be refreshed. Its last good bundle and the other collections stay as they are.
 package enum CollectionError: Error, Sendable {
     /// The server's state could not be fetched, or was refused.
     case fetch(FetchError)
@@ -12,11 +12,11 @@ package enum CollectionError: Error, Sendable {
     case gone
     case attachment(location: String, record: String, problem: String)
     case pin(PinError)
-    /// Its state, or another one, is not that of the catalogue.
+    /// Its state, or that of another collection, is not the one in the catalogue.
     case catalogue(CatalogueRefreshError)
-    /// Something is larger than `dumps.yaml` allows.
+    /// A bundle or an attachment is larger than `dumps.yaml` allows.
     case overBudget(BudgetExcess)
-    /// Its new state violates guards of `dumps.yaml`.
+    /// Its new state violates guards in `dumps.yaml`.
     case guarded(GuardFailure)
     case bundle(BundleError)
     case file(FileError)
@@ -52,12 +52,12 @@ package enum CollectionError: Error, Sendable {
         }
     }
 
-    /// What is over the budget; `nil` for other errors.
+    /// What exceeds the budget; `nil` for other errors.
     package var excess: BudgetExcess? {
         if case .overBudget(let excess) = self { excess } else { nil }
     }
 
-    /// What guards found; empty for other errors.
+    /// The violations of guards; empty for other errors.
     package var violations: [GuardViolation] {
         if case .guarded(let failure) = self { failure.violations } else { [] }
     }
@@ -67,7 +67,7 @@ package enum CollectionError: Error, Sendable {
         if case .fetch(.http(let error)) = self { error } else { nil }
     }
 
-    /// Whether this machine could not read or write a file.
+    /// Whether a file of this machine could not be read or written.
     var isOfFile: Bool {
         switch self {
         case .file(let error): !error.isWrongKind && !error.isMissing
@@ -76,7 +76,7 @@ package enum CollectionError: Error, Sendable {
         }
     }
 
-    /// Classifies an error that a stage threw.
+    /// Makes the error from one that a stage threw.
     init(_ error: any Error) {
         switch error {
         case let error as CollectionError: self = error
@@ -99,18 +99,18 @@ extension CollectionError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .fetch(.rollback(let held, let answered)):
-            "\(FetchError.rollback(held: held, answered: answered).problem); if this is intended, remove the bundle "
-                + "and its "
-                + "lock entry first"
+            "\(FetchError.rollback(held: held, answered: answered).problem); if you want the older state, remove the "
+                + "bundle and its lock entry first"
         case .fetch(.equivocation(let timestamp)):
             "\(FetchError.equivocation(timestamp)), or remove the bundle and its lock entry to take the new state"
         case .fetch(.signatureLost):
-            "\(FetchError.signatureLost.problem); if this is intended, remove the bundle and its lock entry first"
+            "\(FetchError.signatureLost.problem); if you want the unsigned state, remove the bundle and its lock "
+                + "entry first"
         case .fetch(.unknownCollection(let error)):
-            "the server has no such collection (\(error)); correct its name, or remove it with rsdump remove"
+            "the server has no such collection (\(error)); correct its name in dumps.yaml, or run rsdump remove"
         case .fetch(let error): "\(error)"
         case .gone:
-            "the server no longer has this collection; its bundle is kept; remove it with rsdump remove"
+            "the server no longer has this collection; its bundle is kept; to remove it, run rsdump remove"
         case .attachment(let location, let record, let problem):
             "attachment \(location) of record \(record): \(problem)"
         case .pin(let error): "\(error)"

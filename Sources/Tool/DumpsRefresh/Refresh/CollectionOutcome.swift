@@ -8,18 +8,18 @@ package struct CollectionOutcome: Sendable {
         case unchanged
         case created
         case updated
-        /// The bundle was missing or damaged and has been made again.
+        /// The bundle was missing or damaged, and has been made again.
         case repaired
-        /// The same records, with other attachments than before.
+        /// The records are the same; the attachments are not.
         case repacked
-        /// It is unchanged at its pinned state.
+        /// It stays at its pinned state.
         case pinned
         case failed
-        /// A dry run: what would have been done.
+        /// A dry run: the action says what a refresh would do.
         case planned
     }
 
-    /// How many records differ from the bundle before.
+    /// How many records differ from those of the earlier bundle.
     package struct RecordCounts: Hashable, Sendable {
         package var created = 0
         package var updated = 0
@@ -38,10 +38,10 @@ package struct CollectionOutcome: Sendable {
         }
     }
 
-    /// Where the bundle's attachments came from, in files.
+    /// How many attachments of the bundle came from each source.
     package struct GatheredAttachments: Hashable, Sendable {
         package var reused = 0
-        /// Downloaded by an earlier, interrupted refresh.
+        /// Files that an interrupted refresh had downloaded.
         package var resumed = 0
         package var fromZip = 0
         package var downloaded = 0
@@ -58,18 +58,18 @@ package struct CollectionOutcome: Sendable {
     package var action: PlannedCollection.Action
     package var previous: Timestamp?
     package var serverTimestamp: Timestamp?
-    /// The lock's entry after the refresh; `nil` if there is none.
+    /// The lock entry after the refresh; `nil` if there is none.
     package var entry: LockFile.Collection?
     package var changes: RecordCounts?
     /// The state of its pin; `nil` if it has none.
     package var pin: PinState?
     package var attachments = GatheredAttachments()
-    /// Problems that the refresh worked around.
+    /// The problems that the refresh worked around.
     package var notes: [String] = []
-    /// The guards that its new state violates, and that were told to let it pass.
+    /// The guards that its new state violates although it was accepted.
     package var accepted: [GuardViolation] = []
     package var error: CollectionError?
-    /// Whether the finished bundle still has to be renamed into place.
+    /// Whether the finished bundle must still be renamed into place.
     var isHeldBack = false
 
     init(_ planned: PlannedCollection, status: Status) {

@@ -5,27 +5,27 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotTrust
 
-/// Refreshes one collection. ``refresh(_:fetched:)`` tells how, from top to bottom.
+/// Refreshes one collection. Read ``refresh(_:fetched:)`` from top to bottom to see how.
 ///
-/// The tests are those of `CollectionRefreshTests`.
+/// The tests are in `CollectionRefreshTests`.
 ///
 /// | case | what happens | test |
 /// | --- | --- | --- |
 /// | there is no bundle | all is fetched, and the bundle is created | `new` |
-/// | the server has nothing newer | nothing is asked for or written: the plan says so | `unchanged` |
-/// | the server has a newer state | changes are fetched, attachments at hand are used | `changedByDelta` |
+/// | the server has nothing newer | the plan says so: nothing is fetched or written | `unchanged` |
+/// | the server has a newer state | the changes are fetched; attachments in the bundle are used | `changedByDelta` |
 /// | a delta does not verify | everything is fetched, once; a note says so | `deltaThatDoesNotVerify` |
-/// | nothing verifies | it fails; the bundle at hand stays | `nothingVerifies` |
-/// | an attachment is missing, or has another hash | it fails; the bundle at hand stays | `attachmentThatIsWrong` |
-/// | downloads were interrupted | what had arrived is not asked for again | `interruptedDownloads` |
-/// | an attachment, or the bundle, is over its budget | it fails; the bundle at hand stays | `overBudget` |
-/// | the new state violates a guard | it fails; the bundle at hand stays | `guarded` |
+/// | nothing verifies | it fails; the current bundle stays | `nothingVerifies` |
+/// | an attachment is missing, or has another hash | it fails; the current bundle stays | `attachmentThatIsWrong` |
+/// | downloads were interrupted | what had arrived is not fetched again | `interruptedDownloads` |
+/// | an attachment, or the bundle, is over its budget | it fails; the current bundle stays | `overBudget` |
+/// | the new state violates a guard | it fails; the current bundle stays | `guarded` |
 /// | it violates a guard, and is accepted | it is taken; the lock says what was accepted | `accepted` |
 /// | it is pinned | only the pinned state is taken | `pinned` |
-/// | the server no longer has it | it fails; the bundle at hand stays | `gone` |
+/// | the server no longer has it | it fails; the current bundle stays | `gone` |
 /// | it was killed between rename and lock | the next run records the bundle in the lock | `killedBeforeTheLock` |
-/// | the bundle at hand is damaged | all is fetched, but attachments that are whole | `damagedBundle` |
-/// | other records have the same timestamp | it fails; the bundle at hand stays | `otherRecordsAtTheSameTime` |
+/// | the current bundle is damaged | everything but intact attachments is fetched | `damagedBundle` |
+/// | other records have the same timestamp | it fails; the current bundle stays | `otherRecordsAtTheSameTime` |
 /// | only the rule for attachments changed | the bundle is verified and packed again | `repacked` |
 struct CollectionRefresher: Sendable {
     let directory: DumpsDirectory
@@ -34,25 +34,26 @@ struct CollectionRefresher: Sendable {
     let verifier: BundleVerifier
     let server: String
     let limits: Limits
-    /// Whether finished bundles wait until all are packed: known to be within the budget, and a whole catalogue.
+    /// Whether finished bundles wait until all are packed, because only then it is known that all are within the budget
+    /// and that the catalogue is whole.
     let holdsBack: Bool
-    /// The collections whose new states are taken in spite of guards.
+    /// The collections whose new states are taken even if they violate guards.
     let accepted: Set<CollectionID>
     /// The number of the catalogue, for errors; 0 if there is none.
     let catalogue: UInt64
     let onEvent: @Sendable (RefreshEvent) -> Void
 
-    /// Brings a collection's bundle to the server's state, or says why it stays as it is. The caller records the new
-    /// entry in the lock, when all collections are done.
+    /// Brings a collection's bundle to the server's state, or says why it stays as it is. The caller writes the new
+    /// entry into the lock when all collections are done.
     ///
     /// - Parameters:
-    ///   - planned: what the plan says; it needs work.
-    ///   - fetched: the server's state, where it is known already.
-    /// - Returns: the outcome, which has the error if there is one.
+    ///   - planned: what the plan says. It needs work.
+    ///   - fetched: the server's state, if it is already known.
+    /// - Returns: the outcome, with the error if there is one.
     func refresh(_ planned: PlannedCollection, fetched: Snapshot? = nil) async -> CollectionOutcome {
         var outcome = CollectionOutcome(planned, status: .failed)
         do {
-            // Even if its records are damaged, its attachments are used by hash.
+            // Its attachments can be used by hash even if its records are damaged.
             let atHand = try? BundleAtHand(path: directory.bundlePath(planned.id), limits: limits)
             let (snapshot, isSameState) = try await fetchAndVerify(planned, fetched, onto: atHand, into: &outcome)
             if isSameState, try mayStay(planned, atHand, signedAs: snapshot.provenance) {
@@ -62,7 +63,7 @@ struct CollectionRefresher: Sendable {
 
             let (wanted, omitted) = try select(snapshot, by: planned.settings.attachments, notes: &outcome.notes)
             try planned.settings.budget.check(wanted)
-            // The payload is compressed while attachments are downloaded.
+            // Compress the payload while attachments are downloaded.
             async let records =
                 planned.settings.compression == .stored
                 ? nil : PackedRecords(snapshot.payload, keeping: atHand?.reader)
@@ -78,7 +79,7 @@ struct CollectionRefresher: Sendable {
                 settings: planned.settings, server: server, limits: limits, flushing: false)
             entry.accepted = isSameState ? planned.held?.accepted ?? [] : outcome.accepted.map(\.sentence)
             if let held = planned.held, atHand?.isFile(of: entry, lockedAs: held) == true {
-                // The content is the same: the file and its `verifiedAt` stay unchanged.
+                // The content is the same, so the file and its `verifiedAt` stay as they are.
                 let rule = entry.attachmentRule
                 entry = held
                 entry.attachmentRule = rule
@@ -86,7 +87,7 @@ struct CollectionRefresher: Sendable {
                 try await replace(planned.id, with: entry)
                 outcome.isHeldBack = holdsBack
             }
-            // The bundle has its name: what cannot be removed now does not make it a failure.
+            // The bundle is in place, so a download that cannot be removed is not a failure.
             if !outcome.isHeldBack { try? directory.removeDownloads(of: planned.id) }
             outcome.entry = entry
             let isRepaired = isSameState || entry.content == planned.held?.content
@@ -102,14 +103,14 @@ struct CollectionRefresher: Sendable {
 
 // The steps.
 extension CollectionRefresher {
-    /// The collection's state, verified, and whether its records are those of the bundle at hand.
+    /// The verified state of the collection, and whether its records are those of the current bundle.
     ///
-    /// The records at hand are not in memory any more when it returns.
+    /// The records of the current bundle are no longer in memory when it returns.
     private func fetchAndVerify(
         _ planned: PlannedCollection, _ fetched: Snapshot?, onto atHand: BundleAtHand?,
         into outcome: inout CollectionOutcome
     ) async throws -> (Snapshot, isSameState: Bool) {
-        // Inflated and read here, and nowhere else.
+        // The payload is inflated and read only here.
         let payload = atHand.map { bundle in Result { () throws(BundleError) in try bundle.reader.payload() } }
         let old = try? payload?.get()
         let snapshot: Snapshot
@@ -117,11 +118,11 @@ extension CollectionRefresher {
             snapshot = fetched
         } else if planned.action == .repack, let atHand, let payload {
             guard let held = planned.held else { throw CollectionError.configuration("there is no lock entry") }
-            // Verified again at the time that the lock keeps.
+            // Verified again at the time in the lock.
             snapshot = try verifier.snapshot(of: atHand.reader, payload: payload.get(), as: held)
         } else {
             if case .failure(let error)? = payload {
-                outcome.notes.append("the present bundle's records cannot be read (\(error)); everything was fetched")
+                outcome.notes.append("the current bundle's records cannot be read (\(error)); everything was fetched")
             }
             let fetched = try await fetcher.fetch(planned, onto: planned.isBase(atHand?.reader.head) ? old : nil)
             if let retried = fetched.retried {
@@ -142,7 +143,7 @@ extension CollectionRefresher {
         return (snapshot, false)
     }
 
-    /// Whether the server has the records that the bundle at hand has, at the same timestamp.
+    /// Whether the server has the same records as the current bundle at the same timestamp.
     private func isSameState(
         _ snapshot: Snapshot, _ planned: PlannedCollection, _ atHand: BundleAtHand, _ old: Payload
     ) throws -> Bool {
@@ -150,16 +151,16 @@ extension CollectionRefresher {
             return false
         }
         if old == snapshot.payload { return true }
-        // A damaged or edited bundle differs too; only one that verifies shows that the server contradicts itself. A
-        // catalogue decides which of two is right.
+        // A damaged or edited bundle differs too. Only a bundle that verifies shows that the server contradicts itself.
+        // If there is a catalogue, it decides which of the two is right.
         if !planned.isVouchedFor, atHand.reader.head.trust != .imported, isVerified(atHand, planned.id, held) {
             throw CollectionError.fetch(.equivocation(held.timestamp))
         }
         return false
     }
 
-    /// Checks a new state by the collection's guards. Somebody chose the state of a pin, and nobody wrote the
-    /// catalogue.
+    /// Checks a new state by the collection's guards. A pin's state was chosen by somebody, and a catalogue has no
+    /// guards, so neither is checked.
     private func guardAgainst(
         _ snapshot: Snapshot, _ planned: PlannedCollection, after old: Payload?, into outcome: inout CollectionOutcome
     ) throws {
@@ -168,17 +169,18 @@ extension CollectionRefresher {
         let violations = guards.violations(
             of: snapshot.records, snapshot.metadata, after: old?.records, oldCount: planned.held?.records)
         if old == nil, planned.held != nil, guards != Guards() {
-            outcome.notes.append("guards that compare were left out, because the records before cannot be read")
+            outcome.notes.append(
+                "guards that compare with the earlier records were skipped, because those cannot be read")
         }
         guard !violations.isEmpty else { return }
         guard accepted.contains(planned.id) else {
             throw GuardFailure(planned.id, violations, command: "rsdump refresh")
         }
         outcome.accepted = violations
-        outcome.notes += violations.map { "accepted in spite of a guard: \($0)" }
+        outcome.notes += violations.map { "accepted despite a guard: \($0)" }
     }
 
-    /// Whether the bundle at hand, whose records are the server's, may stay.
+    /// Whether the current bundle, which has the server's records, may stay.
     private func mayStay(
         _ planned: PlannedCollection, _ atHand: BundleAtHand?, signedAs provenance: Provenance
     ) throws -> Bool {
@@ -188,18 +190,19 @@ extension CollectionRefresher {
         switch planned.action {
         case .update, .probe: break
         case .refetch:
-            // Newer signatures alone are no reason to write; another root is, and so is a bundle that does not verify.
+            // Newer signatures alone are not a reason to write. Another root is, and so is a bundle that does not
+            // verify.
             guard held.trust.kind == provenance.kind, held.trust.verdict?.root == provenance.verdict?.root,
                 isVerified(atHand, planned.id, held)
             else { return false }
         default: return false
         }
-        // The budget may have been lowered since it was written.
+        // The budget may have been lowered since the bundle was written.
         if let excess = try planned.settings.budget.excess(of: held, in: atHand.reader) { throw excess }
         return true
     }
 
-    /// Whether the bundle at hand is what its lock entry says, and what vouches for that is trusted.
+    /// Whether the current bundle matches its lock entry and is vouched for by a trusted root.
     private func isVerified(_ atHand: BundleAtHand, _ id: CollectionID, _ held: LockFile.Collection) -> Bool {
         (try? verifier.verify(atHand.file, of: id, against: held)) != nil
     }
@@ -212,16 +215,16 @@ extension CollectionRefresher {
             .mapError { CollectionError.fetch(.changeset($0, url: server)) }.get()
         if wanted.isEmpty, !omitted.isEmpty, omitted.values.allSatisfy({ $0 == .filter }) {
             notes.append(
-                "the filter of its attachments keeps none of \(omitted.count); if that is not meant, correct include: in "
+                "the filter for its attachments keeps none of \(omitted.count); if you want some, correct include: in "
                     + "dumps.yaml")
         }
         return (wanted, omitted)
     }
 
-    /// Writes down the packed bundle's future lock entry, and renames it into place, unless it is held back.
+    /// Notes the packed bundle's future lock entry, and renames the bundle into place unless it is held back.
     ///
-    /// It runs on a thread of its own, because it waits for the disk: there are only as many threads for tasks as there
-    /// are cores, and while one of them waited, the compression of further downloads would wait too.
+    /// Runs on its own thread, because it waits for the disk. Tasks have only as many threads as there are cores. If
+    /// one of them waited here, the compression of further downloads would wait too.
     private func replace(_ id: CollectionID, with entry: LockFile.Collection) async throws {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue(label: "waiting for the disk").async {

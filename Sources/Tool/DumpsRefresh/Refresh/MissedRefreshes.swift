@@ -1,10 +1,10 @@
 import Dumps
 import RemoteSettingsModel
 
-/// The commits in which a nightly refresh brought other collections and not one that the server already had, from the
-/// git history of the dumps directory.
+/// The commits of nightly refreshes, in the git history of the dumps directory, that changed other collections but not
+/// one for which the server already had a newer state.
 ///
-/// A night that changed nothing has no commit, so that there may have been more.
+/// A night that changed nothing has no commit, so there may have been more.
 package struct MissedRefreshes: Sendable {
     /// The times of the commits that changed the lock, newest first.
     private let commits: [Timestamp]
@@ -15,8 +15,8 @@ package struct MissedRefreshes: Sendable {
         commits = ((try? await repository?.revisions(touching: "dumps.lock.json")) ?? []).map(\.time)
     }
 
-    /// How many commits are newer than a state of the server that the lock does not have, and the time of the first of
-    /// them; `nil` if there is none.
+    /// How many commits are newer than a state of the server that the lock does not have, and the time of the first;
+    /// `nil` if there is none.
     package func since(_ serverTimestamp: Timestamp?) -> (count: Int, first: Timestamp)? {
         guard let serverTimestamp else { return nil }
         let missed = commits.prefix { $0 > serverTimestamp }
@@ -26,7 +26,8 @@ package struct MissedRefreshes: Sendable {
     /// The same in words; `nil` if there is nothing to say.
     package func sentence(_ serverTimestamp: Timestamp?) -> String? {
         since(serverTimestamp).map { count, first in
-            "\(Counted.text(count, "refresh", plural: "refreshes")) since \(first.rfc3339) did not bring the server's state"
+            "\(Counted.text(count, "refresh", plural: "refreshes")) since \(first.rfc3339) did not fetch the "
+                + "server's state"
         }
     }
 }
@@ -43,7 +44,7 @@ extension CollectionID {
         return nearest
     }
 
-    /// The edit distance (Levenshtein): how many bytes have to be inserted, removed or replaced.
+    /// The Levenshtein distance: how many bytes must be inserted, removed or replaced.
     private static func distance(_ one: [UInt8], _ other: [UInt8]) -> Int {
         var row = Array(0...other.count)
         for (i, byte) in one.enumerated() {

@@ -6,28 +6,28 @@ import SnapshotTrust
 
 /// Brings a directory's bundles up to the server's state, in named stages: plan, fetch, verify, gather, pack, lock.
 ///
-/// Collections are refreshed concurrently and independently: one that fails keeps its last good bundle and does not
+/// Collections are refreshed concurrently and independently. One that fails keeps its last good bundle and does not
 /// affect the others. If the process is killed, no reader sees a broken bundle: each is written to a temporary file,
 /// read back, noted as pending and renamed. The lock is written last, and the next refresh adopts pending bundles.
 package struct Refresh: Sendable {
     package struct Options: Sendable {
-        /// Fetch everything, not only what is newer than the bundles.
+        /// Fetch everything, not only the changes since the bundles.
         package var isFull = false
-        /// The collections whose new states are taken in spite of guards.
+        /// The collections whose new states are taken even if they violate guards.
         package var accepted: Set<CollectionID> = []
         /// Plan, and change nothing.
         package var isDryRun = false
         /// Change nothing, and report whether anything would change.
         package var isLocked = false
-        /// The largest age of a bundle whose pin has ended; `nil` for any age.
+        /// The highest age of a bundle whose pin has ended; `nil` for any age.
         package var maxAge: Duration?
-        /// The most requests under way at once, and the most connections, to publishers that speak HTTP/1.1.
+        /// The most concurrent requests, and the most connections, to servers that speak HTTP/1.1.
         package var jobs = 8
-        /// The most requests under way at once to publishers that speak HTTP/2, over one connection. RFC 9113, section
+        /// The most concurrent requests to servers that speak HTTP/2, over one connection. RFC 9113, section
         /// 6.5.2, recommends that a server allow at least 100.
         package var streams = 100
-        /// The monitor's timestamp that an update event announced: caches are not asked for an older state. `nil` for
-        /// none.
+        /// The monitor's timestamp that an update event announced. Caches are asked for a state that is not older.
+        /// `nil` if no event announced one.
         package var expected: Timestamp?
         /// How long to wait for another rsdump that works in the directory.
         package var wait = Duration.zero
@@ -63,10 +63,10 @@ package struct Refresh: Sendable {
 
     /// Refreshes the named collections, or all configured ones if none is named. Does I/O and network.
     ///
-    /// Where the configuration asks for a catalogue, it is taken as a whole or not at all: all configured collections are
-    /// refreshed, whichever is named, and only to the states that the publisher's catalogue lists.
+    /// If the configuration asks for a catalogue, it is taken as a whole or not at all. All configured collections are
+    /// then refreshed, whichever are named, and only to the states that the publisher's catalogue lists.
     ///
-    /// - Throws: ``DumpsError``, `HTTPError` if the monitor cannot be fetched, ``FileError`` or `BundleError` where the
+    /// - Throws: ``DumpsError``; `HTTPError` if the monitor cannot be fetched; ``FileError`` or `BundleError` if the
     ///   lock cannot be read or written. Errors of single collections are in their outcomes.
     package func run(_ names: [CollectionID] = []) async throws -> RefreshReport {
         var settings = try configuration.selecting(names, file: directory.configurationPath)
@@ -89,7 +89,7 @@ package struct Refresh: Sendable {
             throw error
         }
         if isWriting, let newest = pass.newestOtherState,
-            // A publication was under way, or a cache is behind: whatever is asked for now is not older.
+            // The publisher was publishing, or a cache is behind. Ask again, for states that are not older.
             let again = try? await self.pass(settings, lockFile, expected: newest, keeping: pass.outcomes)
         {
             pass = again
@@ -116,7 +116,7 @@ package struct Refresh: Sendable {
         return report
     }
 
-    /// Adds what helps to judge failures: since when, and which name may have been meant.
+    /// Adds to each failure when it began, and the name that was probably meant.
     private func explainFailures(_ outcomes: inout [CollectionOutcome], _ monitor: MonitorChangeset) async {
         guard outcomes.contains(where: { $0.status == .failed }) else { return }
         let missed = await MissedRefreshes(directory, limits: limits)
@@ -131,15 +131,15 @@ package struct Refresh: Sendable {
         }
     }
 
-    /// One look at the server, and what came of it. Nothing has its name yet that waits for others.
+    /// The result of one pass over the collections. Bundles that wait for others do not have their final names yet.
     private struct Pass {
         var plan: [PlannedCollection]
         var monitor: MonitorChangeset
         var outcomes: [CollectionOutcome]
-        /// The catalogue whose states are taken.
+        /// The catalogue whose states this pass takes.
         var catalogue: VerifiedCatalogue?
 
-        /// The newest state that the server has and its catalogue does not list; `nil` if there is none.
+        /// The newest state of the server that its catalogue does not list; `nil` if there is none.
         var newestOtherState: Timestamp? {
             outcomes.compactMap { outcome in
                 guard case .catalogue(.otherState(_, let listed, let found))? = outcome.error else { return nil }
@@ -148,7 +148,7 @@ package struct Refresh: Sendable {
         }
     }
 
-    /// - Parameter known: the outcomes of an earlier pass; bundles that it has packed are taken, if they have the right
+    /// - Parameter known: the outcomes of an earlier pass. The bundles that it packed are used if they have the right
     ///   state.
     private func pass(
         _ settings: [DumpsConfiguration.Collection], _ lock: LockFile, expected: Timestamp?,
@@ -168,7 +168,7 @@ package struct Refresh: Sendable {
             plan = plan.map { replanned($0, of: step.catalogue?.catalogue) }
         }
         onEvent(.planned(plan))
-        // Once, before collections are worked on side by side.
+        // Done once, before collections are refreshed concurrently.
         if isWriting, plan.contains(where: { $0.action.needsWork }) { try directory.prepareWork() }
         let outcomes: [CollectionOutcome]
         if options.isLocked {
@@ -181,7 +181,7 @@ package struct Refresh: Sendable {
         return Pass(plan: plan, monitor: monitor, outcomes: outcomes, catalogue: step.catalogue)
     }
 
-    /// What is done with a collection so that it has the state of the catalogue.
+    /// The plan for a collection, changed so that it takes the state of the catalogue.
     private func replanned(_ planned: PlannedCollection, of catalogue: Catalogue?) -> PlannedCollection {
         guard planned.id != Catalogue.collection, let catalogue else { return planned }
         let state = planned.held.flatMap { try? directory.listedState(of: planned.id, $0, limits: limits) }
@@ -190,7 +190,7 @@ package struct Refresh: Sendable {
             state: state)
     }
 
-    /// The catalogue that the directory has now; in a dry run, the one that it would have.
+    /// The catalogue that the directory now has, or would have after a dry run.
     private func catalogue(after lock: LockFile, _ pass: Pass) -> VerifiedCatalogue? {
         guard configuration.catalogue != nil else { return nil }
         guard isWriting else { return pass.catalogue }
@@ -198,8 +198,8 @@ package struct Refresh: Sendable {
         return (try? directory.packagedCatalogue(lock, by: verifier, limits: limits)) ?? nil
     }
 
-    /// Fails the catalogue if nothing confirms it any more. What was fetched stays: it is newer than what was
-    /// there.
+    /// Makes the catalogue's outcome a failure if nothing confirms the catalogue any more. What was fetched stays,
+    /// because it is newer than what was there.
     private func confirmed(_ outcome: CollectionOutcome, by catalogue: VerifiedCatalogue?) -> CollectionOutcome {
         guard outcome.id == Catalogue.collection, outcome.error == nil, let catalogue,
             let since = configuration.catalogue?.unconfirmedSince(catalogue, at: now)
@@ -216,7 +216,7 @@ package struct Refresh: Sendable {
         CollectionOutcome(planned, status: .planned)
     }
 
-    /// The outcome for a collection for which nothing is fetched or written; `nil` for the others.
+    /// The outcome for a collection that needs no work; `nil` for the others.
     private func outcomeWithoutWork(_ planned: PlannedCollection, _ step: CatalogueStep.Result) -> CollectionOutcome? {
         var outcome = CollectionOutcome(planned, status: .failed)
         if let problem = planned.problem {
@@ -228,7 +228,7 @@ package struct Refresh: Sendable {
                 outcome.error = step.error
                 if step.error != nil { return outcome }
             } else if step.catalogue == nil || step.error != nil, planned.action.needsWork {
-                // Without the catalogue, nobody knows which states belong together.
+                // Only the catalogue says which states belong together.
                 outcome.error = .catalogue(.notWhole(failed: [Catalogue.collection]))
                 return outcome
             }
@@ -246,8 +246,8 @@ package struct Refresh: Sendable {
         return outcome
     }
 
-    /// Fails a collection whose bundle stays, if it exceeds its budget, which may have been lowered since it was
-    /// written.
+    /// Fails a collection whose bundle stays if that bundle exceeds its budget. The budget may have been lowered since
+    /// the bundle was written.
     private func withinBudget(_ planned: PlannedCollection, _ outcome: CollectionOutcome) -> CollectionOutcome {
         guard [.unchanged, .pinned].contains(outcome.status), let held = planned.held else { return outcome }
         var outcome = outcome
@@ -264,18 +264,20 @@ package struct Refresh: Sendable {
         return outcome
     }
 
-    /// Adds the state of the collection's pin.
+    /// Adds the state of the collection's pin to its outcome.
     private func judged(_ planned: PlannedCollection, _ outcome: CollectionOutcome) -> CollectionOutcome {
         guard let pin = planned.settings.pin else { return outcome }
         var outcome = outcome
-        // From the monitor: after repacking, the outcome's timestamp is the bundle's own.
+        // The monitor's timestamp is used, because after repacking the outcome has the bundle's own.
         let state = PinState(pin, serverTimestamp: planned.serverTimestamp, now: now)
         outcome.pin = state
-        if let number = planned.leftCatalogue { outcome.notes.append("its pin leaves catalogue \(number)") }
+        if let number = planned.leftCatalogue {
+            outcome.notes.append("it is pinned to a state that catalogue \(number) does not list")
+        }
         guard state.isOverdue, let until = pin.until else { return outcome }
         outcome.notes.append(
             "its pin ended on \(Pin.dateText(until)); unpin it, or pin it again with a later --until")
-        // Only an unchanged collection fails because of its age: what was just written is not discarded.
+        // Only an unchanged collection fails because of its age, so that new data is not discarded.
         if outcome.status == .pinned, let maxAge = options.maxAge, let age = planned.held?.age(at: now), age > maxAge {
             outcome.status = .failed
             outcome.error = .pin(.overdue(planned.id, pin))
@@ -283,14 +285,14 @@ package struct Refresh: Sendable {
         return outcome
     }
 
-    /// Compares each collection with the server's state, writing nothing.
+    /// Compares each collection with the server's state. Writes nothing.
     private func compare(_ plan: [PlannedCollection], _ step: CatalogueStep.Result) async -> [CollectionOutcome] {
         let fetcher = CollectionFetcher(
             client: client, chains: ChainStore(client: client, policy: policy, time: now), policy: policy)
         var outcomes: [CollectionOutcome] = []
         for planned in plan {
             var outcome = outcomeWithoutWork(planned, step) ?? self.planned(planned)
-            // The monitor does not list it: only its state shows whether it changed.
+            // The monitor does not list it, so only its state shows whether it changed.
             if planned.action == .probe, outcome.error == nil {
                 do {
                     let fetched = try await fetcher.fetch(planned, onto: nil)
@@ -325,7 +327,7 @@ package struct Refresh: Sendable {
             holdsBack: configuration.totalBudget != nil || configuration.catalogue != nil,
             accepted: options.accepted, catalogue: step.catalogue?.catalogue.number ?? 0, onEvent: onEvent)
         let packed = Dictionary(known.filter(\.isHeldBack).map { ($0.id, $0) }) { first, _ in first }
-        // The monitor's answer has shown the protocol.
+        // The monitor's answer has shown which version of HTTP the server speaks.
         let width = client.isMultiplexed(client.server.root) ? options.streams : options.jobs
         return await plan.concurrentMap(width: width) { planned in
             if let finished = outcomeWithoutWork(planned, step) {
@@ -340,19 +342,19 @@ package struct Refresh: Sendable {
             onEvent(.began(planned.id))
             let fetched = planned.id == Catalogue.collection ? step.snapshot : nil
             let outcome = await refresher.refresh(planned, fetched: fetched)
-            // A bundle that is held back may still turn out to be over the budget.
+            // A bundle that is held back may still exceed the budget.
             if !outcome.isHeldBack { onEvent(.finished(outcome)) }
             return outcome
         }
     }
 
-    /// Fails what waits for its name, if anything of the catalogue has failed: a lock that mixes catalogues is none of
-    /// them.
+    /// Fails every collection whose bundle is held back if anything else of the catalogue has failed, because a lock
+    /// must not mix two catalogues.
     private func dropPartOfCatalogue(
         _ outcomes: inout [CollectionOutcome], _ plan: [PlannedCollection], _ lock: LockFile
     ) throws {
         guard configuration.catalogue != nil else { return }
-        // A collection that leaves the catalogue, by its pin or because it is not listed, holds nothing up.
+        // A collection that is pinned, or that the catalogue does not list, does not hold the others back.
         let failed = zip(plan, outcomes).filter { planned, outcome in
             outcome.status == .failed && planned.problem == nil && planned.settings.pin == nil
         }.map(\.1.id)
@@ -367,9 +369,9 @@ package struct Refresh: Sendable {
         }
     }
 
-    /// If all bundles together have a budget, or are a catalogue, renames all finished ones into place, or none of them.
+    /// If all bundles have a common budget or a catalogue, renames all finished ones into place, or none of them.
     ///
-    /// - Returns: by how much they exceed the budget.
+    /// - Returns: the excess over the budget.
     private func replaceHeldBack(
         _ outcomes: inout [CollectionOutcome], _ lock: LockFile, _ catalogue: Catalogue?
     ) throws -> BudgetExcess? {
@@ -424,8 +426,8 @@ package struct Refresh: Sendable {
 extension DumpsDirectory {
     private var backoffPath: String { "\(workPath)/backoff.json" }
 
-    /// The pauses that servers asked for (`Backoff`, `Retry-After`), as stored by the last refresh. An unreadable file
-    /// counts as empty: the server will ask again.
+    /// The pauses that servers asked for (`Backoff`, `Retry-After`), as the last refresh stored them. An unreadable
+    /// file counts as empty, because the server will ask again.
     package func backoff(limits: Limits) -> BackoffState { BackoffFile.read(backoffPath, limits: limits) }
 
     /// Writes the pauses that have not ended, or removes the file if there are none.

@@ -7,22 +7,22 @@ import SnapshotTrust
 /// What a refresh will do with one collection.
 package struct PlannedCollection: Sendable {
     package enum Action: Hashable, Sendable {
-        /// The bundle is what the server has.
+        /// The bundle has the state of the server.
         case unchanged
         /// There is no bundle yet.
         case create
         /// The server has a newer state, which is fetched as a delta.
         case update
-        /// The bundle cannot be the base of a delta, for the given reason; everything is fetched.
+        /// Everything is fetched, because the bundle cannot be the base of a delta, for the given reason.
         case refetch(String)
         /// The records are the same, but the rule for attachments has changed.
         case repack
-        /// The monitor does not list the collection, or lists an older state than the bundle's, as a cache or an export
-        /// that overlaps with a publication may. The server is asked for the collection itself.
+        /// The monitor does not list the collection, or lists a state older than the bundle's, as a cache or an export
+        /// during a publication may. The server is asked for the collection itself.
         case probe
         /// The bundle has its pinned state, whatever state the server has.
         case pinned
-        /// The bundle does not have its pinned state, for the given reason, and neither does the server.
+        /// Neither the bundle nor the server has the pinned state, for the given reason.
         case pinUnmet(String)
 
         /// Whether anything is fetched or written for it.
@@ -41,18 +41,18 @@ package struct PlannedCollection: Sendable {
 
     package let settings: DumpsConfiguration.Collection
     package internal(set) var action: Action
-    /// What the lock says.
+    /// The lock entry.
     package let held: LockFile.Collection?
-    /// What the monitor says.
+    /// The timestamp in the monitor.
     package let serverTimestamp: Timestamp?
-    /// The state that the catalogue lists; `nil` if there is no catalogue, or the collection's pin leaves it.
+    /// The state that the catalogue lists; `nil` without a catalogue, or if the collection is pinned to another state.
     var listed: Catalogue.Entry?
-    /// Whether a catalogue decides which state is taken, so that an older one than the bundle's is no rollback.
+    /// Whether a catalogue decides which state is taken. An older state than the bundle's is then not a rollback.
     var isVouchedFor = false
-    /// Whether the configuration trusts what vouches for the bundle. If it does not, the lock's timestamp may be a
-    /// thief's, and is not a floor.
+    /// Whether the configuration trusts what vouches for the bundle. If not, the lock's timestamp is not a floor,
+    /// because a thief of a key may have made it.
     var isTrusted = false
-    /// The number of the catalogue whose state the collection does not have, because it is pinned; `nil` if there is
+    /// The number of the catalogue whose state the collection does not have because it is pinned; `nil` if there is
     /// none.
     var leftCatalogue: UInt64?
     /// Why the collection has no state in the catalogue.
@@ -70,14 +70,14 @@ package struct PlannedCollection: Sendable {
 
     package var id: CollectionID { settings.id }
 
-    /// Whether the server is asked for the changes since the bundle with this head, not for everything.
+    /// Whether the server is asked only for the changes since the bundle with this head.
     func isBase(_ head: BundleHead?) -> Bool {
         guard let held, head?.timestamp == held.timestamp else { return false }
         return action == .update || action == .probe
     }
 }
 
-/// The first stage of a refresh: compares the lock, the files and the monitor. Decides; does no I/O.
+/// The first stage of a refresh: compares the lock, the files and the monitor, and decides. Does no I/O.
 struct RefreshPlanner {
     /// The state of the bundle's file, judged by its size and its first bytes.
     enum DiskState: Hashable {
@@ -121,8 +121,8 @@ struct RefreshPlanner {
         return held.attachmentRule == settings.attachments.text ? .unchanged : .repack
     }
 
-    /// What a refresh does although neither the bundle nor the server has changed, because the configuration has; `nil`
-    /// if it is what the lock says.
+    /// What a refresh does because the configuration has changed, although neither the bundle nor the server has; `nil`
+    /// if the lock agrees with the configuration.
     func disagreement(
         _ settings: DumpsConfiguration.Collection, with held: LockFile.Collection
     ) -> PlannedCollection.Action? {
@@ -134,15 +134,15 @@ struct RefreshPlanner {
         }
     }
 
-    /// The only state that a pinned collection takes from the server is its pinned state.
+    /// The action for a pinned collection, which takes only its pinned state from the server.
     private func action(
         _ settings: DumpsConfiguration.Collection, _ pin: Pin, held: LockFile.Collection?, disk: DiskState,
         listed: Timestamp?
     ) -> PlannedCollection.Action {
         let problem: String
         switch (held, disk) {
-        case (nil, _): problem = "it was never fetched"
-        case (let held?, _) where held.timestamp != pin.at: problem = "its bundle is at \(held.timestamp)"
+        case (nil, _): problem = "it has never been fetched"
+        case (let held?, _) where held.timestamp != pin.at: problem = "its bundle has the state \(held.timestamp)"
         case (_, .absent): problem = "its bundle is missing"
         case (_, .damaged(let damage)): problem = damage
         case (let held?, .asLocked):
@@ -160,14 +160,14 @@ struct RefreshPlanner {
         switch held.trust {
         case .signed(let signature):
             policy.roots.roots.contains(signature.root) ? nil : "its root is no longer trusted"
-        case .unsigned: policy.acceptsUnsigned ? nil : "it is unsigned, which is no longer accepted"
+        case .unsigned: policy.acceptsUnsigned ? nil : "it is unsigned, and dumps.yaml no longer accepts that"
         case .imported: nil
         }
     }
 }
 
 extension CollectionFetcher {
-    /// Fetches the state that a plan asks for: as a delta onto `base` if there is one, else everything.
+    /// Fetches the state that a plan asks for, as a delta onto `base` if there is one.
     func fetch(
         _ planned: PlannedCollection, onto base: Payload?
     ) async throws(CollectionError) -> Fetched {
@@ -175,7 +175,8 @@ extension CollectionFetcher {
             id: planned.id, expected: planned.serverTimestamp, base: base,
             floor: planned.isVouchedFor || !planned.isTrusted ? nil : planned.held?.timestamp,
             wasSigned: planned.held?.trust.isSigned ?? false)
-        // The refresh itself decides whether the server contradicts itself: only it knows whether the bundle is intact.
+        // The refresh decides later whether the server contradicts itself, because only it knows whether the bundle is
+        // intact.
         wanted.refusesEquivocation = false
         wanted.needsState = true
         do throws(FetchError) {

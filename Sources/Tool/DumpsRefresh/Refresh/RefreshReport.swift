@@ -14,19 +14,19 @@ package struct RefreshReport: Sendable {
     /// Sorted by id.
     package let outcomes: [CollectionOutcome]
     package let metrics: HTTPMetrics
-    /// Collections whose bundles were adopted from an interrupted refresh.
+    /// The collections whose bundles were adopted from an interrupted refresh.
     package let recovered: [CollectionID]
-    /// By how much all bundles together exceed their budget.
+    /// The excess of all bundles together over their budget.
     package let excess: BudgetExcess?
     /// The catalogue that the directory has after the refresh, or would have; `nil` if there are no catalogues.
     package var catalogue: VerifiedCatalogue?
 
-    /// Whether a refresh would change, or has changed, anything.
+    /// Whether the refresh has changed anything, or would have.
     package var wouldChange: Bool { !recovered.isEmpty || outcomes.contains { $0.status == .planned } }
 
     package var failed: [CollectionOutcome] { outcomes.filter { $0.status == .failed } }
 
-    /// The seconds left of the pause that servers asked for; `nil` unless that is the only cause of failures.
+    /// The seconds left of the pause that servers asked for; `nil` unless it is the only cause of failures.
     package var backoffSeconds: Int? {
         let failures = failed
         guard !failures.isEmpty else { return nil }
@@ -44,7 +44,7 @@ package struct RefreshReport: Sendable {
             && failed.allSatisfy { $0.error?.http?.isUnavailability == true }
     }
 
-    /// Whether every collection failed because of a file of this machine, as on a full disk.
+    /// Whether every collection failed because of a file of this machine, such as on a full disk.
     package var isStoppedByFiles: Bool {
         !failed.isEmpty && failed.count == outcomes.count && failed.allSatisfy { $0.error?.isOfFile == true }
     }

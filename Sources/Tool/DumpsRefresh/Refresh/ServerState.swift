@@ -4,7 +4,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotTrust
 
-/// The server's present state of the configured collections, fetched and verified as by a refresh. Nothing is written.
+/// The server's current state of the configured collections, fetched and verified as in a refresh. Writes nothing.
 package struct ServerState: Sendable {
     /// The result for one collection.
     package enum Outcome: Sendable {
@@ -22,9 +22,9 @@ package struct ServerState: Sendable {
     private let now: Timestamp
 
     /// - Parameters:
-    ///   - directory: its bundles are the bases of deltas; bundles that are up to date are verified and used.
-    ///   - jobs: changesets under way at once.
-    ///   - now: the time that chains are verified at.
+    ///   - directory: its bundles are the bases of deltas. Bundles that are up to date are verified and used.
+    ///   - jobs: the most concurrent requests.
+    ///   - now: the time at which chains are verified.
     package init(
         _ directory: DumpsDirectory, configuration: DumpsConfiguration, client: ServerClient, policy: TrustPolicy,
         jobs: Int, now: Timestamp
@@ -37,12 +37,12 @@ package struct ServerState: Sendable {
         self.now = now
     }
 
-    /// - Parameter names: the collections, or none for all that the configuration names.
-    /// - Throws: ``DumpsError``, `HTTPError` if the monitor cannot be fetched, `FileError` or `BundleError` where the
-    ///   lock cannot be read. Errors of single collections are in their outcomes.
+    /// - Parameter names: the collections; empty for all that the configuration names.
+    /// - Throws: ``DumpsError``; `HTTPError` if the monitor cannot be fetched; `FileError` or `BundleError` if the lock
+    ///   cannot be read. Errors of single collections are in their outcomes.
     package func outcomes(_ names: [CollectionID] = []) async throws -> [CollectionID: Outcome] {
         var settings = try configuration.selecting(names, file: directory.configurationPath)
-        // A pin holds the bundle where it is, not the server.
+        // A pin says nothing about the server's state.
         for index in settings.indices { settings[index].pin = nil }
         let lock = try directory.lockFile(limits: client.limits)
         let survey = Survey(directory, configuration: configuration, policy: policy, now: now, limits: client.limits)
@@ -60,7 +60,7 @@ package struct ServerState: Sendable {
         switch planned.action {
         case .unchanged, .repack:
             let verifier = BundleVerifier(policy, limits: client.limits)
-            // A bundle that is damaged is no answer to what the server has: then the server is asked.
+            // A damaged bundle cannot show what the server has, so the server is asked.
             if let present, let held = planned.held, present.head.timestamp == held.timestamp,
                 let snapshot = try? verifier.snapshot(of: present, as: held)
             {
@@ -69,7 +69,8 @@ package struct ServerState: Sendable {
         case .create, .update, .refetch, .probe, .pinned, .pinUnmet: break
         }
         do {
-            // A bundle that cannot be read is no base for a delta, and no matter here: nothing is written.
+            // A bundle that cannot be read is not a base for a delta. That is not an error here, because nothing is
+            // written.
             let base = planned.isBase(present?.head) ? try? present?.payload() : nil
             return .snapshot(try await fetcher.fetch(planned, onto: base).snapshot)
         } catch {

@@ -7,19 +7,19 @@ import SnapshotTrust
 /// The local state of a collection, the server's, and what a refresh would do.
 package struct SurveyedCollection: Sendable {
     package let id: CollectionID
-    /// The lock's entry; `nil` if the collection was never fetched.
+    /// The lock entry; `nil` if the collection was never fetched.
     package let entry: LockFile.Collection?
     /// Whether the bundle exists, with the size and timestamp in the lock.
     package let hasBundle: Bool
     /// `nil` offline, and if the monitor does not list the collection.
     package let serverTimestamp: Timestamp?
-    /// Offline, only what `dumps.yaml` asks for and the lock does not have; `nil` if there is nothing.
+    /// Offline, only what a refresh would do because `dumps.yaml` differs from the lock; `nil` if it does not differ.
     package let action: PlannedCollection.Action?
     /// The state of its pin; `nil` if it has none.
     package let pin: PinState?
-    /// The most bytes that its bundle may have; `nil` if the configuration does not say.
+    /// The most bytes that its bundle may have; `nil` if the configuration sets no limit.
     package let budget: UInt64?
-    /// By how much the bundle that is there exceeds its budget, which may have been lowered since.
+    /// The excess of the current bundle over its budget, which may have been lowered since.
     package let excess: BudgetExcess?
 }
 
@@ -27,12 +27,12 @@ extension LockFile.Collection {
     /// When the data was verified; `nil` if it is not signed.
     package var verifiedAt: Timestamp? { trust.verdict?.verifiedAt }
 
-    /// The time since the data was verified; if it is not signed, since it changed on the server.
+    /// The time since the data was verified or, if it is not signed, since it changed on the server.
     package func age(at now: Timestamp) -> Duration { now.elapsed(since: verifiedAt ?? timestamp) }
 }
 
 extension SurveyedCollection {
-    /// Whether a bundle is as new as it has to be.
+    /// Whether a bundle is new enough.
     package enum Freshness: String, Hashable, Sendable {
         case fresh
         case old
@@ -42,8 +42,8 @@ extension SurveyedCollection {
 
     /// Judges the bundle by its age.
     ///
-    /// A bundle that has what the server has is fresh, however long ago that changed, and so is a pinned one until its
-    /// pin's last day is past.
+    /// A bundle that has the server's state is fresh, however old that state is. A pinned bundle is fresh until its
+    /// pin's last day has passed.
     package func freshness(at now: Timestamp, warnAge: Duration, maxAge: Duration) -> Freshness {
         guard let entry, hasBundle else { return .missing }
         let age = entry.age(at: now)
@@ -61,7 +61,7 @@ package struct Survey: Sendable {
     private let now: Timestamp
     private let limits: Limits
 
-    /// - Parameter now: the time with which the last days of pins are compared.
+    /// - Parameter now: the time to compare with the last days of pins.
     package init(
         _ directory: DumpsDirectory, configuration: DumpsConfiguration, policy: TrustPolicy, now: Timestamp,
         limits: Limits
@@ -75,8 +75,8 @@ package struct Survey: Sendable {
 
     /// The local states. Does I/O, no network.
     ///
-    /// - Parameter names: the collections, or none for all that the configuration names.
-    /// - Throws: ``DumpsError``, ``FileError``, or `BundleError` where the lock cannot be read.
+    /// - Parameter names: the collections; empty for all that the configuration names.
+    /// - Throws: ``DumpsError``, or ``FileError`` or `BundleError` if the lock cannot be read.
     package func offline(_ names: [CollectionID]) throws -> [SurveyedCollection] {
         let lock = try directory.lockFile(limits: limits)
         let planner = RefreshPlanner(policy: policy, isFull: false)
@@ -89,7 +89,7 @@ package struct Survey: Sendable {
 
     /// The local states and the server's. Does I/O and one request.
     ///
-    /// - Throws: as ``offline(_:)``, and `HTTPError`.
+    /// - Throws: the errors of ``offline(_:)``, and `HTTPError`.
     package func online(_ names: [CollectionID], client: ServerClient) async throws -> [SurveyedCollection] {
         let lock = try directory.lockFile(limits: limits)
         let settings = try configuration.selecting(names, file: directory.configurationPath)
@@ -110,14 +110,14 @@ package struct Survey: Sendable {
             serverTimestamp: serverTimestamp, action: action,
             pin: settings.pin.map { PinState($0, serverTimestamp: serverTimestamp, now: now) },
             budget: settings.budget.bundle,
-            // A bundle that cannot be read has its own verdict.
+            // A bundle that cannot be read is reported in its own right.
             excess: held.flatMap { held in
                 try? settings.budget.excess(
                     of: held, in: BundleReader(path: directory.bundlePath(settings.id), limits: limits))
             })
     }
 
-    /// The plan of a refresh, and the monitor's answer that it was made by.
+    /// The plan of a refresh, and the monitor's answer from which it was made.
     func planned(
         _ settings: [DumpsConfiguration.Collection], _ lock: LockFile, client: ServerClient, isFull: Bool,
         expected: Timestamp? = nil
@@ -139,9 +139,9 @@ package struct Survey: Sendable {
 }
 
 extension DumpsConfiguration {
-    /// The named collections' settings, or all, with those of a catalogue.
+    /// The settings of the named collections, or of all, and those of the catalogue.
     ///
-    /// - Throws: ``DumpsError`` if a name is not configured, or nothing is.
+    /// - Throws: ``DumpsError`` if a name is not configured, or if no collection is.
     func selecting(_ names: [CollectionID], file: String) throws(DumpsError) -> [Collection] {
         guard !names.isEmpty else {
             guard !collections.isEmpty else { throw .nothingConfigured(file) }
@@ -154,7 +154,7 @@ extension DumpsConfiguration {
 }
 
 extension DumpsDirectory {
-    /// Whether the present bundle contains exactly this snapshot.
+    /// Whether the current bundle contains exactly this snapshot.
     ///
     /// - Throws: `BundleError` if the bundle cannot be read.
     func isHeld(_ snapshot: Snapshot, _ planned: PlannedCollection, limits: Limits) throws(BundleError) -> Bool {
@@ -176,12 +176,13 @@ extension DumpsDirectory {
         }
         guard let held else { return .asLocked }
         guard size == held.bundle.size else {
-            return .damaged("its bundle has \(size) bytes, the lock says \(held.bundle.size)")
+            return .damaged("its bundle has \(size) bytes, but the lock says \(held.bundle.size)")
         }
         do throws(BundleError) {
             let head = try BundleHead.read(path: path)
             guard head.collection == id, head.timestamp == held.timestamp else {
-                return .damaged("its bundle is of \(head.collection) at \(head.timestamp), not what the lock says")
+                return .damaged(
+                    "its bundle has \(head.collection) at \(head.timestamp), which is not what the lock says")
             }
             return .asLocked
         } catch {

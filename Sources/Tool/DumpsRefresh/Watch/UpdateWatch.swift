@@ -3,20 +3,21 @@ import RemoteSettingsHTTP
 
 /// Follows a server's update channel for as long as its task runs, over one connection after another.
 package struct UpdateWatch: Sendable {
-    /// Something to report.
+    /// Something that `watch` reports.
     package enum Notice: Hashable, Sendable {
         /// The stream is open.
         case connected(HTTPURL)
         case event(UpdateEvent)
-        /// An event that cannot be read.
+        /// An event cannot be read.
         case refused(UpdateEventError)
-        /// There is no connection until `wait` has passed.
+        /// The connection is lost. The next one is made after `wait`.
         case disconnected(UpdateSourceError, wait: Duration)
     }
 
-    /// Three heartbeats of 15 s.
+    /// Three times the server's 15 s between heartbeats.
     package static let idleSeconds = 45
-    /// The most events that are reported within a second. Each is a line in a log, and a server may send any number.
+    /// The most events that are reported within a second. Each is a line in a log, and a server may send any number of
+    /// them.
     private static let mostPerSecond = 10
 
     private let client: ServerClient
@@ -31,7 +32,7 @@ package struct UpdateWatch: Sendable {
     /// Follows the channel. Returns when the task is cancelled.
     ///
     /// - Parameters:
-    ///   - ask: fetches the server's state, or looks at it, after an announcement. There is one call at a time.
+    ///   - ask: called after an announcement, one call at a time. It fetches the server's state, or only looks at it.
     ///   - report: called in order. The next event is read when it returns.
     /// - Throws: `HTTPError` if the server's first answer shows that it has no update channel, or that it cannot be
     ///   used as configured. After the first connection, every failure is retried.

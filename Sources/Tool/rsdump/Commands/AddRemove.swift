@@ -10,8 +10,9 @@ struct Add: AsyncParsableCommand {
         commandName: "add",
         abstract: "Add collections to dumps.yaml, keeping its comments.",
         discussion: """
-            Creates dumps.yaml if there is none, and in a git repository .gitattributes beside it. --server and --trust-root apply to the whole file: collections of \
-            another server go into a directory of their own. Nothing is downloaded: rsdump refresh does that.
+            Creates dumps.yaml if it does not exist, and in a git repository also .gitattributes beside it. --server \
+            and --trust-root apply to the whole file; put collections of another server into another directory. \
+            Nothing is downloaded: rsdump refresh does that.
 
             Examples:
               rsdump add main/regions main/search-config-v2
@@ -44,26 +45,27 @@ struct Add: AsyncParsableCommand {
             ) { _ = try $0.serverURL() }
         }
         for id in collections {
-            Console.print(new.contains(id) ? "\(id): added" : "\(id): is already there; its settings are kept")
+            Console.print(new.contains(id) ? "\(id): added" : "\(id): already in dumps.yaml; its settings are kept")
         }
         if isNew, (try? await GitRepository(containing: directory.path)) != nil, try directory.writeGitAttributes() {
-            Console.print("\(directory.path)/.gitattributes: written; git converts no line ends of bundles")
+            Console.print(
+                "\(directory.path)/.gitattributes: written, so that git does not change line endings in bundles")
         }
         let count = Counted.text(configuration.collections.count, "collection")
-        Console.print("\(directory.configurationPath): \(count) of \(configuration.server)")
+        Console.print("\(directory.configurationPath): \(count) from \(configuration.server)")
     }
 
-    /// - Throws: ``CommandFailure`` if --server would move collections that are already there to another server.
+    /// - Throws: ``CommandFailure`` if --server would move collections in dumps.yaml to another server.
     private func refuseOtherServer(than present: DumpsConfiguration) throws {
         guard let named = server.server, !present.collections.isEmpty,
             try !ServerURL(named, allowPlainHTTP: true).isSameServer(as: present.serverURL())
         else { return }
         throw CommandFailure(
             .usage,
-            "\(dumps.directory.configurationPath): expected its server, \(present.server), found --server \(named), and a "
-                + "directory has one server; add the collections to a directory of their own, such as --dumps "
+            "\(dumps.directory.configurationPath): its server is \(present.server), but --server is \(named); a "
+                + "directory has one server. Add the collections to another directory, such as --dumps "
                 + "\(dumps.directory.path)-2, or edit server: in the file if "
-                + "\(Counted.text(present.collections.count, "collection")) shall come from the new one")
+                + "\(Counted.text(present.collections.count, "collection")) should come from the new one")
     }
 }
 
@@ -71,7 +73,7 @@ struct Add: AsyncParsableCommand {
 struct Remove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Remove collections from dumps.yaml, the lock and the directory, keeping comments.",
+        abstract: "Remove collections from dumps.yaml, the lock and the directory; keep the comments.",
         discussion: """
             Examples:
               rsdump remove main/regions
@@ -83,7 +85,7 @@ struct Remove: AsyncParsableCommand {
 
     @OptionGroup var dumps: DumpsOptions
 
-    @Flag(help: "Leave the bundles and their lock entries where they are.")
+    @Flag(help: "Keep the bundles and their lock entries.")
     var keepBundles = false
 
     func run() async throws {
@@ -94,6 +96,6 @@ struct Remove: AsyncParsableCommand {
             try dumps.directory.configurationOrDefault().catalogue != nil,
             try dumps.directory.lockFile(limits: Limits()).collections[catalogue] != nil
         else { return }
-        Console.print("on the machine that publishes, the next rsdump publish notes this in the catalogue")
+        Console.print("the catalogue still lists them until rsdump publish runs where the catalogue is published")
     }
 }

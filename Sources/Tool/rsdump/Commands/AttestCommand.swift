@@ -8,19 +8,19 @@ import SnapshotBundle
 struct AttestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "attest",
-        abstract: "Write what is in a dumps directory, as evidence.",
+        abstract: "Write a statement of what is in a dumps directory.",
         discussion: """
-            Verifies every bundle, and then writes an in-toto statement: the SHA-256 of dumps.yaml, of the lock and of \
-            each bundle, with the content, signer, root and time of verification of each, the commit, the date and \
-            the version of rsdump. With --output, SHA256SUMS is written beside it, for sha256sum --check in the dumps \
-            directory. rsdump verify --attestation reads the statement back. The statement is not signed; cosign \
-            sign-blob signs it.
+            Verifies every bundle, and then writes an in-toto statement. It has the SHA-256 of dumps.yaml, of the lock \
+            and of each bundle; the content, signer, root and time of verification of each bundle; the commit; the \
+            date; and the version of rsdump. With --output, SHA256SUMS is written beside it, for sha256sum --check in \
+            the dumps directory. rsdump verify --attestation compares a directory with the statement. The statement is \
+            not signed; cosign sign-blob can sign it.
 
             Example:
               rsdump attest --output release/dumps.intoto.json
               rsdump verify --attestation release/dumps.intoto.json
 
-            Exits with 3 if a bundle does not verify; nothing is written then.
+            Exits with 3, and writes nothing, if a bundle does not verify.
             """)
 
     @OptionGroup var dumps: DumpsOptions
@@ -28,7 +28,7 @@ struct AttestCommand: AsyncParsableCommand {
 
     @Option(
         name: .shortAndLong,
-        help: ArgumentHelp("The file to write; standard output if it is not given.", valueName: "file"))
+        help: ArgumentHelp("The file to write; standard output by default.", valueName: "file"))
     var output: String?
 
     mutating func run() async throws {
@@ -40,7 +40,7 @@ struct AttestCommand: AsyncParsableCommand {
             .run([], configured: opened.configuration.allCollections)
         if let bad = outcomes.first(where: { !$0.verdict.isGood }) {
             throw CommandFailure(
-                .verificationFailed, "\(bad.id): \(bad.verdict.message ?? bad.verdict.word); nothing is attested")
+                .verificationFailed, "\(bad.id): \(bad.verdict.message ?? bad.verdict.word); nothing was written")
         }
         let repository = try? await GitRepository(containing: opened.directory.path)
         let attestation = try Attestation(
@@ -52,7 +52,7 @@ struct AttestCommand: AsyncParsableCommand {
         let known = try FileStore.read(sums, limit: 64 << 20)?.text ?? ""
         guard known.split(separator: "\n").allSatisfy({ attestation.files[String($0.dropFirst(66))] != nil }) else {
             throw CommandFailure(
-                .usage, "\(sums): it has the sums of other files; choose another folder for --output")
+                .usage, "\(sums) has the sums of other files; give --output in another folder")
         }
         try FileStore.makeDirectories(folder)
         try FileStore.replace(output, with: Bytes(attestation.text))

@@ -9,7 +9,7 @@ struct Inspect: AsyncParsableCommand {
         commandName: "inspect",
         abstract: "Show what a bundle contains.",
         discussion: """
-            Reads the bundle's manifest. Nothing is verified: rsdump verify does that.
+            Reads the bundle's manifest, and verifies nothing. To verify it, use rsdump verify.
 
             Examples:
               rsdump inspect main/regions
@@ -18,7 +18,7 @@ struct Inspect: AsyncParsableCommand {
 
     @OptionGroup var argument: BundleArgument
 
-    @Flag(help: "List the attachments too.")
+    @Flag(help: "Also list the attachments.")
     var attachments = false
 
     @Option(help: "How to print the result: text or json.")
@@ -39,7 +39,7 @@ struct Records: AsyncParsableCommand {
         commandName: "records",
         abstract: "Print a bundle's records, one JSON object per line.",
         discussion: """
-            Records are printed as canonical JSON, sorted by id. Nothing is verified: rsdump verify does that.
+            Prints canonical JSON, sorted by id, and verifies nothing. To verify the bundle, use rsdump verify.
 
             Examples:
               rsdump records main/regions | jq .name
@@ -67,7 +67,7 @@ struct AttachmentCommand: AsyncParsableCommand {
         commandName: "attachment",
         abstract: "Extract a record's attachment from a bundle.",
         discussion: """
-            Size and hash are checked against the record. Without -o the bytes go to standard output.
+            Checks the attachment's size and hash against the record. Without -o, writes the bytes to standard output.
 
             Example:
               rsdump attachment main/icons RECORD -o icon.svg
@@ -91,8 +91,10 @@ struct AttachmentCommand: AsyncParsableCommand {
             let reason = try bundle.manifest().files.first { $0.sha256 == attachment.hash }?.omitted
             throw CommandFailure(
                 .someFailed,
-                "\(bundle.name): the attachment of \(recordID) was left out of this bundle "
-                    + "(\(reason.map { "\($0)" } ?? "no reason")); change attachments in dumps.yaml and refresh")
+                "\(bundle.name): the attachment of record \(recordID) is not in this bundle "
+                    + "(\(reason.map { "\($0)" } ?? "no reason")); change attachments: in dumps.yaml, then run "
+                    + "rsdump refresh"
+            )
         }
         guard let output else {
             _ = try bundle.streamAttachment(attachment.hash) { piece in Console.write(piece, to: 1) }
@@ -100,7 +102,7 @@ struct AttachmentCommand: AsyncParsableCommand {
         }
         guard try !FileStore.isSameFile(output, bundle.name) else {
             throw CommandFailure(
-                .usage, "\(output): expected another file than the bundle, which is only read; choose another --output")
+                .usage, "\(output) is the bundle itself, which would be overwritten; give another file to --output")
         }
         try FileStore.writeOutput(output) { write in
             _ = try bundle.streamAttachment(attachment.hash) { piece in try write(piece) }
@@ -112,7 +114,8 @@ extension BundleReader {
     /// - Throws: ``CommandFailure`` if the bundle has no such record, or `BundleError`.
     fileprivate func record(_ id: String) throws -> Record {
         guard let record = try payload().records.record(id: id) else {
-            throw CommandFailure(.someFailed, "\(name): expected a record \(id), found none with this id")
+            throw CommandFailure(
+                .someFailed, "\(name): there is no record with the id \(id); rsdump records lists them")
         }
         return record
     }

@@ -5,20 +5,20 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotTrust
 
-/// The options of commands that use the `RemoteSettings` library as an app does.
+/// The options of the commands that use the `RemoteSettings` library as an app does.
 struct ClientOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The directory in which syncs store their data.", valueName: "dir"))
+    @Option(help: ArgumentHelp("The directory where syncs store their data.", valueName: "dir"))
     var storage: String
 
-    @Option(help: ArgumentHelp("A directory of dumps to start from, as an app packages them.", valueName: "dir"))
+    @Option(help: ArgumentHelp("The dumps directory that an app would package.", valueName: "dir"))
     var packaged: String?
 
     @OptionGroup var server: ServerOptions
 
     @Option(
         help: ArgumentHelp(
-            "The publisher whose catalogues are read: a catalogue says which states belong together. The default "
-                + "is the publisher in dumps.yaml beside --packaged; without one, each collection is read by itself.",
+            "The publisher whose catalogue is read: a catalogue says which states belong together. The default is the "
+                + "publisher in dumps.yaml beside --packaged; without a publisher, each collection is read by itself.",
             valueName: "name"))
     var publisher: String?
 
@@ -35,11 +35,11 @@ struct ClientOptions: ParsableArguments {
 
     /// Makes a service over the network.
     ///
-    /// - Parameter isOnlooker: whether what an app has set aside is passed over as the app does it.
+    /// - Parameter isOnlooker: whether to skip the states that an app has set aside, as the app does.
     /// - Throws: ``CommandFailure``, ``ConfigurationError`` or `FileError` if the options or the `dumps.yaml` of the
     ///   packaged directory cannot be used.
     func service(isOnlooker: Bool = false) throws -> RemoteSettingsService {
-        // The server and the roots in dumps.yaml hold for the bundles beside it.
+        // The server and the roots in dumps.yaml are those of the bundles beside it.
         var settings = DumpsConfiguration()
         if let packaged, try DumpsDirectory(packaged).configurationText() != nil {
             settings = try DumpsDirectory(packaged).configuration()
@@ -65,7 +65,7 @@ func appContext(_ context: [String]) throws(ValidationError) -> RemoteSettingsCo
     for pair in context {
         guard let equals = pair.firstIndex(of: "="), equals != pair.startIndex else {
             throw ValidationError(
-                "--context is \(String(reflecting: pair)), expected KEY=VALUE, such as country=DE")
+                "--context expects KEY=VALUE, such as country=DE; found \(String(reflecting: pair))")
         }
         let value = String(pair[pair.index(after: equals)...])
         switch try property(pair[..<equals]) {
@@ -84,7 +84,7 @@ func appContext(_ context: [String]) throws(ValidationError) -> RemoteSettingsCo
     return app
 }
 
-/// The name of a property that `--context` sets. Filters write `env.` before it, and so may the option.
+/// The property that a key of `--context` names. Filters write `env.` before it; the option may do so too.
 private func property(_ key: Substring) throws(ValidationError) -> String {
     guard key.hasPrefix("env.") else { return String(key) }
     switch key.dropFirst(4) {
@@ -94,13 +94,13 @@ private func property(_ key: Substring) throws(ValidationError) -> String {
     case let name where !name.isEmpty && !name.contains("."): return String(name)
     default:
         throw ValidationError(
-            "--context is \(String(reflecting: String(key))), expected a member of env that has a value of its own, "
-                + "such as env.channel or env.os.name")
+            "--context: \(String(reflecting: String(key))) cannot be set; name one value of env, such as env.channel "
+                + "or env.os.name")
     }
 }
 
 extension CommandFailure {
-    /// - Parameter name: the collection that the error concerns.
+    /// - Parameter name: the collection that failed.
     init(_ error: RemoteSettingsError, _ name: String) {
         switch error {
         case .offline: self.init(.unreachable, "\(name): \(error)")

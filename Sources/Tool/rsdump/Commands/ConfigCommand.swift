@@ -14,7 +14,7 @@ import TargetFilter
 struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config",
-        abstract: "Read collections of remote config parameters: values, mistakes, defaults.",
+        abstract: "Read remote config parameters, check them, and write an app's defaults.",
         discussion: """
             Examples:
               rsdump config get banner_text --context locale=de-AT --explain
@@ -30,9 +30,9 @@ struct ConfigGet: AsyncParsableCommand {
         commandName: "get",
         abstract: "Print the value of a parameter for a device, as JSON.",
         discussion: """
-            Conditions are evaluated for the given context. env.id, which percentages depend on, is --context id=…; \
-            env.now is the present time unless --context now=… says otherwise. A key without a value for such a device \
-            is not printed; the command then exits with 1.
+            Conditions are evaluated for the given context. Percentages depend on env.id, which --context id=… sets. \
+            env.now is the current time unless --context now=… sets it. If a key has no value for such a device, \
+            nothing is printed for it. With one key, the command then exits with 1.
 
             Examples:
               rsdump config get banner_text --context locale=de-AT --context id=1 --explain
@@ -51,16 +51,16 @@ struct ConfigGet: AsyncParsableCommand {
         parsing: .singleValue,
         help: ArgumentHelp(
             "A property of the device, for filters; may be repeated. Keys: channel, version, appId, locale, os, "
-                + "osVersion, formFactor, country, or as filters write them (env.channel); any other key is a signal, "
-                + "whose value is a number, true, false or else a text.",
+                + "osVersion, formFactor, country, or as filters write them (env.channel); any other key is a signal. "
+                + "A signal's value is a number, true, false or a text.",
             valueName: "key=value"))
     var context: [String] = []
 
-    @Flag(help: "Say for each of the key's records why it wins or does not.")
+    @Flag(help: "Say for each of the key's records why it is used or not.")
     var explain = false
 
     func validate() throws {
-        guard (key != nil) != all else { throw ValidationError("name a key, or give --all") }
+        guard (key != nil) != all else { throw ValidationError("name one key, or give --all") }
         _ = try appContext(context)
     }
 
@@ -70,7 +70,10 @@ struct ConfigGet: AsyncParsableCommand {
         let keys = key.map { [$0] } ?? parameters.keys.sorted()
         if let key, !parameters.contains(key) {
             throw CommandFailure(
-                .someFailed, "\(name): expected a parameter \(Console.visible(key)), found none with this key")
+                .someFailed,
+                "\(name): there is no parameter with the key \(Console.visible(key)); rsdump config get --all lists "
+                    + "them"
+            )
         }
         var isMissing = false
         for key in keys {
@@ -81,7 +84,7 @@ struct ConfigGet: AsyncParsableCommand {
             } else {
                 isMissing = true
                 if !all || explain {
-                    Console.error("\(Console.visible(key)): such a device uses the app's own default")
+                    Console.error("\(Console.visible(key)): no value for this device; the app uses its own default")
                 }
             }
             if explain {
@@ -115,15 +118,14 @@ struct ConfigCheck: AsyncParsableCommand {
         commandName: "check",
         abstract: "Check a collection of parameters for mistakes.",
         discussion: """
-            It prints errors, with exit code 2, and warnings. Errors are records that are not parameters, keys that \
-            have several records without a filter, and filters that cannot be parsed. Warnings are keys whose values \
-            have different types, keys that have no record for every device, and records that no device ever gets, \
-            because no device can pass their filter or because others come first. With --defaults, it also warns of \
-            keys that the app has no default for, and of values of another type than the app's default.
+            Prints errors and warnings, and exits with 2 if there are errors. Errors are records that are not \
+            parameters, keys with several records without a filter, and filters that cannot be parsed. Warnings are \
+            keys whose values have different types, keys without a record for every device, and records that no device \
+            gets because no device passes their filter or because other records come first. With --defaults, warnings \
+            are also keys for which the app has no default, and values whose type is not that of the app's default.
 
-            --used-in reads the app's source files. It names parameters that no file mentions, and keys that the code \
-            reads and the collection does not have (warnings). Keys that the code puts together at run time are not \
-            seen.
+            --used-in reads the app's source files. It warns of parameters that no file mentions, and of keys that the \
+            code reads and the collection does not have. It does not see keys that the code puts together at run time.
 
             Examples:
               rsdump config check main/app-config
@@ -140,7 +142,7 @@ struct ConfigCheck: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The app's own defaults to compare with: an XML property list, JSON, or Android's defaults XML.",
+            "Compare with these defaults of the app: an XML property list, JSON, or Android's defaults XML.",
             valueName: "file"))
     var defaults: String?
 
@@ -161,16 +163,17 @@ struct ConfigCheck: AsyncParsableCommand {
         for leftover in leftovers { Console.print(Console.visible("warning: \(leftover)")) }
         let errors = findings.count(where: \.isError)
         guard errors == 0 else {
-            throw CommandFailure(.usage, "\(name): \(Counted.text(errors, "error")) in its parameters")
+            throw CommandFailure(
+                .usage, "\(name): \(Counted.text(errors, "error")) in its parameters; correct them as listed above")
         }
         if findings.isEmpty, leftovers.isEmpty {
-            Console.print("\(name): \(Counted.text(parameters.keys.count, "parameter")), nothing to complain about")
+            Console.print("\(name): \(Counted.text(parameters.keys.count, "parameter")), no errors or warnings")
         }
     }
 }
 
 extension ConfigCheck {
-    /// The limit for a source file, in bytes. A larger one is not code that people write.
+    /// The limit for a source file, in bytes. People do not write larger ones.
     private static let fileBytes = 4 << 20
 
     private func leftovers(of parameters: ParameterSet, _ name: String) throws -> [String] {
@@ -181,21 +184,23 @@ extension ConfigCheck {
             let endings = KeyMentions.endings.sorted().joined(separator: ", ")
             throw CommandFailure(
                 .usage,
-                "\(usedIn.joined(separator: ", ")): expected source files of an app (\(endings)), found none; name the "
-                    + "directory of the sources")
+                "\(usedIn.joined(separator: ", ")): there are no source files (\(endings)) here; name the directory of "
+                    + "the app's sources")
         }
         let unused = parameters.keys.filter { !mentions.mentions($0) }.sorted()
         let unknown = mentions.reads.filter { !parameters.contains($0.key) }
             .sorted { ($0.file, $0.line, $0.key) < ($1.file, $1.line, $1.key) }
         return unused.map { "\(name): \($0): no source file mentions this key (\(Counted.text(files, "file")) read)" }
-            + unknown.map { "\($0.file):\($0.line): the key \($0.key) is read here, and \(name) does not have it" }
+            + unknown.map { "\($0.file):\($0.line): the code reads the key \($0.key), which \(name) does not have" }
     }
 
-    /// Reads the files of a directory. Links are skipped, and so are directories that tools fill (`.build`, `Pods`,
+    /// Reads the files of a directory. Skips links, and directories that tools fill (`.build`, `Pods`,
     /// `node_modules`).
     private func read(_ directory: String, into mentions: inout KeyMentions, _ files: inout Int) throws {
         guard let names = try FileStore.list(directory) else {
-            throw CommandFailure(.usage, "\(directory): expected a directory of source files, found none")
+            throw CommandFailure(
+                .usage,
+                "\(directory): there is no such directory, or it cannot be read; name a directory of source files")
         }
         for name in names.sorted() where !name.hasPrefix(".") && !["Pods", "node_modules", "build"].contains(name) {
             let path = "\(directory)/\(name)"
@@ -216,7 +221,7 @@ extension DefaultsFile {
     /// Reads a file of in-app defaults of at most 16 MiB.
     init(path: String) throws {
         guard let bytes = try FileStore.read(path, limit: 16 << 20) else {
-            throw CommandFailure(.usage, "\(path): expected a file of defaults, found none; name another path")
+            throw CommandFailure(.usage, "\(path): there is no such file; give --defaults the app's file of defaults")
         }
         try self.init(bytes, file: path)
     }
@@ -228,9 +233,9 @@ struct ConfigDefaults: AsyncParsableCommand {
         commandName: "defaults",
         abstract: "Write the parameters' default values as a file for an app.",
         discussion: """
-            A parameter's default is its record without a filter. Parameters that have no such record are left out, \
-            and so are those whose default is the app's own. swift writes an accessor for each key, with its type \
-            taken from all of its values.
+            A parameter's default is its record without a filter. Parameters without such a record are left out, and \
+            so are parameters whose default is the app's own. swift writes an accessor for each key, whose type fits \
+            all of the key's values.
 
             Examples:
               rsdump config defaults --to plist -o RemoteConfigDefaults.plist
@@ -242,11 +247,13 @@ struct ConfigDefaults: AsyncParsableCommand {
         case plist, json, xml, swift
     }
 
-    @Option(name: .customLong("to"), help: "plist, json, xml or swift.")
+    @Option(
+        name: .customLong("to"),
+        help: ArgumentHelp("The format to write: plist, json, xml or swift.", valueName: "format"))
     var form: Form
 
     @Option(
-        name: .shortAndLong, help: ArgumentHelp("The file to write; standard output without it.", valueName: "file"))
+        name: .shortAndLong, help: ArgumentHelp("The file to write; standard output by default.", valueName: "file"))
     var output: String?
 
     @OptionGroup var source: ParameterSource
@@ -273,14 +280,14 @@ struct ConfigDefaults: AsyncParsableCommand {
 struct ParameterSource: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "A collection in the dumps directory, a bundle, or a JSON file of records; may be left out if the dumps "
-                + "directory has one collection.",
+            "A collection in the dumps directory, a bundle, or a JSON file of records; by default, the only "
+                + "collection of the dumps directory.",
             valueName: "file|bucket/collection"))
     var collection: String?
 
     @OptionGroup var dumps: DumpsOptions
 
-    /// - Returns: the parameters, and the name of the collection in messages.
+    /// - Returns: the parameters, and the collection's name for messages.
     func parameters() throws -> (parameters: ParameterSet, name: String) {
         if let collection { return try Self.parameters(collection, dumps) }
         let collections = try dumps.directory.lockFile(limits: Limits()).collections.keys
@@ -288,7 +295,7 @@ struct ParameterSource: ParsableArguments {
         guard let only = collections.first, collections.count == 1 else {
             throw CommandFailure(
                 .usage,
-                "\(dumps.path): expected one collection, found \(collections.count); name one with --collection")
+                "\(dumps.path) has \(Counted.text(collections.count, "collection")); name one with --collection")
         }
         return try Self.parameters("\(only)", dumps)
     }
@@ -303,8 +310,8 @@ struct ParameterSource: ParsableArguments {
             guard try FileStore.exists(path) else {
                 throw CommandFailure(
                     .usage,
-                    "\(path): expected a bundle, found no such file; give the path of a .zip or .json, or "
-                        + "BUCKET/COLLECTION and --dumps DIR")
+                    "\(path): there is no such bundle; give the path of a .zip or .json file, or BUCKET/COLLECTION and "
+                        + "--dumps DIR")
             }
             table = try BundleReader(path: path, limits: Limits()).payload().records
         }
@@ -315,11 +322,11 @@ struct ParameterSource: ParsableArguments {
         }
     }
 
-    /// Reads the records of a JSON file: an array of records, or an object that has them as `data` or `changes`.
+    /// Reads the records of a JSON file: an array of records, or an object with the array as `data` or `changes`.
     private static func records(_ file: String) throws -> RecordTable {
         let limits = Limits()
         guard let content = try FileStore.read(file, limit: limits.changesetBytes) else {
-            throw CommandFailure(.usage, "\(file): expected a JSON file of records, found no such file")
+            throw CommandFailure(.usage, "\(file): there is no such file; give --collection a JSON file of records")
         }
         do {
             let document = try JSONValue(parsing: content, limits: limits)

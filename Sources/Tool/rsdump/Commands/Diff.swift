@@ -13,12 +13,12 @@ struct Diff: AsyncParsableCommand {
         discussion: """
             Each of OLD and NEW is one of
               PATH           a bundle (.zip), or a directory of dumps
-              git:REV        the dumps directory (--dumps) in a commit or branch
-              git:REV:PATH   another directory, or a bundle, in a commit
-              server         what the server has now of dumps.yaml's collections,
-                             fetched and verified; nothing is written
-              sources:DIR    what rsdump publish would make of sources, on the
-                             dumps directory (--dumps); needs no keys
+              git:REV        the dumps directory (--dumps) at a commit or branch
+              git:REV:PATH   another directory, or a bundle, at a commit
+              server         the server's current state of the collections in
+                             dumps.yaml, fetched and verified; writes nothing
+              sources:DIR    what rsdump publish would make of these sources and
+                             the dumps directory (--dumps); needs no keys
 
             If only OLD is given, NEW is the dumps directory. If both sides have a dumps.yaml, its settings are \
             compared too.
@@ -31,27 +31,26 @@ struct Diff: AsyncParsableCommand {
               rsdump diff dumps sources:sources        what publish would change
               rsdump diff git:v1 git:v2 --format markdown
 
-            Markdown is meant for the body of a pull request: its length is limited, and the largest changes come \
-            first. Text is coloured on a terminal, unless NO_COLOR is set.
+            Markdown is meant for the body of a pull request. Its length is limited, and the largest changes come \
+            first. Text is coloured on a terminal unless NO_COLOR is set.
 
-            Bundles are compared, not verified: rsdump verify does that.
+            Bundles are compared, but not verified. To verify them, use rsdump verify.
 
-            Exits with 0 if both sides could be compared; with --exit-code, with 1 if they differ. Errors have other \
-            codes: 2 for arguments, files and git, 3 if a bundle or the server's answer cannot be trusted, 4 if the \
-            server asked to wait, 5 if it cannot be reached.
+            Exits with 0 if both sides could be compared; with --exit-code, exits with 1 if they differ. Errors have \
+            other codes: 2 for arguments, files and git; 3 if a bundle or the server's answer cannot be trusted; 4 if \
+            the server asked to wait; 5 if it cannot be reached.
 
             If the server fails for some collections, the others are compared and printed, and the exit code is that \
-            of the
-            failure.
+            of the failure.
             """)
 
     @Argument(help: ArgumentHelp("The older side.", valueName: "old"))
     var old: DiffSide.Place
 
-    @Argument(help: ArgumentHelp("The newer side; the dumps directory if it is not given.", valueName: "new"))
+    @Argument(help: ArgumentHelp("The newer side; the dumps directory by default.", valueName: "new"))
     var newer: DiffSide.Place?
 
-    @Argument(help: "Collections, as BUCKET/COLLECTION; all if none is given.", transform: collectionID)
+    @Argument(help: "Collections, as BUCKET/COLLECTION; all by default.", transform: collectionID)
     var collections: [CollectionID] = []
 
     @OptionGroup var dumps: DumpsOptions
@@ -60,7 +59,7 @@ struct Diff: AsyncParsableCommand {
     @Option(help: "How to print the result: text, json or markdown.")
     var format = Format.text
 
-    @Flag(help: "With --format text: print only how many records and attachments of each collection changed.")
+    @Flag(help: "With --format text: print only the counts of changed records and attachments of each collection.")
     var stat = false
 
     @Flag(help: "Exit with 1 if the sides differ.")
@@ -87,7 +86,9 @@ struct Diff: AsyncParsableCommand {
     }
 
     func validate() throws {
-        if stat, format != .text { throw ValidationError("--stat goes with --format text; the others have the counts") }
+        if stat, format != .text {
+            throw ValidationError("--stat requires --format text; the other formats have the counts anyway")
+        }
     }
 
     func run() async throws {
@@ -98,7 +99,7 @@ struct Diff: AsyncParsableCommand {
             let (before, after) = (try await open(old, failed: &failed), try await open(new, failed: &failed))
             var names = collections
             if names.isEmpty {
-                // The sources are compared only with the collections that they have.
+                // Only the collections that the sources have are compared.
                 if case .sources = new {
                     names = after.collections.sorted()
                 } else if case .sources = old {
@@ -141,7 +142,7 @@ struct Diff: AsyncParsableCommand {
         return side
     }
 
-    /// - Parameter failed: gets each collection whose state could not be fetched, and the reason.
+    /// - Parameter failed: filled with each collection whose state could not be fetched, and the reason.
     private func askServer(
         failed: inout [CollectionID: CommandFailure]
     ) async throws -> [CollectionID: Snapshot] {
@@ -165,7 +166,7 @@ struct Diff: AsyncParsableCommand {
 }
 
 extension CommandFailure {
-    /// An error of a comparison. Its exit code is never 1, because 1 means that the sides differ.
+    /// An error while comparing. Its exit code is never 1, because 1 means that the sides differ.
     fileprivate init(comparing error: any Error, of id: CollectionID? = nil) {
         let place = id.map { "\($0): " } ?? ""
         let failure = CommandFailure(error)

@@ -9,19 +9,20 @@ import SnapshotTrust
 
 /// Reads a collection's name from the command line.
 ///
-/// - Throws: `IdentifierError`. The argument parser shows it with the argument.
+/// - Throws: `IdentifierError`. The argument parser shows it beside the argument.
 @Sendable func collectionID(_ name: String) throws -> CollectionID { try CollectionID(name) }
 
-/// The option that all commands on a directory of dumps have.
+/// The option of all commands that work on a dumps directory.
 struct DumpsOptions: ParsableArguments {
-    @Option(name: .customLong("dumps"), help: ArgumentHelp("The directory of the dumps.", valueName: "dir"))
+    @Option(name: .customLong("dumps"), help: ArgumentHelp("The dumps directory.", valueName: "dir"))
     var path = "dumps"
 
     var directory: DumpsDirectory { DumpsDirectory(path.withoutTrailingSlashes) }
 
-    /// Takes the directory of a commit out of git, if the option names one with git:REV or git:REV:DIR.
+    /// Checks the directory out of git into a temporary one if the option is git:REV or git:REV:DIR.
     ///
-    /// - Returns: the temporary directory, which must be held; `nil` if the option names a directory.
+    /// - Returns: the temporary directory, which is removed when it is released; `nil` if the option names a plain
+    ///   directory.
     mutating func checkOutCommit() async throws -> TemporaryDirectory? {
         guard case .git(let revision, let place)? = DiffSide.Place(path) else { return nil }
         let copy = try await DumpsDirectory.checkOut(revision, of: place ?? "dumps")
@@ -43,7 +44,7 @@ extension String {
 struct TrustOptions: ParsableArguments {
     @Option(
         name: .customLong("trust-root"), parsing: .singleValue,
-        help: ArgumentHelp("SHA-256 of a root certificate to trust; may be repeated.", valueName: "sha256"))
+        help: ArgumentHelp("The SHA-256 of a root certificate to trust; may be repeated.", valueName: "sha256"))
     var roots: [String] = []
 
     func validate() throws {
@@ -54,7 +55,7 @@ struct TrustOptions: ParsableArguments {
         }
     }
 
-    /// The configuration. The option's roots replace its own if there are any.
+    /// The configuration, with the option's roots in place of its own if there are any.
     func applied(to configuration: DumpsConfiguration) throws -> DumpsConfiguration {
         var configuration = configuration
         if !roots.isEmpty { configuration.trust.roots = try TrustAnchors(hashes: roots).roots }
@@ -64,7 +65,7 @@ struct TrustOptions: ParsableArguments {
 
 /// The options for the server and its trusted root certificates.
 struct ServerOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("prod, stage, dev, or a base URL; /v2 if it names no version.", valueName: "server"))
+    @Option(help: ArgumentHelp("prod, stage, dev, or a base URL; without a version, /v2 is used.", valueName: "server"))
     var server: String?
 
     @OptionGroup var trust: TrustOptions
@@ -87,8 +88,8 @@ struct ServerOptions: ParsableArguments {
     }
 }
 
-/// The directory of dumps that a command works on, its settings and its trust policy. The settings come from
-/// `dumps.yaml` and the options.
+/// The dumps directory that a command works on, its settings and its trust policy. The settings come from `dumps.yaml`
+/// and the options.
 struct OpenDumps {
     let directory: DumpsDirectory
     let configuration: DumpsConfiguration
@@ -112,10 +113,10 @@ struct OpenDumps {
         policy = try configuration.policy(file: directory.configurationPath)
     }
 
-    /// Calls `body` with a client of the configured server, over the network. The connections are then closed without
-    /// waiting.
+    /// Calls `body` with a client of the configured server, over the network. Closes the connections without waiting
+    /// afterwards.
     ///
-    /// - Parameter onEvent: receives the events of the connection. By default, the server's alerts are shown.
+    /// - Parameter onEvent: called with the events of the connection. By default, shows the server's alerts.
     func withServer<Value>(
         jobs: Int, onEvent: @escaping @Sendable (HTTPEvent) -> Void = Console.showAlert,
         _ body: (ServerClient) async throws -> Value
@@ -129,11 +130,11 @@ struct OpenDumps {
     }
 }
 
-/// The argument that names a bundle by its path or by its collection in the directory of dumps, now or in a commit.
+/// The argument that names a bundle by its path, or by its collection in the dumps directory, now or at a commit.
 struct BundleArgument: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
-            "A bundle's path, or a collection in the dumps directory; git:REV:NAME for one in a commit.",
+            "A bundle's path, or a collection in the dumps directory; git:REV:NAME for one at a commit.",
             valueName: "bundle|bucket/collection"))
     var bundle: String
 
@@ -147,21 +148,22 @@ struct BundleArgument: ParsableArguments {
         guard try FileStore.exists(path) else {
             throw CommandFailure(
                 .usage,
-                "\(path): expected a bundle, found no such file; give the path of a .zip, or BUCKET/COLLECTION and "
-                    + "--dumps DIR")
+                "\(path): there is no such bundle; give the path of a .zip file, or BUCKET/COLLECTION and --dumps DIR")
         }
         return try BundleReader(path: path, limits: Limits())
     }
 
     private func openCommitted() async throws -> BundleReader {
         guard case .git(let revision, let name?)? = DiffSide.Place(bundle) else {
-            throw CommandFailure(.usage, "\(bundle): expected git:REV:BUCKET/COLLECTION or git:REV:PATH.zip")
+            throw CommandFailure(
+                .usage, "\(bundle) does not name a bundle; write git:REV:BUCKET/COLLECTION or git:REV:PATH.zip")
         }
         if name.hasSuffix(".zip") { return try await DiffSide.bundle(at: name, in: revision) }
         let id = try collectionID(name)
         let repository = try await GitRepository(containing: dumps.directory.path)
         guard let found = try await HistoricBundle(of: id, at: revision, in: repository) else {
-            throw CommandFailure(.usage, "git:\(revision): this commit has no \(dumps.directory.bundlePath(id))")
+            throw CommandFailure(
+                .usage, "git:\(revision): the commit has no \(dumps.directory.bundlePath(id)); name another commit")
         }
         return try await found.open()
     }
@@ -173,8 +175,8 @@ extension DumpsConfiguration {
         try ServerURL(server, allowPlainHTTP: allowsPlainHTTP)
     }
 
-    /// The trust policy. It has the configured roots, or the built-in ones for Mozilla's servers if none are
-    /// configured.
+    /// The trust policy. It has the configured roots. If none are configured, it has the built-in ones for Mozilla's
+    /// servers.
     ///
     /// - Throws: ``CommandFailure`` if no root is configured and the server is not one of Mozilla's.
     func policy(file: String) throws -> TrustPolicy {
@@ -191,7 +193,7 @@ extension DumpsConfiguration {
         if trust.acceptsUnsigned { return TrustAnchors([]) }
         throw CommandFailure(
             .usage,
-            "\(file): no root is trusted for \(server); name the SHA-256 of its root certificate under trust: roots:, "
-                + "or with --trust-root; or, if it does not sign, say trust: accept-unsigned: true")
+            "\(file): no root is trusted for \(server); write the SHA-256 of its root certificate under trust: roots:, "
+                + "or give it with --trust-root; if the server does not sign, write trust: accept-unsigned: true")
     }
 }

@@ -7,15 +7,15 @@ import RemoteSettingsModel
 struct Embed: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "embed",
-        abstract: "Write a C target that makes bundles part of a program.",
+        abstract: "Write a C target that embeds bundles in a program.",
         discussion: """
-            Writes MODULE.c and include/MODULE.h into the output folder, whose name is the module's name. The source \
-            refers to the lock and the bundles by relative paths (#embed), so that the compiler reads them again when \
-            they change. An app reads them in place: --swift writes the function that it calls, for \
+            Writes MODULE.c and include/MODULE.h into the output folder, whose name becomes the module's name. The \
+            source refers to the lock and the bundles by relative paths (#embed), so the compiler reads them again \
+            when they change. The app reads the bundles in place. --swift writes the function that gives them to \
             RemoteSettingsConfig(packaged:).
 
             If collections are named, the target gets its own lock. With --stored, it gets its own lock and its own \
-            bundles. List both (dumps.lock.json, bundles) under exclude: in Package.swift.
+            bundles. List these files (dumps.lock.json, bundles) under exclude: in Package.swift.
 
             Exits with 6 if --check finds that the target would change.
 
@@ -26,7 +26,7 @@ struct Embed: AsyncParsableCommand {
             """)
 
     @Argument(
-        help: "Collections, as BUCKET/COLLECTION; all that the lock has if none is given.", transform: collectionID)
+        help: "Collections, as BUCKET/COLLECTION; all in the lock by default.", transform: collectionID)
     var collections: [CollectionID] = []
 
     @OptionGroup var dumps: DumpsOptions
@@ -37,10 +37,10 @@ struct Embed: AsyncParsableCommand {
     @Option(name: .customLong("swift"), help: ArgumentHelp("Also write the Swift function.", valueName: "file.swift"))
     var swiftFile: String?
 
-    @Flag(name: .customLong("public"), help: "Make the Swift function public.")
+    @Flag(name: .customLong("public"), help: "Make that Swift function public.")
     var isPublic = false
 
-    @Flag(help: "Store records uncompressed: larger, and read without inflating.")
+    @Flag(help: "Store records uncompressed; the program is larger and reads them faster.")
     var stored = false
 
     @Flag(help: "Write nothing; exit with 6 if anything would change.")
@@ -63,15 +63,15 @@ struct Embed: AsyncParsableCommand {
         let folder = output.withoutTrailingSlashes
         let embedding = Embedding(opened.directory, to: folder, options: options, verifier: verifier)
         let paths = try check ? embedding.stale() : embedding.write()
-        let lines = paths.map { "\($0): \(check ? "is stale" : "written")" }
+        let lines = paths.map { "\($0): \(check ? "out of date" : "written")" }
         format.print(
             paths.isEmpty
-                ? "\(folder): is up to date with the lock and its bundles" : lines.joined(separator: "\n"),
+                ? "\(folder): up to date" : lines.joined(separator: "\n"),
             .members([
                 "output": .string(folder), "changed": .array(paths.map(JSONValue.string)), "isCheck": .bool(check),
             ]))
         if check, !paths.isEmpty, format == .text {
-            Console.error("rsdump: run rsdump embed without --check to write them")
+            Console.error("rsdump: to write them, run rsdump embed without --check")
         }
         if check, !paths.isEmpty { throw ExitStatus.wouldChange.code }
     }

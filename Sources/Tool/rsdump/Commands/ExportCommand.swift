@@ -13,29 +13,28 @@ struct ExportCommand: AsyncParsableCommand {
         abstract: "Write bundles in the layout that another project uses.",
         discussion: """
             Layouts:\(ExportLayout.allCases.reduce("") { "\($0)\n  \($1.rawValue): \($1.summary)" })
-              mirror: plain files that nginx, an object store or a CDN serves as an origin
+              mirror: plain files that nginx, an object store or a CDN serves to clients
 
             The bundles are first checked against the lock, byte by byte. The output appears complete or not at all, \
-            and anything that is already there is replaced only with --force. The same bundles produce the same \
-            output.
+            and replaces existing files only with --force. The same bundles give the same output.
 
-            With --update, the firefox and application-services layouts are written into an existing tree of such a \
-            project: its other collections and files are kept. Attachments of the exported collections that no record \
-            has any more are removed. Firefox's last_modified.json keeps its other entries; a collection that the tree \
-            has without listing it there stays unlisted.
+            With --update, the layouts firefox, application-services and files are written into a project's existing tree, \
+            whose other collections and files are kept. Attachments of the exported collections that no record names \
+            any more are removed. Firefox's last_modified.json keeps its other entries. A collection that the tree has \
+            but last_modified.json does not list stays unlisted.
 
-            rsdump import reads application-services, firefox, changesets, files, tar.zst and tar.xz back. Only changesets \
-            and the archives keep signatures.
+            rsdump import reads application-services, firefox, changesets, files, tar.zst and tar.xz back. Only \
+            changesets and the archives keep signatures.
 
-            A mirror can be published into the same --output again and again, without --force: a new tree of files is \
-            written beside the current one, and then the link "current" is replaced in one step. objects.json in the \
-            tree lists each file's path, type and caching for an upload to an object store. --url is the address at \
-            which clients reach the mirror. With --history, clients that ask what has changed since an older bundle \
-            get only that; others get the whole collection. What commands of --on-change must still be told is kept in \
-            on-change.json in the output.
+            A mirror can be exported into the same --output again, without --force. A new tree of files is written \
+            beside the current one, and then the link "current" is replaced in one step. objects.json in the tree \
+            lists each file's path, type and caching, for an upload to an object store. --url is the address at which \
+            clients reach the mirror. With --history, a client that has an older state in it gets only what has \
+            changed since; other clients get the whole collection. on-change.json in the output keeps what the \
+            commands of --on-change must still be told.
 
-            Examples/nginx/mirror.conf serves a mirror by nginx, with an update channel. The script \
-            remote-settings-upload (Examples/object-store/upload) brings it into an object store.
+            With Examples/nginx/mirror.conf, nginx serves a mirror with an update channel. The script \
+            remote-settings-upload (Examples/object-store/upload) uploads a mirror to an object store.
 
             \(OnChangeOptions.help)
 
@@ -52,7 +51,7 @@ struct ExportCommand: AsyncParsableCommand {
             """)
 
     @Argument(
-        help: "Collections, as BUCKET/COLLECTION; all that the lock has if none is given.", transform: collectionID)
+        help: "Collections, as BUCKET/COLLECTION; all in the lock by default.", transform: collectionID)
     var collections: [CollectionID] = []
 
     @OptionGroup var dumps: DumpsOptions
@@ -65,14 +64,15 @@ struct ExportCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "For plist, json and xml: the records' field with the key. For files: the field that names attachments.",
-            valueName: "field"))
+            "For plist, json and xml: the field of each record that has the key. For files: the field that names its "
+                + "attachment.", valueName: "field"))
     var key: String?
 
-    @Option(help: ArgumentHelp("For plist, json and xml: the records' field with the value.", valueName: "field"))
+    @Option(
+        help: ArgumentHelp("For plist, json and xml: the field of each record that has the value.", valueName: "field"))
     var value: String?
 
-    @Flag(help: "Replace what is at --output.")
+    @Flag(help: "Replace the existing --output.")
     var force = false
 
     @Flag(
@@ -101,27 +101,32 @@ struct ExportCommand: AsyncParsableCommand {
     var format = OutputFormat.text
 
     func validate() throws {
-        if output.isEmpty { throw ValidationError("--output is empty, expected a path") }
+        if output.isEmpty { throw ValidationError("--output is empty; give a path") }
         switch form {
         case .mirror:
-            guard let url else { throw ValidationError("--to mirror needs --url, the address where clients reach it") }
-            do { _ = try OriginAddress(url) } catch { throw ValidationError("--url: \(error)") }
-            if key != nil || value != nil { throw ValidationError("--key and --value are not for mirror") }
-            if update { throw ValidationError("--update is not for mirror, which is published again without it") }
-        case .layout(let layout):
-            if url != nil || !history.isEmpty { throw ValidationError("--url and --history go with --to mirror") }
-            if !onChange.commands.isEmpty { throw ValidationError("--on-change goes with --to mirror") }
-            if update, !layout.isUpdatable {
-                throw ValidationError(
-                    "--update is for firefox, application-services and files, not for \(layout.rawValue)")
+            guard let url else {
+                throw ValidationError("--to mirror requires --url, the address at which clients reach it")
             }
-            if update, force { throw ValidationError("--update and --force exclude each other") }
+            do { _ = try OriginAddress(url) } catch { throw ValidationError("--url: \(error)") }
+            if key != nil || value != nil {
+                throw ValidationError("--key and --value cannot be combined with --to mirror")
+            }
+            if update {
+                throw ValidationError("--update cannot be combined with --to mirror; a mirror is always updated")
+            }
+        case .layout(let layout):
+            if url != nil || !history.isEmpty { throw ValidationError("--url and --history require --to mirror") }
+            if !onChange.commands.isEmpty { throw ValidationError("--on-change requires --to mirror") }
+            if update, !layout.isUpdatable {
+                throw ValidationError("--update requires --to firefox, --to application-services or --to files")
+            }
+            if update, force { throw ValidationError("--update cannot be combined with --force") }
             if layout.isDefaults {
                 guard collections.count == 1, key != nil, value != nil else {
-                    throw ValidationError("--to \(layout.rawValue) needs one BUCKET/COLLECTION, --key and --value")
+                    throw ValidationError("--to \(layout.rawValue) requires one BUCKET/COLLECTION, --key and --value")
                 }
             } else if value != nil || key != nil && layout != .files {
-                throw ValidationError("--key and --value are for plist, json and xml, not for \(layout.rawValue)")
+                throw ValidationError("--key and --value require --to plist, --to json or --to xml")
             }
         }
     }
@@ -167,7 +172,7 @@ struct ExportCommand: AsyncParsableCommand {
         for note in report.notes { Console.error("rsdump: \(Console.visible(note))") }
         let (files, size) = (Counted.text(report.objects, "file"), ByteSize.text(UInt64(clamping: report.bytes)))
         format.print(
-            "\(folder): \(files), \(size), in \(report.tree)" + (report.isUnchanged ? ", as before" : "")
+            "\(folder): \(files), \(size), in \(report.tree)" + (report.isUnchanged ? ", unchanged" : "")
                 + HooksReport.text(told),
             .members([
                 "output": .string(folder), "layout": .string("mirror"), "tree": .string(report.tree),

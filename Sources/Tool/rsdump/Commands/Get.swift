@@ -9,10 +9,10 @@ struct Get: AsyncParsableCommand {
         commandName: "get",
         abstract: "Print the records that an app would get, one JSON object per line.",
         discussion: """
-            The records are those of the newer of the stored and the packaged state, filtered for the given context. \
-            A state that the app in this storage has set aside, after bad starts or by its check, is passed over. \
-            The network is used only with --sync-if-empty, and for an attachment that is neither stored nor packaged. \
-            If there are no records, the command says why and exits with 1.
+            The records are those of the newer of the stored and the packaged state, filtered for the given context. A \
+            state that the app with this storage has set aside, after bad starts or by its own check, is skipped. The \
+            network is used only with --sync-if-empty, and for an attachment that is neither stored nor packaged. If \
+            there are no records, the command says why and exits with 1.
 
             Example:
               rsdump get main/regions --storage /tmp/app --packaged dumps \\
@@ -27,7 +27,7 @@ struct Get: AsyncParsableCommand {
     @Flag(help: "Sync first if nothing is stored or packaged.")
     var syncIfEmpty = false
 
-    @Flag(help: "Also print to standard error where the records come from, their age, and who signed them.")
+    @Flag(help: "Also print the records' source, age and signer to standard error.")
     var explain = false
 
     @Option(help: ArgumentHelp("Print this record's attachment instead of the records.", valueName: "record-id"))
@@ -37,7 +37,7 @@ struct Get: AsyncParsableCommand {
     var output: String?
 
     func validate() throws {
-        if output != nil, attachment == nil { throw ValidationError("-o goes with --attachment") }
+        if output != nil, attachment == nil { throw ValidationError("-o requires --attachment") }
     }
 
     func run() async throws {
@@ -45,7 +45,7 @@ struct Get: AsyncParsableCommand {
         let service = try options.service(isOnlooker: true)
         let client = service.makeClient(collectionName: "\(collection)")
         var records = await client.getRecords(syncIfEmpty: syncIfEmpty)
-        // The storage could not be read at the first attempt, and can be read at the second.
+        // The first attempt could not read the storage; the second can.
         if records == nil, client.snapshot.source != .notHeld { records = client.getRecords() }
         if explain { Console.error(SnapshotExplanation(status: client.snapshot, catalogue: service.catalogue).text) }
         guard let records else {
@@ -60,7 +60,7 @@ struct Get: AsyncParsableCommand {
 
     private func write(_ id: String, of records: [RemoteSettingsRecord], _ client: RemoteSettingsClient) async throws {
         guard let record = records.first(where: { $0.id == id }) else {
-            throw CommandFailure(.someFailed, "\(collection): expected a record \(id), found none with this id")
+            throw CommandFailure(.someFailed, "\(collection): there is no record with the id \(id)")
         }
         let content: AttachmentContent
         do throws(RemoteSettingsError) {

@@ -8,12 +8,12 @@ struct GuardsCommand: AsyncParsableCommand {
         commandName: "guards",
         abstract: "Show the guards of each collection, or suggest some from its history.",
         discussion: """
-            Guards are conditions in dumps.yaml that a collection's new state must fulfil before refresh or publish \
-            takes it. refresh --accept takes a state that does not.
+            Guards are conditions in dumps.yaml. refresh and publish take a collection's new state only if it fulfils \
+            them, or with --accept.
 
             With --suggest, the states in git's commits of the dumps directory are compared, at most the newest 100 of \
-            each collection. The guards that are printed would have let all of them pass, with room for twice the \
-            largest change. Nothing is written: copy what you want into dumps.yaml.
+            each collection. The suggested guards would have let all of them pass, with room for twice the largest \
+            change. Nothing is written: copy what you want into dumps.yaml.
 
             Examples:
               rsdump guards
@@ -21,7 +21,7 @@ struct GuardsCommand: AsyncParsableCommand {
             """)
 
     @Argument(
-        help: "Collections, as BUCKET/COLLECTION; all that dumps.yaml names if none is given.", transform: collectionID)
+        help: "Collections, as BUCKET/COLLECTION; all in dumps.yaml by default.", transform: collectionID)
     var collections: [CollectionID] = []
 
     @OptionGroup var dumps: DumpsOptions

@@ -14,14 +14,14 @@ struct ImportCommand: AsyncParsableCommand {
         abstract: "Import collections from Firefox, application-services, archives or saved changesets.",
         discussion: """
             Formats:\(ImportFormat.allCases.reduce("") { "\($0)\n  \($1.rawValue): \($1.summary)" })
-              firebase-template: a Remote Config template, JSON, as a source file
+              firebase-template: a Remote Config template (JSON), as a source file
               defaults: in-app defaults (plist, JSON or XML), as a source file
 
             Archives may be ZIP, tar, 7z or ar, compressed with gzip, xz or zstd. Attachments are checked against \
-            their records. A collection that is signed and comes with its certificate chain is verified. Any other is \
-            marked "imported" in bundle and lock until a refresh fetches the signed state. An older state never \
-            replaces a bundle, and an unsigned state never replaces a signed one. The collections are added to \
-            dumps.yaml, which is created if there is none.
+            their records. A signed collection that comes with its certificate chain is verified. Any other is marked \
+            "imported" in the bundle and the lock until a refresh fetches the signed state. A bundle is never replaced \
+            by an older state, nor a signed state by an unsigned one. The collections are added to dumps.yaml, which \
+            is created if it does not exist.
 
             Examples:
               rsdump import --from firefox \\
@@ -32,8 +32,8 @@ struct ImportCommand: AsyncParsableCommand {
               rsdump import --from firebase-template template.json \\
                 --collection main/remote-config
 
-            The last two formats become a file of --sources, which rsdump publish signs. If something has no \
-            translation (audiences, user properties, personalisation, experiments), the import fails and names it.
+            The last two formats become a file in --sources, which rsdump publish signs. If something cannot be \
+            converted (audiences, user properties, personalisation, experiments), the import fails and names it.
 
             Exits with 1 if a collection was refused, and with 3 if hashes or signatures were the only reasons.
             """)
@@ -42,7 +42,7 @@ struct ImportCommand: AsyncParsableCommand {
     var path: String
 
     @Argument(
-        help: "Collections, as BUCKET/COLLECTION; all that the source has if none is given.", transform: collectionID)
+        help: "Collections, as BUCKET/COLLECTION; all in the source by default.", transform: collectionID)
     var collections: [CollectionID] = []
 
     @Option(name: .customLong("from"), help: ArgumentHelp("The format of the source.", valueName: "format"))
@@ -58,18 +58,20 @@ struct ImportCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("verify-at"),
-        help: ArgumentHelp("Verify chains at this time (2026-11-21 or RFC 3339) instead of now.", valueName: "date"))
+        help: ArgumentHelp(
+            "Verify chains at this time (such as 2026-11-21, or RFC 3339) instead of now.", valueName: "date"))
     var time: String?
 
     @Option(
         name: .customLong("collection"),
-        help: ArgumentHelp("The collection of a file that does not name it.", valueName: "bucket/collection"),
+        help: ArgumentHelp(
+            "The collection of a file that does not name its collection.", valueName: "bucket/collection"),
         transform: collectionID)
     var collection: CollectionID?
 
     @OptionGroup var sources: SourcesOptions
 
-    @Flag(help: "With --from firebase-template: leave out what has no translation, and say so.")
+    @Flag(help: "With --from firebase-template: leave out what cannot be converted, and say so.")
     var skipUnsupported = false
 
     @Option(help: "How to print the result: text or json.")
@@ -77,10 +79,11 @@ struct ImportCommand: AsyncParsableCommand {
 
     func validate() throws {
         if skipUnsupported, source != .template {
-            throw ValidationError("--skip-unsupported goes with --from firebase-template")
+            throw ValidationError("--skip-unsupported requires --from firebase-template")
         }
         if let time, Timestamp(rfc3339: time) == nil {
-            throw ValidationError("--verify-at is \(time), expected a date such as 2026-11-21 or 2026-11-21T08:00:00Z")
+            throw ValidationError(
+                "--verify-at expects a date such as 2026-11-21 or 2026-11-21T08:00:00Z; found \(time)")
         }
     }
 
@@ -101,7 +104,7 @@ struct ImportCommand: AsyncParsableCommand {
     }
 }
 
-/// The place that an import reads: into a directory of dumps or into sources.
+/// The format that an import reads, which decides whether it writes bundles or a source file.
 enum ImportSource: ExpressibleByArgument, Hashable {
     case format(ImportFormat)
     case template
@@ -123,13 +126,13 @@ enum ImportSource: ExpressibleByArgument, Hashable {
 }
 
 extension ImportCommand {
-    /// Writes a source file from another system's export.
+    /// Converts another system's export to a source file.
     private func importSource() throws {
         guard collections.isEmpty else {
-            throw CommandFailure(.usage, "\(path): one file becomes one collection; name it with --collection")
+            throw CommandFailure(.usage, "\(path): name the collection for this file with --collection")
         }
         guard let bytes = try FileStore.read(path, limit: 16 << 20) else {
-            throw CommandFailure(.usage, "\(path): expected a file, found none; name another path")
+            throw CommandFailure(.usage, "\(path): there is no such file; name another one")
         }
         let id = try collection ?? CollectionID("main/remote-config")
         let root = sources.sources.path
@@ -138,8 +141,7 @@ extension ImportCommand {
         for name in ["", ".yaml", ".yml", ".json"] where try FileStore.exists("\(folder)/\(id.name)\(name)") {
             throw CommandFailure(
                 .usage,
-                "\(folder)/\(id.name)\(name): expected no such file, found one; remove it, or choose another "
-                    + "--collection"
+                "\(folder)/\(id.name)\(name) exists already; remove it, or choose another --collection"
             )
         }
         let source: Bytes

@@ -18,12 +18,12 @@ struct KeysCommand: AsyncParsableCommand {
         commandName: "keys",
         abstract: "Make, renew and show the keys that publish signs with.",
         discussion: """
-            A directory of keys holds root.key, intermediate.key and signer.key, which only their owner can read, and \
-            the certificates root.pem, intermediate.pem and chain.pem, which are public. Apps pin the root. publish \
-            needs only signer.key and chain.pem. Keep root.key on a machine that publishes nothing, and \
-            intermediate.key on the machine that renews.
+            A directory of keys holds root.key, intermediate.key and signer.key, which only their owner can read. It \
+            also holds the certificates root.pem, intermediate.pem and chain.pem, which are public. Apps pin the root. \
+            publish needs only signer.key and chain.pem. Keep root.key on a machine that publishes nothing, and \
+            intermediate.key on the machine that renews the signing certificate.
 
-            In place of a file, a variable may hold the PEM text: \(KeyDirectory.variable(.signer)), \
+            An environment variable may hold the PEM text in place of a file: \(KeyDirectory.variable(.signer)), \
             \(KeyDirectory.chainVariable), \(KeyDirectory.variable(.intermediate)), \(KeyDirectory.variable(.root)).
 
             Examples:
@@ -36,7 +36,7 @@ struct KeysCommand: AsyncParsableCommand {
               rsdump keys issue ROOT req.pem --as intermediate --name NAME --output new.pem
               rsdump keys renew keys --certificate new.pem
 
-            To make apps that pin the root of OLD accept the root of keys too:
+            To let apps that pin the root of OLD also accept the root of keys:
               rsdump keys cross-sign OLD keys/root.pem --root SHA256 --output cross.pem
               rsdump keys succeed keys --certificate cross.pem --root SHA256
             """,
@@ -45,14 +45,14 @@ struct KeysCommand: AsyncParsableCommand {
             StatusCommand.self,
         ])
 
-    /// The environment variables that hold PEM texts in place of files.
+    /// The environment variables, some of which may hold PEM texts in place of files.
     static var environment: [String: String] {
         let names = CertificateRole.allCases.map(KeyDirectory.variable) + [KeyDirectory.chainVariable]
         return ProcessInfo.processInfo.environment.filter { names.contains($0.key) && !$0.value.isEmpty }
     }
 
     struct DirectoryArgument: ParsableArguments {
-        @Argument(help: ArgumentHelp("The directory of the keys.", valueName: "dir"))
+        @Argument(help: ArgumentHelp("The directory that holds the keys.", valueName: "dir"))
         var path: String
 
         var keys: KeyDirectory { KeyDirectory(path.withoutTrailingSlashes) }
@@ -60,7 +60,7 @@ struct KeysCommand: AsyncParsableCommand {
 
     static func checkDays(_ days: Int?, _ option: String) throws {
         guard let days, !(1...36_500).contains(days) else { return }
-        throw ValidationError("\(option) is \(days), expected 1 to 36500")
+        throw ValidationError("\(option) expects 1 to 36500; found \(days)")
     }
 
     /// Writes a PEM text to a file, or to standard output.
@@ -76,7 +76,7 @@ struct KeysCommand: AsyncParsableCommand {
 
     static func read(_ path: String) throws -> Bytes {
         guard let bytes = try FileStore.read(path, limit: Limits().chainBytes) else {
-            throw CommandFailure(.usage, "\(path): expected a PEM file, found no such file; name another one")
+            throw CommandFailure(.usage, "\(path): there is no such file; name a PEM file")
         }
         return bytes
     }
@@ -86,16 +86,17 @@ extension KeysCommand {
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "create",
-            abstract: "Make a root, an intermediate and a signing certificate, and their keys.")
+            abstract: "Make a root, an intermediate and a signing certificate with their keys.")
 
         @OptionGroup var directory: DirectoryArgument
 
-        @Option(help: ArgumentHelp("The start of the certificates' names.", valueName: "text"))
+        @Option(help: ArgumentHelp("The first words of each certificate's name.", valueName: "text"))
         var name = KeyDirectory.Plan().name
 
         @Option(
             help: ArgumentHelp(
-                "The DNS name in the signing certificate. Clients expect the default, unless they are told another.",
+                "The DNS name in the signing certificate. Clients expect the default unless they are configured for "
+                    + "another.",
                 valueName: "name"))
         var signer = SignerName.remoteSettings.dnsName
 
@@ -119,7 +120,7 @@ extension KeysCommand {
             try checkDays(signerDays, "--signer-days")
             // The name must fit into 64 characters with " intermediate" after it.
             guard (1...51).contains(name.unicodeScalars.count) else {
-                throw ValidationError("--name has \(name.unicodeScalars.count) characters, expected 1 to 51")
+                throw ValidationError("--name expects 1 to 51 characters; found \(name.unicodeScalars.count)")
             }
         }
 
@@ -144,14 +145,14 @@ extension KeysCommand {
                   RemoteSettingsConfig(
                       server: …, trustRoots: try TrustAnchors(hashes: ["\(root)"])\(argument))
 
-                In dumps.yaml (publish writes it there, if there is no such file yet):
+                In dumps.yaml (if it does not exist, publish creates it with this):
                   trust:
                     roots:
                       - "\(root)"\(isDefault ? "" : "\n    signer: \(signer)")
 
-                Keep \(keys.keyPath(.root)) and \(keys.keyPath(.intermediate)) where nobody publishes from: publish \
-                needs \(needed) and \(keys.certificatePath(.signer)) only. If \(keys.keyPath(.root)) is \
-                lost, apps need an update to trust another root.
+                Keep \(keys.keyPath(.root)) and \(keys.keyPath(.intermediate)) on a machine that publishes nothing: \
+                publish needs only \(needed) and \(keys.certificatePath(.signer)). If \(keys.keyPath(.root)) is lost, \
+                apps need an update to trust another root.
                 """)
         }
     }
@@ -159,17 +160,19 @@ extension KeysCommand {
     struct Request: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "request",
-            abstract: "Make a key and a request for its certificate, which the holder of the issuer's key answers.")
+            abstract: "Make a key and a request for its certificate, for the holder of the issuer's key.")
 
         @OptionGroup var directory: DirectoryArgument
 
-        @Option(name: .customLong("for"), help: "What it is for: intermediate or signer.")
+        @Option(
+            name: .customLong("for"),
+            help: ArgumentHelp("The certificate to request: intermediate or signer.", valueName: "role"))
         var role: RequestedRole
 
         @Option(help: ArgumentHelp("The name in the certificate.", valueName: "name"))
         var name: String?
 
-        @Option(help: ArgumentHelp("Where the request goes; standard output by default.", valueName: "file"))
+        @Option(help: ArgumentHelp("The file to write the request to; standard output by default.", valueName: "file"))
         var output: String?
 
         func run() async throws {
@@ -181,9 +184,9 @@ extension KeysCommand {
             Console.error(
                 """
                 rsdump: the request is for \(request.name ?? usual), \(request.keyText)
-                The key waits in \(keys.path). Tell the holder of the issuer's key these two, on another way than the \
-                request goes, let it be issued with rsdump keys issue, then take it over with: \
-                rsdump keys renew \(keys.path) --certificate FILE
+                The key waits in \(keys.path). Tell the holder of the issuer's key the name and the key above, by \
+                another way than the one the request takes. When rsdump keys issue has issued the certificate, install \
+                it with: rsdump keys renew \(keys.path) --certificate FILE
                 """)
         }
     }
@@ -191,27 +194,33 @@ extension KeysCommand {
     struct Issue: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "issue",
-            abstract: "Answer a request for an intermediate certificate with the root's key, or for a signing one.",
+            abstract: "Issue the certificate that a request asks for.",
             discussion: """
-                Without --name, it shows the name and the key in the request, and issues nothing. The person who made \
-                the request has seen both too. Compare them before you confirm the name.
+                The root's key issues intermediate certificates, and the intermediate key issues signing certificates.
+
+                Without --name, the command shows the name and the key in the request, and issues nothing. Compare \
+                them with those that the person who made the request was shown, and then confirm the name with --name.
                 """)
 
         @OptionGroup var directory: DirectoryArgument
 
-        @Argument(help: ArgumentHelp("The request, as rsdump keys request wrote it.", valueName: "request.pem"))
+        @Argument(help: ArgumentHelp("The request that rsdump keys request wrote.", valueName: "request.pem"))
         var request: String
 
-        @Option(name: .customLong("as"), help: "What it becomes: intermediate or signer.")
+        @Option(
+            name: .customLong("as"),
+            help: ArgumentHelp("The certificate to issue: intermediate or signer.", valueName: "role"))
         var role: RequestedRole
 
-        @Option(help: ArgumentHelp("The name in the certificate, which the request must ask for.", valueName: "name"))
+        @Option(help: ArgumentHelp("The name in the request, as a confirmation.", valueName: "name"))
         var name: String?
 
-        @Option(help: ArgumentHelp("How long it is valid; 1095 or 90 by default.", valueName: "days"))
+        @Option(
+            help: ArgumentHelp(
+                "How long it is valid; by default, 1095 for an intermediate and 90 for a signer.", valueName: "days"))
         var days: Int?
 
-        @Option(help: ArgumentHelp("Where the chain goes; standard output by default.", valueName: "file"))
+        @Option(help: ArgumentHelp("The file to write the chain to; standard output by default.", valueName: "file"))
         var output: String?
 
         func validate() throws { try checkDays(days, "--days") }
@@ -236,10 +245,9 @@ extension KeysCommand {
             commandName: "renew",
             abstract: "Replace the signing key and its certificate, or install one that was issued elsewhere.",
             discussion: """
-                Sign the collections again afterwards: rsdump publish --resign. Nothing changes for apps, because they \
-                pin the root. If the signing key is elsewhere, --signer-public-key issues another certificate for it. A \
-                certificate that was issued elsewhere must belong to the open request and to the root \
-                in root.pem.
+                Afterwards, sign the collections again: rsdump publish --resign. Apps pin the root, so nothing changes \
+                for them. If the signing key is elsewhere, --signer-public-key issues another certificate for it. A \
+                certificate that was issued elsewhere must belong to the open request and to the root in root.pem.
                 """)
 
         @OptionGroup var directory: DirectoryArgument
@@ -247,7 +255,7 @@ extension KeysCommand {
         @Option(help: ArgumentHelp("How long the new signing certificate is valid.", valueName: "days"))
         var days = KeyDirectory.Plan().signerDays
 
-        @Option(help: ArgumentHelp("The DNS name in it; by default the present one.", valueName: "name"))
+        @Option(help: ArgumentHelp("The DNS name in it; the current one by default.", valueName: "name"))
         var signer: String?
 
         @Option(
@@ -266,7 +274,7 @@ extension KeysCommand {
             try checkDays(days, "--days")
             if certificate != nil, intermediate || signer != nil || signerPublicKey != nil {
                 throw ValidationError(
-                    "--certificate goes neither with --intermediate nor with --signer nor with --signer-public-key")
+                    "--certificate cannot be combined with --intermediate, --signer or --signer-public-key")
             }
         }
 
@@ -280,7 +288,8 @@ extension KeysCommand {
                 named: signer.map { SignerName($0) }, for: signerKey(signerPublicKey), days: days,
                 includingIntermediate: intermediate ? KeyDirectory.Plan().intermediateDays : nil,
                 environment: environment, now: now)
-            Console.print("the signing certificate is renewed, until \(end.rfc3339); next: rsdump publish --resign")
+            Console.print(
+                "the signing certificate is renewed and valid until \(end.rfc3339); next: rsdump publish --resign")
         }
     }
 
@@ -289,8 +298,8 @@ extension KeysCommand {
             commandName: "change-root",
             abstract: "Install a certificate of another root, which apps must pin.",
             discussion: """
-                Use it if root.key is elsewhere. It does what keys renew --certificate does, but for a certificate \
-                that another root issued, or for a directory that has no root yet. Apps that do not pin that root \
+                Use this if root.key is elsewhere. Unlike keys renew --certificate, it installs a certificate that \
+                another root issued, and it works in a directory that has no root yet. Apps that do not pin that root \
                 accept nothing that is signed under it.
                 """)
 
@@ -318,11 +327,11 @@ extension KeysCommand {
             abstract: "Let the root of this directory vouch for another root, its successor.",
             discussion: """
                 Apps that pin the old root then accept what is signed under the new one, without an update. The holder \
-                of the new root's key can publish for these apps, and can name the next successor. Never do this with \
-                a key that may have leaked.
+                of the new root's key can publish for these apps, and can name the next successor. Never vouch for a \
+                key that may have leaked.
 
                 Without --root, it shows the new root's name and SHA-256, and signs nothing. Compare the SHA-256 with \
-                what the new root's holder reads in rsdump keys status. The result is public.
+                what rsdump keys status shows to the new root's holder. The result is public.
                 """)
 
         @OptionGroup var directory: DirectoryArgument
@@ -335,11 +344,12 @@ extension KeysCommand {
 
         @Option(
             help: ArgumentHelp(
-                "How long the old root vouches for it; by default, until one of the two roots ends.", valueName: "days")
+                "How long the old root vouches for it; by default, until one of the two roots expires.",
+                valueName: "days")
         )
         var days: Int?
 
-        @Option(help: ArgumentHelp("Where the result goes; standard output by default.", valueName: "file"))
+        @Option(help: ArgumentHelp("The file to write the result to; standard output by default.", valueName: "file"))
         var output: String?
 
         func validate() throws { try checkDays(days, "--days") }
@@ -355,8 +365,8 @@ extension KeysCommand {
             Console.error(
                 """
                 rsdump: the root of \(directory.keys.path) vouches for \(Console.visible(cross.name)) until \
-                \(cross.notAfter.rfc3339); next, where the new keys are: rsdump keys succeed DIR --certificate FILE \
-                --root SHA256
+                \(cross.notAfter.rfc3339); next, on the machine that has the new keys: rsdump keys succeed DIR \
+                --certificate FILE --root SHA256
                 """)
         }
     }
@@ -366,14 +376,14 @@ extension KeysCommand {
             commandName: "succeed",
             abstract: "Install a cross-certificate of an older root, for apps that pin that root.",
             discussion: """
-                publish then signs for both roots. Apps that pin the older root verify over the cross-certificate, and \
-                apps that pin the root of this directory verify as before. The cross-certificates of the older root's \
-                own predecessors are installed too. Sign the collections again afterwards: rsdump publish --resign.
+                publish then signs for both roots. Apps that pin the older root verify through the cross-certificate. \
+                Apps that pin the root of this directory verify as before. If the older root has predecessors, their \
+                cross-certificates are installed too. Afterwards, sign the collections again: rsdump publish --resign.
                 """)
 
         @OptionGroup var directory: DirectoryArgument
 
-        @Option(help: ArgumentHelp("What rsdump keys cross-sign wrote.", valueName: "file"))
+        @Option(help: ArgumentHelp("The file that rsdump keys cross-sign wrote.", valueName: "file"))
         var certificate: String
 
         @Option(help: ArgumentHelp("SHA-256 of the older root, which apps pin.", valueName: "sha-256"))
@@ -385,7 +395,7 @@ extension KeysCommand {
                 read(certificate), place: certificate, after: TrustAnchors.rootHash(root),
                 now: HTTPEnvironment.system.now())
             let older = Counted.text(chains - 1, "older root")
-            Console.print("\(keys.path) signs for apps of \(older) too; next: rsdump publish --resign")
+            Console.print("\(keys.path) now also signs for the apps of \(older); next: rsdump publish --resign")
         }
     }
 
@@ -397,12 +407,13 @@ extension KeysCommand {
     struct StatusCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "status",
-            abstract: "Show certificates, keys and when they end.",
-            discussion: "Exits with 1 if a certificate ends within --warn-days or a key does not fit its certificate.")
+            abstract: "Show the certificates and keys, and when the certificates expire.",
+            discussion:
+                "Exits with 1 if a certificate expires within --warn-days, or if a key is not that of its certificate.")
 
         @OptionGroup var directory: DirectoryArgument
 
-        @Option(help: ArgumentHelp("How many days before its end a certificate counts as ending.", valueName: "days"))
+        @Option(help: ArgumentHelp("Warn this many days before a certificate expires.", valueName: "days"))
         var warnDays = 21
 
         @Option(help: "How to print the result: text or json.")
@@ -428,7 +439,7 @@ extension KeysCommand {
 
 extension CertificateRequest {
     /// The text that two people compare.
-    fileprivate var keyText: String { "key \(keyDigest.map { "\($0)" } ?? "of another kind than P-384")" }
+    fileprivate var keyText: String { "key \(keyDigest.map { "\($0)" } ?? "not on the curve P-384")" }
 }
 
 /// The state of keys, as text and as JSON.
@@ -459,8 +470,8 @@ private struct KeysReport {
             let end = min(step.cross.notAfter, step.predecessor.notAfter)
             let warning =
                 end.elapsed(since: now) < .seconds(warnDays * 86_400)
-                ? "then apps that pin only this root get nothing new; let it cross-sign again, or remove it from "
-                    + "succession.pem" : nil
+                ? "after that, apps that pin only this root get nothing new; let it cross-sign again with rsdump keys "
+                    + "cross-sign, or remove it from succession.pem" : nil
             return Predecessor(root: root, name: step.predecessor.name, end: end, warning: warning)
         }
         lines = status.entries.map { entry in
@@ -468,17 +479,17 @@ private struct KeysReport {
             if let certificate = entry.certificate {
                 let left = certificate.notAfter.elapsed(since: now)
                 if now > certificate.notAfter {
-                    warning = "ended; \(Self.remedy(entry))"
+                    warning = "expired; \(Self.remedy(entry))"
                 } else if now < certificate.notBefore {
-                    warning = "is not valid yet; check this machine's clock"
+                    warning = "not valid yet; check this machine's clock"
                 } else if left < .seconds(warnDays * 86_400) {
                     let days = Counted.text(left.components.seconds / 86_400, "day")
-                    warning = "ends in \(days); \(Self.remedy(entry))"
+                    warning = "expires in \(days); \(Self.remedy(entry))"
                 } else if entry.key == .other {
-                    warning = warning ?? "its key is another certificate's; \(Self.remedy(entry))"
+                    warning = warning ?? "its key belongs to another certificate; \(Self.remedy(entry))"
                 }
             } else if entry.role == .signer {
-                warning = "there is no certificate; make one with: rsdump keys create DIR"
+                warning = "there is no certificate; make the keys with: rsdump keys create DIR"
             }
             return Line(entry: entry, warning: warning)
         }
@@ -486,10 +497,10 @@ private struct KeysReport {
 
     private static func remedy(_ entry: KeyStatus.Entry) -> String {
         switch entry.role {
-        case .root: "make another directory of keys, and ship its root with the app before"
+        case .root: "make a new directory of keys, and ship its root with the app before this one expires"
         case .intermediate: "renew it with: rsdump keys renew DIR --intermediate"
         case .signer where entry.key == .elsewhere:
-            "renew it with: rsdump keys renew DIR, or for a key that stays elsewhere with --signer-public-key FILE, then: "
+            "renew it with: rsdump keys renew DIR (with --signer-public-key FILE if the key stays elsewhere), then: "
                 + "rsdump publish --resign"
         case .signer: "renew it with: rsdump keys renew DIR, then: rsdump publish --resign"
         }

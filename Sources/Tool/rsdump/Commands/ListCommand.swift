@@ -11,10 +11,10 @@ struct ListCommand: AsyncParsableCommand {
         commandName: "list",
         abstract: "List the collections that the server has.",
         discussion: """
-            Each line has a collection's name, the time of its last change, and how the dumps directory stands to it: \
-            current, behind, or named in dumps.yaml and not fetched. A collection that the directory does not have is \
-            new if it changed after the directory was last verified. One request is made; with --sizes one more for \
-            each collection, whose records are counted and not verified.
+            Each line has a collection's name, the time of its last change, and its state in the dumps directory: \
+            current, behind, or in dumps.yaml and not fetched. A collection that the directory does not have is new if \
+            it changed after the directory was last verified. The command makes one request; with --sizes it makes one \
+            more for each collection, whose records are counted and not verified.
 
             Examples:
               rsdump list
@@ -22,7 +22,7 @@ struct ListCommand: AsyncParsableCommand {
               rsdump list --server https://settings.example.org --format json
             """)
 
-    @Argument(help: ArgumentHelp("Show only names that have this text.", valueName: "text"))
+    @Argument(help: ArgumentHelp("Show only names that contain this text.", valueName: "text"))
     var text: String?
 
     @OptionGroup var dumps: DumpsOptions
@@ -37,7 +37,7 @@ struct ListCommand: AsyncParsableCommand {
     @Option(help: "How to print the result: text or json.")
     var format = OutputFormat.text
 
-    /// How a dumps directory stands to a collection of the server.
+    /// The state in the dumps directory of a collection of the server.
     private enum Standing: String {
         case current
         case behind

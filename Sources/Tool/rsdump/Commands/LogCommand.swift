@@ -7,13 +7,13 @@ import SnapshotBundle
 struct LogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",
-        abstract: "Show what changed in a collection, by which commit.",
+        abstract: "Show what each commit changed in a collection.",
         discussion: """
             Reads the bundles in the commits of the dumps directory, newest first, or those in folders of copies. \
-            Nothing is verified: the states may have expired long ago.
+            Nothing is verified, because certificates of older states may have expired.
 
-            With --tags, each entry names the tags whose commits have that state. So the entries of one record say \
-            which releases of an app have which version of it. With --blame, each field of a record is shown with the \
+            With --tags, each entry names the tags whose commits have that state. Together with --id, this shows which \
+            release of an app has which version of a record. With --blame, each field of a record is shown with the \
             entry that last changed it.
 
             Examples:
@@ -28,11 +28,11 @@ struct LogCommand: AsyncParsableCommand {
     @Argument(help: "The collection, as BUCKET/COLLECTION.", transform: collectionID)
     var collection: CollectionID
 
-    @Option(help: ArgumentHelp("Only changes of the record with this id, with the values.", valueName: "id"))
+    @Option(help: ArgumentHelp("Show only changes of the record with this id, and their values.", valueName: "id"))
     var id: String?
 
     @Option(
-        help: ArgumentHelp("Only changes of this field, such as name or attachment.hash.", valueName: "field"))
+        help: ArgumentHelp("Show only changes of this field, such as name or attachment.hash.", valueName: "field"))
     var field: String?
 
     @Flag(help: "Name the tags that have each state.")
@@ -41,7 +41,7 @@ struct LogCommand: AsyncParsableCommand {
     @Flag(help: "With --id: show which entry last changed each field of the record.")
     var blame = false
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("The most entries to show.", valueName: "n"))
+    @Option(name: .shortAndLong, help: ArgumentHelp("Show at most this many entries.", valueName: "n"))
     var number: Int?
 
     @Option(
@@ -57,8 +57,10 @@ struct LogCommand: AsyncParsableCommand {
     func validate() throws {
         if blame, id == nil { throw ValidationError("--blame requires --id, the record whose fields are shown") }
         if blame, format != .text { throw ValidationError("--blame requires --format text") }
-        if tags, !folders.isEmpty { throw ValidationError("--tags are in git, which --from takes the place of") }
-        if let number, number < 1 { throw ValidationError("--number is \(number), expected at least 1") }
+        if tags, !folders.isEmpty {
+            throw ValidationError("--tags cannot be combined with --from, because copies have no tags")
+        }
+        if let number, number < 1 { throw ValidationError("--number expects at least 1; found \(number)") }
     }
 
     func run() async throws {
@@ -69,17 +71,19 @@ struct LogCommand: AsyncParsableCommand {
             : try await CollectionLog(of: collection, inFolders: folders)
         for problem in log.unusable { report(problem) }
         if log.isShallow {
-            Console.error("note: this clone has only the newest commits; git fetch --unshallow brings the others")
+            Console.error("note: this clone has only the newest commits; git fetch --unshallow fetches the others")
         }
         guard try await blame ? printBlame(log) : printEntries(log) else {
-            let wanted = [id.map { " of the record \($0)" }, field.map { " of the field \($0)" }].compactMap(\.self)
+            let wanted = [id.map { ", record \($0)" }, field.map { ", field \($0)" }].compactMap(\.self)
             throw CommandFailure(
                 .someFailed,
-                "\(folders.first ?? directory): expected a change of \(collection)\(wanted.joined()), found none")
+                "\(folders.first ?? directory): there is no change in \(collection)\(wanted.joined())")
         }
     }
 
-    private func report(_ problem: any Error) { Console.error("note: left out, because it cannot be read: \(problem)") }
+    private func report(_ problem: any Error) {
+        Console.error("note: a state is left out, because it cannot be read: \(problem)")
+    }
 
     /// - Returns: whether there was an entry.
     private func printEntries(_ log: CollectionLog) async throws -> Bool {
@@ -109,7 +113,7 @@ struct LogCommand: AsyncParsableCommand {
         var entries: [String: CollectionLog.Entry] = [:]
         try await log.forEach(record: id, field: field, unusable: report) { entry in
             guard let change = entry.changes.first else { return true }
-            // The newest entry has the record as it is, or says that it was deleted.
+            // The newest entry has the record as it is now, or says that it was deleted.
             if members == nil { members = change.members ?? [] }
             for name in change.fields.compactMap(\.path.first) where entries[name] == nil { entries[name] = entry }
             return change.kind == .updated

@@ -10,9 +10,9 @@ struct MergeCommand: AsyncParsableCommand {
         commandName: "merge",
         abstract: "Merge the lock and the bundles of two branches.",
         discussion: """
-            During a git merge, rebase or cherry-pick that stopped with conflicts, takes for each collection the newer \
-            state that verifies, or the pinned one, and writes the lock and the bundles. dumps.yaml is merged by git \
-            and people. After rsdump git-setup, git does all this by itself when it merges.
+            Use this when a git merge, rebase or cherry-pick stopped with conflicts. For each collection, it takes the \
+            newer state that verifies, or the pinned one, and writes the lock and the bundles. It does not merge \
+            dumps.yaml: git and you do. After rsdump git-setup, git merges all this by itself.
 
             Example:
               git merge other            stops with conflicts in dumps
@@ -20,12 +20,12 @@ struct MergeCommand: AsyncParsableCommand {
               git add dumps
               git commit
 
-            Exits with 3 if neither state of a collection verifies; nothing is written then.
+            Exits with 3, and writes nothing, if neither state of a collection verifies.
             """)
 
     @Option(
         name: .customLong("with"),
-        help: ArgumentHelp("The other commit, if git is not in the middle of a merge.", valueName: "rev"))
+        help: ArgumentHelp("The other commit; by default, the one that git is merging.", valueName: "rev"))
     var revision: String?
 
     @OptionGroup var dumps: DumpsOptions
@@ -38,7 +38,7 @@ struct MergeCommand: AsyncParsableCommand {
             policy: { try $0.policy(file: directory.configurationPath) })
         guard let exclusive = try DirectoryLock(directory.path) else { throw DumpsError.busy(directory.path) }
         defer { withExtendedLifetime(exclusive) {} }
-        // The hook runs in every merge, and has nothing to do in most.
+        // The hook runs in every merge, and usually has nothing to do.
         let isHook = revision == nil && Self.merging != nil
         if isHook, merge.choices.isEmpty { return }
         try await merge.write(into: directory, onlyChosen: isHook)
@@ -47,18 +47,20 @@ struct MergeCommand: AsyncParsableCommand {
             try await GitRepository(containing: directory.path).stage(files)
         }
         for choice in merge.choices { Console.print(choice.text) }
-        if merge.choices.isEmpty { Console.print("no collection was changed by both sides") }
+        if merge.choices.isEmpty { Console.print("no collection changed on both sides") }
         Console.print(
             "the lock has \(Counted.text(merge.lock.collections.count, "collection")); next: git add \(dumps.path)")
     }
 
-    /// The commit that `git merge` names to the programs that it runs; `nil` if there are several, or if git runs none.
+    /// The commit that `git merge` names to the programs that it runs; `nil` if there are several, or if git did not
+    /// run this program.
     static var merging: String? {
         let heads = ProcessInfo.processInfo.environment.keys.filter { $0.hasPrefix("GITHEAD_") }
         return heads.count == 1 ? heads.first.map { String($0.dropFirst("GITHEAD_".count)) } : nil
     }
 
-    /// The commit that is being merged into `HEAD`, and their common ancestor if git would find another one.
+    /// The commit that is being merged into `HEAD`, and the ancestor to use where it is not the one that git would
+    /// find.
     private func other(_ directory: String) async throws -> (name: String, ancestor: String?) {
         if let revision { return (revision, nil) }
         if let head = Self.merging { return (head, nil) }
@@ -66,14 +68,14 @@ struct MergeCommand: AsyncParsableCommand {
         guard let name = try await repository.existing(["MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD"]).first else {
             throw CommandFailure(
                 .usage,
-                "\(directory): expected a git merge, rebase or cherry-pick that has stopped, found none; name the other "
-                    + "commit with --with REV")
+                "\(directory): no git merge, rebase or cherry-pick has stopped here; name the other commit with --with "
+                    + "REV")
         }
         return (name, name == "MERGE_HEAD" ? nil : "\(name)^")
     }
 }
 
-/// `rsdump merge-driver`, which git runs for each file in conflict. Its standard error is shown by git.
+/// `rsdump merge-driver`, which git runs for each file in conflict. Git shows its standard error.
 struct MergeDriver: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "merge-driver", abstract: "Merge one file for git.", shouldDisplay: false)
@@ -103,7 +105,10 @@ struct MergeDriver: AsyncParsableCommand {
         guard parts.count >= 2, let name = parts.last, name.hasSuffix(".zip"),
             let id = try? CollectionID(bucket: parts[parts.count - 2], name: String(name.dropLast(4))),
             let bytes = try await merge.bundle(id)
-        else { throw CommandFailure(.someFailed, "\(path): expected a bundle that the merged lock names") }
+        else {
+            throw CommandFailure(
+                .someFailed, "\(path): the merged lock does not name this bundle; remove it, then run: rsdump merge")
+        }
         try FileStore.replace(file, with: bytes)
     }
 }
@@ -114,10 +119,10 @@ struct GitSetup: AsyncParsableCommand {
         commandName: "git-setup",
         abstract: "Let git merge and show a dumps directory.",
         discussion: """
-            Writes DIR/.gitattributes, to be committed, and the settings of this clone: git merge then merges lock and \
-            bundles as rsdump merge does, and git diff, git log -p and git show print bundles as records. A hook, \
-            pre-merge-commit, keeps the bundle of a collection that only one side has pinned. Each clone needs its \
-            own settings. Without them, git treats bundles as binary files.
+            Writes DIR/.gitattributes, which you commit, and settings of this clone. git merge then merges the lock \
+            and the bundles as rsdump merge does, and git diff, git log -p and git show print bundles as records. A \
+            pre-merge-commit hook keeps the bundle of a collection that only one side has pinned. Run the command in \
+            each clone: without the settings, git treats bundles as binary files.
 
             Example:
               rsdump git-setup
@@ -130,7 +135,7 @@ struct GitSetup: AsyncParsableCommand {
         let directory = dumps.directory
         let repository = try await GitRepository(containing: directory.path)
         guard let program = Bundle.main.executablePath else {
-            throw CommandFailure(.someFailed, "the path of rsdump itself could not be found")
+            throw CommandFailure(.someFailed, "the path of this rsdump cannot be found; start it by its full path")
         }
         let isNew = try directory.writeGitAttributes()
         let quoted = "'" + program.replacing("'", with: "'\\''") + "'"
@@ -141,10 +146,10 @@ struct GitSetup: AsyncParsableCommand {
         try await installHook(running: quoted, repository)
         Console.print(
             "\(directory.path)/.gitattributes \(isNew ? "is written; commit it" : "has the attributes already")")
-        Console.print("this clone merges and shows bundles with \(program)")
+        Console.print("git now merges and shows the bundles of this clone with \(program)")
     }
 
-    /// Writes the hook, unless there is another program's.
+    /// Writes the hook, unless another program has one there.
     private func installHook(running program: String, _ repository: GitRepository) async throws {
         let (path, directory) = try await repository.hook("pre-merge-commit")
         let mark = "# written by rsdump git-setup"
@@ -152,7 +157,7 @@ struct GitSetup: AsyncParsableCommand {
         let command = "[ ! -f \(quoted)/dumps.lock.json ] || \(program) merge --dumps \(quoted)"
         let known = try FileStore.read(path, limit: 1 << 20)?.text
         guard known.map({ $0.contains(mark) }) ?? true else {
-            return Console.error("note: \(path) is another program's; add this line to it: \(command)")
+            return Console.error("note: \(path) belongs to another program; add this line to it: \(command)")
         }
         var lines = (known ?? "#!/bin/sh\n\(mark)\nset -e\n").split(separator: "\n").map(String.init)
         lines.removeAll { $0.hasSuffix("--dumps \(quoted)") }

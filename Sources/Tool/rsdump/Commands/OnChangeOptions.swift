@@ -5,14 +5,14 @@ import RemoteSettingsModel
 import SnapshotBundle
 import StaticMirror
 
-/// The option that runs commands after a change: `--on-change`.
+/// The option `--on-change`, which runs commands after a change.
 struct OnChangeOptions: ParsableArguments {
     static let help = """
-        After a change, when the new state is in place, each command of --on-change is run by /bin/sh, with the change \
-        as JSON on its standard input, such as {"timestamp":1740558489816,"collections":["main/regions"],...}. It has \
-        a minute, and its output goes to standard error. If it fails, a warning says so, and the exit code stays what \
-        it would be without the command. The next run with the same command tells it everything that it has missed. \
-        Examples/on-change has commands for webhooks, Slack, e-mail and push messages.
+        After a change, when the new state is in place, each command of --on-change is run by /bin/sh. Its standard \
+        input is the change as JSON, such as {"timestamp":1740558489816,"collections":["main/regions"],...}. It has a \
+        minute, and its output goes to standard error. If it fails, a warning says so, and the exit code stays the \
+        same. The next run with the same command tells it everything that it has missed. Examples/on-change has \
+        commands for webhooks, Slack, e-mail and push messages.
         """
 
     @Option(
@@ -23,7 +23,7 @@ struct OnChangeOptions: ParsableArguments {
     var commands: [String] = []
 
     func validate() throws {
-        if commands.contains("") { throw ValidationError("--on-change is empty, expected a command") }
+        if commands.contains("") { throw ValidationError("--on-change is empty; give a command") }
     }
 
     /// Makes a change to a directory of dumps, and runs the commands.
@@ -59,7 +59,7 @@ struct OnChangeOptions: ParsableArguments {
         do {
             outcomes = try await hooks.finish(state())
         } catch {
-            // The change is made, even if a command cannot be told.
+            // The change is in place, even if a command cannot be told.
             Console.error("warning: \(Console.visible("\(error)"))")
         }
         for outcome in outcomes {
@@ -72,7 +72,7 @@ struct OnChangeOptions: ParsableArguments {
     }
 }
 
-/// What became of the commands of `--on-change`, in the output of a command.
+/// The part of a command's output that says what became of the commands of `--on-change`.
 enum HooksReport {
     /// One line for each command that was told. A line feed precedes each line.
     static func text(_ outcomes: [ChangeHooks.Outcome]) -> String {

@@ -11,17 +11,16 @@ struct PinCommand: AsyncParsableCommand {
         abstract: "Keep collections at one state.",
         discussion: """
             A refresh leaves a pinned collection as it is, and reports how far it is behind the server. Without --at, \
-            the present state is pinned. With --at, an older state replaces it. That state comes from the git history \
-            of the dumps directory, or from --from, which names a commit (git:REV or git:REV:DIR), a bundle, or a \
-            folder that has bundles of any name at any depth. It never comes from the server. Comments in dumps.yaml \
-            are kept.
+            the current state is pinned. With --at, an older state replaces it. That state comes from the git history \
+            of the dumps directory, or from --from: a commit (git:REV or git:REV:DIR), a bundle, or a folder with \
+            bundles of any name at any depth. It never comes from the server. Comments in dumps.yaml are kept.
 
             An older bundle is verified like any other, at the time that is recorded in the lock of its commit, or in \
             the lock beside it (DIR/dumps.lock.json for DIR/BUCKET/COLLECTION.zip). A bundle without such a lock is \
-            verified at the present time: its certificates must still be valid.
+            verified at the current time, so its certificates must still be valid.
 
-            After --until, refresh and status warn; with --max-age they fail if the bundle is older than that. A \
-            collection that is pinned again keeps its reason and its last day, unless others are given.
+            After --until, refresh and status warn; with --max-age they fail if the bundle is older than that age. If \
+            a collection is pinned again, it keeps its reason and its last day unless you give others.
 
             Examples:
               rsdump pin main/regions --reason "bug 1234" --until 2026-12-31
@@ -29,7 +28,7 @@ struct PinCommand: AsyncParsableCommand {
               rsdump pin --all --at v1.0 --reason "release 1.0"
               rsdump pin main/regions --at 1760000000000 --from backups/
 
-            Exits with 1 if there is no bundle of that time, and with 3 if no such bundle can be verified.
+            Exits with 1 if there is no such bundle, and with 3 if none can be verified.
             """)
 
     @Argument(help: "Collections, as BUCKET/COLLECTION.", transform: collectionID)
@@ -40,15 +39,15 @@ struct PinCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The state to pin: a timestamp in milliseconds, a date or time in UTC for the newest state by then, or a "
-                + "commit, such as a tag.",
+            "The state to pin: a timestamp in milliseconds; a date or time in UTC, for the newest state up to then; or "
+                + "a commit, such as a tag.",
             valueName: "timestamp|date|rev"))
     var at: PinRequest?
 
     @Option(
         name: .customLong("from"),
         help: ArgumentHelp(
-            "A commit (git:REV), a bundle or a folder of bundles to take the state from.", valueName: "path"))
+            "Take the state from this commit (git:REV), bundle or folder of bundles.", valueName: "path"))
     var path: String?
 
     @Option(help: ArgumentHelp("Why it is pinned, in one line; refresh and status show it.", valueName: "text"))
@@ -66,14 +65,14 @@ struct PinCommand: AsyncParsableCommand {
     func validate() throws {
         try PinCommand.checkNames(collections, all: all)
         if let reason, !Pin.isReason(reason) {
-            throw ValidationError("--reason is not one line of 1 to 500 characters")
+            throw ValidationError("--reason expects one line of 1 to 500 characters")
         }
         guard let until else { return }
         guard let date = Pin.date(until) else {
-            throw ValidationError("--until is \(until), expected a date such as 2026-12-31")
+            throw ValidationError("--until expects a date such as 2026-12-31; found \(until)")
         }
         if Pin(at: date, until: date).isOverdue(at: HTTPEnvironment.system.now()) {
-            throw ValidationError("--until is \(until), which has passed; expected today or later")
+            throw ValidationError("--until is \(until), which has passed; give today or a later day")
         }
     }
 
@@ -103,7 +102,8 @@ struct PinCommand: AsyncParsableCommand {
 
     static func checkNames(_ collections: [CollectionID], all: Bool) throws {
         guard all == collections.isEmpty else {
-            throw ValidationError(all ? "--all pins every collection; name none" : "name collections, or say --all")
+            throw ValidationError(
+                all ? "--all cannot be combined with names of collections" : "name collections, or give --all")
         }
     }
 }
@@ -140,7 +140,7 @@ struct UnpinCommand: AsyncParsableCommand {
         if all, pinned.isEmpty { return Console.print("nothing is pinned") }
         for (id, pin) in try Pinning.unpin(all ? pinned : collections, in: dumps.directory) {
             Console.print(
-                pin.map { "\(id): no longer pinned at \($0.at); rsdump refresh takes it to the server's state" }
+                pin.map { "\(id): no longer pinned at \($0.at); to fetch the server's state, run rsdump refresh" }
                     ?? "\(id): is not pinned")
         }
     }

@@ -24,21 +24,21 @@ struct CheckCommand: AsyncParsableCommand {
         commandName: "check",
         abstract: "Check the sources that publish reads, offline and without keys.",
         discussion: """
-            Every problem is printed with its file, its line and what to do about it. Problems are ids that are used \
-            twice or are not valid, unknown keys and conditions, filters that do not parse, parameters whose values \
-            have different types, records that the schema in the collection's metadata does not allow, attachments \
-            that are missing, outside of their directory or over the budget in dumps.yaml, and numbers that no record \
-            can hold. A collection in the dumps directory that has neither a source nor a signature of a root in \
-            dumps.yaml is a problem too. Values that no device gets are noted.
+            Prints every problem with its file, its line and what to do about it. Problems are ids that are invalid or \
+            used twice, unknown keys and conditions, filters that cannot be parsed, parameters whose values have \
+            different types, records that the schema in the collection's metadata does not allow, attachments that are \
+            missing, outside of their directory or over the budget in dumps.yaml, and numbers that no record can hold. \
+            A collection in the dumps directory is a problem too if it has neither a source nor a signature of a root \
+            in dumps.yaml. Values that no device gets are noted.
 
             Examples:
               rsdump check
               rsdump check main/settings --sources sources --dumps dumps
 
-            Exits with 2 if anything is wrong.
+            Exits with 2 if there is a problem.
             """)
 
-    @Argument(help: "Collections, as BUCKET/COLLECTION; all if none is given.", transform: collectionID)
+    @Argument(help: "Collections, as BUCKET/COLLECTION; all by default.", transform: collectionID)
     var collections: [CollectionID] = []
 
     @OptionGroup var options: SourcesOptions
@@ -58,11 +58,11 @@ struct CheckCommand: AsyncParsableCommand {
         for note in sources.flatMap(\.notes) { Console.error("note: \(Console.visible(note))") }
         let records = sources.reduce(0) { $0 + $1.recordCount }
         Console.print(
-            "\(Counted.text(sources.count, "collection")), \(Counted.text(records, "record")): nothing is wrong")
+            "\(Counted.text(sources.count, "collection")), \(Counted.text(records, "record")): no problems")
     }
 
-    /// Reports the collections of the dumps directory that have no source and no signature of a root in `dumps.yaml`.
-    /// They must not get a signature.
+    /// Throws if a collection of the dumps directory has neither a source nor a signature of a root in `dumps.yaml`.
+    /// Such a collection must not get a signature.
     private func checkOthers(sources: Set<CollectionID>) throws {
         guard try dumps.directory.configurationText() != nil else { return }
         let opened = try OpenDumps(dumps)
@@ -76,93 +76,94 @@ struct CheckCommand: AsyncParsableCommand {
 struct PublishCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "publish",
-        abstract: "Sign collections that are kept as source files, and pack them into bundles.",
+        abstract: "Sign collections from source files, and pack them into bundles.",
         discussion: """
-            The sources are compared with the present bundles. New and changed records get a new timestamp, and so \
-            does their collection. Everything else keeps its own. Timestamps only go forward. Collections whose \
-            sources did not change are left as they are, byte for byte. The result is a directory of dumps like any \
-            other, which serve, export, embed and apps can use.
+            Compares the sources with the current bundles. New and changed records get a new timestamp, and so does \
+            their collection. Everything else keeps its own. Timestamps only go forward. Collections whose sources did \
+            not change are left as they are, byte for byte. The result is an ordinary dumps directory, which serve, \
+            export, embed and apps can use.
 
             The keys come from --keys, or from \(KeyDirectory.variable(.signer)) and \(KeyDirectory.chainVariable).
 
-            If the signing key is in hardware or in a key service, --sign-with names a command for the shell that signs \
-            with it. The command reads the message from its standard input. It writes the signature with P-384 over the \
-            message's SHA-384 to its standard output, as DER (as OpenSSL does) or as the 96 bytes of r and s (as \
-            PKCS#11 tools do). It has two minutes and no terminal. The directory of --keys, or \
-            \(KeyDirectory.chainVariable), has the certificate of its key (rsdump keys create --signer-public-key). \
-            Nothing is written unless that certificate's key has made every signature. A catalogue is refused if its \
-            certificate ends before half of expires-after is over.
+            If the signing key is in hardware or in a key service, --sign-with names a shell command that signs with \
+            it. The command reads the message from standard input. It writes the signature with P-384 over the \
+            message's SHA-384 to standard output, as DER (as OpenSSL does) or as the 96 bytes of r and s (as PKCS#11 \
+            tools do). It has two minutes and no terminal. The certificate of its key is in the directory of --keys or \
+            in \(KeyDirectory.chainVariable) (rsdump keys create --signer-public-key). Nothing is written unless that \
+            certificate's key made every signature. A catalogue is refused if its certificate expires before half of \
+            expires-after is over.
 
-            If dumps.yaml has catalogue: with the name of the publisher, each run publishes one catalogue. Its catalogue, \
-            which is the collection \(Catalogue.collection), lists the state of every collection and says until when \
-            the catalogue is confirmed. --confirm renews that time. It needs no sources and is meant for a nightly job. \
-            A plain publish renews the time too when half of it is over. \
-            The first publication into a new directory writes catalogue: by itself and says so. The name is the host of \
-            an https --server. If that address has a port or a path, a part of its hash follows the host. If the \
-            address is one of this machine or of a private network, the name is random. --publisher gives another name, \
-            --no-catalogue gives none.
+            If dumps.yaml has catalogue: with the publisher's name, each run publishes a catalogue: the collection \
+            \(Catalogue.collection), which lists the state of every collection and says until when it is confirmed. \
+            --confirm renews that time. It needs no sources and is meant for a nightly job. A plain publish renews the \
+            time too when half of it is over.
 
-            While apps move from one root to another, --overlap-keys adds a second signature. If an older root has \
+            The first publish into a new directory writes catalogue: into dumps.yaml and says so. The publisher's name \
+            is then the host of an https --server. If that address has a port or a path, a part of its hash follows \
+            the host. If the address is one of this machine or of a private network, the name is random. --publisher \
+            gives another name; --no-catalogue gives none.
+
+            When apps move from one root to another, --overlap-keys adds a second signature. If an older root has \
             signed the root of the keys (rsdump keys succeed), apps that pin the older root get a signature too. \
             Bundles keep all chains, and servers of the bundles serve them.
 
             \(OnChangeOptions.help)
 
             Examples:
-              rsdump publish --dry-run          show what would change; needs no keys
+              rsdump publish --dry-run          show what would change, without keys
               rsdump publish --keys keys
-              rsdump publish --publisher shop      the first time: names the publisher
+              rsdump publish --publisher shop   the first time, to name the publisher
               rsdump publish main/settings --keys keys --at 2026-11-22T08:00:00Z
               rsdump publish --resign           after rsdump keys renew
               rsdump publish --confirm          every night, if there are catalogues
               rsdump publish --rollback main/settings --to 2026-11-21
               rsdump publish --sign-with 'openssl dgst -sha384 -sign signer.key'
 
-            \(ExitStatus.help)
+            For the exit codes, see rsdump --help.
             """)
 
-    @Argument(help: "Collections, as BUCKET/COLLECTION; all if none is given.", transform: collectionID)
+    @Argument(help: "Collections, as BUCKET/COLLECTION; all by default.", transform: collectionID)
     var collections: [CollectionID] = []
 
     @OptionGroup var options: SourcesOptions
     @OptionGroup var dumps: DumpsOptions
 
-    @Option(help: ArgumentHelp("The directory of the keys.", valueName: "dir"))
+    @Option(help: ArgumentHelp("The directory that holds the keys.", valueName: "dir"))
     var keys = "keys"
 
     @Option(
         help: ArgumentHelp(
-            "Let this command sign, instead of a key in the directory of the keys.", valueName: "command"))
+            "Sign with this command instead of with a key in --keys.", valueName: "command"))
     var signWith: String?
 
-    @Flag(help: "Show what would change, per record and field, and write nothing.")
+    @Flag(help: "Show the records and fields that would change, and write nothing.")
     var dryRun = false
 
-    @Flag(help: "Only sign again, with the present keys, what a root in dumps.yaml vouches for now; no data changes.")
+    @Flag(help: "Change no data; only sign again, with the current keys, what a root in dumps.yaml vouches for.")
     var resign = false
 
-    @Flag(help: "Only confirm the present catalogue, by a new time and signature; no data changes.")
+    @Flag(help: "Change no data; only confirm the current catalogue, with a new time and signature.")
     var confirm = false
 
-    @Flag(help: "Publish an earlier state of the named collections, from git's history, as a new one.")
+    @Flag(help: "Publish an earlier state of the named collections, from git's history, as a new state.")
     var rollback = false
 
     @Option(
         help: ArgumentHelp(
-            "With --rollback: take the newest state that is not later; by default, the one before the current one.",
+            "With --rollback: take the newest state up to this time; by default, the state before the current one.",
             valueName: "time"))
     var to: PinRequest?
 
     @Option(
         name: .customLong("accept"), parsing: .singleValue,
         help: ArgumentHelp(
-            "Publish the next state of this collection although guards in dumps.yaml stop it; may be repeated.",
+            "Publish this collection's new state even if it violates guards in dumps.yaml; may be repeated.",
             valueName: "collection"), transform: collectionID)
     var accepted: [CollectionID] = []
 
     @Option(
         help: ArgumentHelp(
-            "The time of new timestamps and of verification, instead of now, for a run that can be repeated.",
+            "Use this time instead of now for new timestamps and for verification, so that a run can be repeated.",
             valueName: "date"))
     var at: String?
 
@@ -175,12 +176,12 @@ struct PublishCommand: AsyncParsableCommand {
             valueName: "name"))
     var publisher: String?
 
-    @Flag(help: "A new dumps.yaml says catalogue: off, and no catalogue is made.")
+    @Flag(help: "Make no catalogue; write catalogue: off into a new dumps.yaml.")
     var noCatalogue = false
 
     @Option(
         help: ArgumentHelp(
-            "Where the chain is; by default, the server of the collections serves it too.", valueName: "url"))
+            "Where clients find the chain; by default, on the server of the collections.", valueName: "url"))
     var chainURL: String?
 
     @Option(help: ArgumentHelp("Keys for a second signature, of another root.", valueName: "dir"))
@@ -188,7 +189,7 @@ struct PublishCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Where the second signature's chain is; by default, the server serves it too.", valueName: "url"))
+            "Where clients find the second signature's chain; by default, on the same server.", valueName: "url"))
     var overlapChainURL: String?
 
     @OptionGroup var onChange: OnChangeOptions
@@ -198,36 +199,38 @@ struct PublishCommand: AsyncParsableCommand {
 
     func validate() throws {
         if let at, Timestamp(rfc3339: at) == nil {
-            throw ValidationError("--at is \(at), expected a date such as 2026-11-22 or 2026-11-22T08:00:00Z")
+            throw ValidationError("--at expects a date such as 2026-11-22 or 2026-11-22T08:00:00Z; found \(at)")
         }
         if let publisher, PublisherName(publisher) == nil {
-            throw ValidationError("--publisher is \(publisher), expected \(PublisherName.rule)")
+            throw ValidationError("--publisher expects \(PublisherName.rule); found \(publisher)")
         }
-        if publisher != nil, noCatalogue { throw ValidationError("--publisher does not go with --no-catalogue") }
+        if publisher != nil, noCatalogue { throw ValidationError("--publisher cannot be combined with --no-catalogue") }
         if overlapKeys == nil, overlapChainURL != nil {
-            throw ValidationError("--overlap-chain-url goes with --overlap-keys")
+            throw ValidationError("--overlap-chain-url requires --overlap-keys")
         }
         if let signWith {
-            if signWith.isEmpty { throw ValidationError("--sign-with is empty, expected a command") }
-            if dryRun { throw ValidationError("--sign-with does not go with --dry-run, which signs nothing") }
+            if signWith.isEmpty { throw ValidationError("--sign-with is empty; give a command") }
+            if dryRun { throw ValidationError("--sign-with cannot be combined with --dry-run, which signs nothing") }
         }
-        if dryRun, !onChange.commands.isEmpty { throw ValidationError("--on-change does not go with --dry-run") }
-        if resign, dryRun { throw ValidationError("--resign changes no data; leave out --dry-run") }
+        if dryRun, !onChange.commands.isEmpty { throw ValidationError("--on-change cannot be combined with --dry-run") }
+        if resign, dryRun {
+            throw ValidationError("--resign cannot be combined with --dry-run, because it changes no data")
+        }
         if rollback, confirm || resign || dryRun {
             throw ValidationError("--rollback cannot be combined with --confirm, --resign or --dry-run")
         }
         if rollback, collections.isEmpty { throw ValidationError("--rollback requires the names of collections") }
         if let to {
             if !rollback { throw ValidationError("--to requires --rollback") }
-            if to.latest == nil { throw ValidationError("--to is \(to), expected a date, a time or a timestamp") }
+            if to.latest == nil { throw ValidationError("--to expects a date, a time or a timestamp; found \(to)") }
         }
         if confirm, dryRun || resign {
-            throw ValidationError("--confirm goes neither with --dry-run nor with --resign")
+            throw ValidationError("--confirm cannot be combined with --dry-run or --resign")
         }
         if confirm, !collections.isEmpty {
-            throw ValidationError("--confirm is about the catalogue as a whole; name no collections with it")
+            throw ValidationError("--confirm confirms the whole catalogue; name no collections with it")
         }
-        if format == .markdown, !dryRun { throw ValidationError("--format markdown goes with --dry-run") }
+        if format == .markdown, !dryRun { throw ValidationError("--format markdown requires --dry-run") }
     }
 
     func run() async throws {
@@ -236,7 +239,7 @@ struct PublishCommand: AsyncParsableCommand {
         guard time <= now.advanced(by: .seconds(Limits.clockToleranceSeconds)) else {
             throw CommandFailure(
                 .usage,
-                "--at is \(time.rfc3339), more than a day from now: apps would refuse it; give an earlier time")
+                "--at is \(time.rfc3339), more than a day from now; apps would refuse it, so give an earlier time")
         }
         if dryRun {
             try await preview(options.sources.read(collections), at: time)
@@ -244,7 +247,7 @@ struct PublishCommand: AsyncParsableCommand {
         }
         let signer = try signer()
         var settings = Publisher.Options(time: time)
-        // Whatever the history has was published once.
+        // Everything in the history was published once.
         settings.accepted = Set(accepted).union(rollback ? collections : [])
         settings.staysConfirmed = signWith != nil
         settings.isExact = at != nil
@@ -289,7 +292,7 @@ struct PublishCommand: AsyncParsableCommand {
         return try directory.signer(KeysCommand.environment) { try await program.sign($0) }
     }
 
-    /// The trust policy of `dumps.yaml`. For a new directory, it has the root of the keys.
+    /// The trust policy of `dumps.yaml`. A new directory gets the root of the keys.
     private func policy(for signer: any PayloadSigner) throws -> TrustPolicy {
         guard try dumps.directory.configurationText() != nil else {
             let root = try CertificateChain(pem: signer.chain).root
@@ -316,7 +319,7 @@ struct PublishCommand: AsyncParsableCommand {
     }
 }
 
-/// Makes what publishing would make, for a comparison.
+/// Makes what `publish` would make, for a comparison.
 enum Publishing {
     static func preview(
         _ sources: [CollectionSource], in directory: DumpsDirectory, at time: Timestamp, isExact: Bool = false,
@@ -350,13 +353,13 @@ private struct PublishReport {
             let name = "\(outcome.id)".padded(to: width)
             switch outcome.result {
             case .success(let state) where outcome.catalogue != nil:
-                let end = outcome.chainEnd.map { ", signed until \($0.rfc3339)" } ?? ""
+                let end = outcome.chainEnd.map { ", signature valid until \($0.rfc3339)" } ?? ""
                 let words = outcome.catalogue.map {
                     CatalogueText.words($0, resigned: state.status == .resigned, style)
                 }
                 lines.append("\(name)  \(words ?? "")\(end)")
             case .success(let state):
-                let end = outcome.chainEnd.map { ", signed until \($0.rfc3339)" } ?? ""
+                let end = outcome.chainEnd.map { ", signature valid until \($0.rfc3339)" } ?? ""
                 lines.append("\(name)  \(Self.words(state, style)), at \(state.timestamp.rfc3339)\(end)")
             case .failure(let error):
                 lines.append("\(name)  \(style.red("failed")): \(Console.visible("\(CommandFailure(error))"))")
@@ -365,7 +368,7 @@ private struct PublishReport {
         }
         let collections = outcomes.filter { $0.catalogue == nil }
         let changed = collections.count { (try? $0.result.get()).map { $0.status != .unchanged } ?? false }
-        // With --confirm, no collection is compared.
+        // --confirm compares no collection.
         if !collections.isEmpty || outcomes.isEmpty {
             lines.append("\(changed) of \(Counted.text(collections.count, "collection")) published")
         }
@@ -375,9 +378,9 @@ private struct PublishReport {
     private static func words(_ state: NextState, _ style: Style) -> String {
         switch state.status {
         case .unchanged: "unchanged"
-        case .resigned: "\(style.green("signed again")), no data changed"
-        case .metadata: "\(style.green("updated")), metadata only"
-        case .repacked: "\(style.green("packed again")), other attachments"
+        case .resigned: "\(style.green("signed again")), data unchanged"
+        case .metadata: "\(style.green("updated")), only metadata"
+        case .repacked: "\(style.green("packed again")), with other attachments"
         case .created, .updated:
             "\(style.green(state.status.rawValue)), \(state.count.created) new, \(state.count.updated) changed, "
                 + "\(state.count.deleted) deleted"

@@ -7,24 +7,23 @@ import SnapshotBundle
 struct RebuildCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rebuild",
-        abstract: "Write every bundle again from its own contents, and compare the bytes with the lock.",
+        abstract: "Rebuild every bundle from its own contents, and compare the bytes with the lock.",
         discussion: """
-            Each bundle is verified, unpacked and packed again, in --output or in a temporary directory that is \
-            removed at the end. Works offline; nothing in the dumps directory is changed.
+            Verifies, unpacks and packs each bundle again, in --output or in a temporary directory that is removed at \
+            the end. Works offline and changes nothing in the dumps directory.
 
-            The same version of zlib writes the same bytes. Another version may compress differently: the bundle then \
-            has the same content (the hash of its uncompressed manifest) in other bytes, which is reported and is not \
-            a failure.
+            The same version of zlib writes the same bytes. Another version may compress differently. The bundle then \
+            has the same content (the hash of its uncompressed manifest) in other bytes, which is reported but does \
+            not count as a failure.
 
             Examples:
               rsdump rebuild
               rsdump rebuild main/regions --output rebuilt
 
-            Exits with 3 if a bundle differs from its lock entry, or if it cannot be written again with the same \
-            content.
+            Exits with 3 if a bundle differs from its lock entry, or if it cannot be rebuilt with the same content.
             """)
 
-    @Argument(help: "Collections, as BUCKET/COLLECTION; all of the lock if none is given.", transform: collectionID)
+    @Argument(help: "Collections, as BUCKET/COLLECTION; all in the lock by default.", transform: collectionID)
     var collections: [CollectionID] = []
 
     @OptionGroup var dumps: DumpsOptions

@@ -12,21 +12,20 @@ struct RefreshCommand: AsyncParsableCommand {
         abstract: "Download what is new, verify it, and rewrite the bundles whose data changed.",
         discussion: """
             One request finds out which collections have changed. For each of them, only the records that changed are \
-            downloaded, and only the attachments that the present bundle lacks. Signatures and hashes are checked \
+            downloaded, and only the attachments that the current bundle lacks. Signatures and hashes are checked \
             before anything is written. A collection that fails keeps its last good bundle; the others are refreshed \
-            all the same.
+            anyway.
 
-            If dumps.yaml has catalogue: with the name of a publisher, a refresh takes all the states that the origin's \
-            catalogue lists, or none of them. It then refreshes all collections of dumps.yaml, even if only some are \
-            named.
+            If dumps.yaml has catalogue: with the name of a publisher, a refresh takes all the states that the \
+            publisher's catalogue lists, or none of them. It then refreshes all collections of dumps.yaml, even if you \
+            name only some.
 
-            Pinned collections stay as they are. If a bundle or an attachment exceeds its budget in dumps.yaml, its \
-            collection fails and keeps its bundle; if all bundles together exceed the total budget, nothing is changed. \
-            If a new state violates the guards in dumps.yaml, its collection fails and keeps its bundle until --accept \
-            takes the state.
+            Pinned collections stay as they are. If a bundle or an attachment exceeds its budget in dumps.yaml, or if \
+            a new state violates the guards there, the collection fails and keeps its bundle. --accept takes a state \
+            in spite of the guards. If all bundles together exceed the total budget, nothing is changed.
 
-            With --locked nothing is written, and the exit code is 6 if anything would change: the server has a newer \
-            state, a bundle is missing or damaged, or dumps.yaml asks for other attachments.
+            --locked writes nothing, and exits with 6 if anything would change: the server has a newer state, a bundle \
+            is missing or damaged, or dumps.yaml asks for other attachments.
 
             \(OnChangeOptions.help)
 
@@ -34,48 +33,48 @@ struct RefreshCommand: AsyncParsableCommand {
               rsdump refresh
               rsdump refresh main/regions --format json
               rsdump refresh --summary summary.md    for a pull request or a job's page
-              rsdump refresh --locked                on a catalogue branch
+              rsdump refresh --locked                on a release branch
 
-            \(ExitStatus.help)
+            For the exit codes, see rsdump --help.
             """)
 
     @Argument(
-        help: "Collections, as BUCKET/COLLECTION; all that dumps.yaml names if none is given.", transform: collectionID)
+        help: "Collections, as BUCKET/COLLECTION; all in dumps.yaml by default.", transform: collectionID)
     var collections: [CollectionID] = []
 
     @OptionGroup var dumps: DumpsOptions
     @OptionGroup var server: ServerOptions
 
-    @Flag(help: "Ask the server what has changed, but write nothing.")
+    @Flag(help: "Only show what would change; write nothing.")
     var dryRun = false
 
     @Flag(help: "Write nothing; exit with 6 if anything would change.")
     var locked = false
 
-    @Flag(help: "Download all records again, not only those that are newer than the bundles.")
+    @Flag(help: "Download all records again, not only the changed ones.")
     var full = false
 
     @Option(
         name: .customLong("accept"), parsing: .singleValue,
         help: ArgumentHelp(
-            "Take the new state of this collection although guards in dumps.yaml stop it; may be repeated.",
+            "Take this collection's new state even if it violates guards in dumps.yaml; may be repeated.",
             valueName: "collection"), transform: collectionID)
     var accepted: [CollectionID] = []
 
     @Option(
         help: ArgumentHelp(
-            "How many requests run at once, 1 to 100. If it is not given, 8 over HTTP/1.1 and 100 over HTTP/2.",
+            "How many requests run at once, 1 to 100; by default, 8 over HTTP/1.1 and 100 over HTTP/2.",
             valueName: "n"))
     var jobs: Int?
 
     @Option(
         help: ArgumentHelp(
-            "Fail if a pin is past its last day and its bundle older than this, such as 90d.", valueName: "age"))
+            "Fail if a pin's last day has passed and its bundle is older than this, such as 90d.", valueName: "age"))
     var maxAge: Age?
 
     @Option(
         help: ArgumentHelp(
-            "How long to wait for another rsdump that works in the directory, such as 10m.", valueName: "duration"))
+            "How long to wait if another rsdump is working in the directory, such as 10m.", valueName: "duration"))
     var wait: Age?
 
     @OptionGroup var onChange: OnChangeOptions
@@ -90,15 +89,15 @@ struct RefreshCommand: AsyncParsableCommand {
     var noProgress = false
 
     func validate() throws {
-        if let jobs, !(1...100).contains(jobs) { throw ValidationError("--jobs is \(jobs), expected 1 to 100") }
+        if let jobs, !(1...100).contains(jobs) { throw ValidationError("--jobs expects 1 to 100; found \(jobs)") }
         if !accepted.isEmpty && (dryRun || locked) {
             throw ValidationError("--accept cannot be combined with --dry-run or --locked, which change nothing")
         }
         if locked && (dryRun || full) {
-            throw ValidationError("--locked goes neither with --dry-run nor with --full")
+            throw ValidationError("--locked cannot be combined with --dry-run or --full")
         }
         if !onChange.commands.isEmpty && (dryRun || locked) {
-            throw ValidationError("--on-change goes neither with --dry-run nor with --locked, which change nothing")
+            throw ValidationError("--on-change cannot be combined with --dry-run or --locked, which change nothing")
         }
     }
 
@@ -128,7 +127,7 @@ struct RefreshCommand: AsyncParsableCommand {
             RefreshText(report: report, now: now, style: .output).text + HooksReport.text(told),
             RefreshJSON.document(report, at: now, hooks: HooksReport.json(told)))
         if let summary {
-            // Before the first refresh, the files of the dumps did not exist yet.
+            // Checked again here, because the first refresh has just made the files of the dumps.
             try opened.refuseOwn(summary)
             try FileStore.writeOutput(summary, Bytes(utf8: RefreshMarkdown(report: report, now: now).text))
         }
@@ -137,19 +136,19 @@ struct RefreshCommand: AsyncParsableCommand {
 }
 
 extension OpenDumps {
-    /// - Throws: ``CommandFailure`` if the summary would replace one of the files of the dumps.
+    /// - Throws: ``CommandFailure`` if the summary would overwrite a file of the dumps.
     fileprivate func refuseOwn(_ summary: String) throws {
         let bundles = configuration.collections.map { directory.bundlePath($0.id) }
         for file in [directory.configurationPath, directory.lockPath] + bundles
         where try FileStore.isSameFile(summary, file) {
             throw CommandFailure(
                 .usage,
-                "--summary \(summary): expected another file than those of the dumps, found \(file); choose another one"
+                "--summary \(summary) would overwrite \(file); choose another file"
             )
         }
     }
 
-    /// Refreshes the named collections, or all of them. Throws the errors of `Refresh.run`.
+    /// Refreshes the named collections, or all of them if none is named. Throws the errors of `Refresh.run`.
     func refresh(
         _ names: [CollectionID], options: Refresh.Options, progress: Progress
     ) async throws -> RefreshReport {

@@ -12,22 +12,22 @@ import SnapshotServer
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Serve bundles as a Remote Settings server does.",
+        abstract: "Serve bundles as a Remote Settings server.",
         discussion: """
-            It is a read-only origin for any client. It has the v1 and v2 API, attachments with ranges and gzip, and \
-            certificate chains. Signed collections keep their signatures, so that a client with the pinned root can \
+            A read-only server for any client of Remote Settings: the v1 and v2 API, attachments with ranges and gzip, \
+            and certificate chains. Signed collections keep their signatures, so a client that pins the root can \
             verify them. Each bundle is verified against dumps.lock.json before it is served. A damaged bundle is \
             reported and left out.
 
-            A client that is behind gets the changes since its state if that state is known, from --history or because \
-            it was served before. Otherwise the client is redirected to the full list, as Mozilla's server does.
+            A client that is behind gets only what has changed, if its state is in --history or was served before. \
+            Otherwise it is redirected to the full list, as Mozilla's server does.
 
             The address is printed to standard output as soon as the server listens there. Standard error gets a \
-            summary of what is served, and a line for each connection on which something was refused. SIGTERM and \
-            SIGINT end the server after the answers under way. The dumps are only read.
+            summary of what is served, and a line for each connection on which a request was refused. SIGTERM and \
+            SIGINT end the server when the current answers are complete. The dumps are only read.
 
-            At /, a browser shows the contents of the bundles: records with a search, attachments, and changes since \
-            an older state.
+            At /, a browser shows the contents of the bundles: records, with a search; attachments; and the changes \
+            since an older state.
 
             Clients can wait for changes: GET /v1/updates and /v2/updates are event streams (server-sent events).
 
@@ -51,11 +51,11 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The URL at which clients reach this server, if it is not http://HOST:PORT; links in answers use it.",
+            "The URL at which clients reach this server, for the links in its answers; by default, http://HOST:PORT.",
             valueName: "url"))
     var publicURL: String?
 
-    @Flag(help: "Serve new bundles after a refresh, without a restart.")
+    @Flag(help: "Serve new bundles after each refresh, without a restart.")
     var watch = false
 
     @Option(
@@ -67,17 +67,18 @@ struct Serve: AsyncParsableCommand {
 
     @Flag(
         help: ArgumentHelp(
-            "Serve sample collections that are made and signed at the start; their trust root is printed.",
-            discussion: "POST /demo/publish, from this machine only, publishes a change."))
+            "Serve sample collections, made and signed at the start; print their trust root.",
+            discussion: "POST /demo/publish publishes a change; only this machine may send it."))
     var demo = false
 
     @Flag(help: "Log every answer to standard error.")
     var logRequests = false
 
     func validate() throws {
-        guard (0...65_535).contains(port) else { throw ValidationError("--port is \(port), expected 0 to 65535") }
+        guard (0...65_535).contains(port) else { throw ValidationError("--port expects 0 to 65535; found \(port)") }
         guard !demo || (!watch && histories.isEmpty) else {
-            throw ValidationError("--demo makes its collections itself: --watch and --history do not go with it")
+            throw ValidationError(
+                "--demo cannot be combined with --watch or --history, because it makes its own collections")
         }
         do {
             _ = try publicURL.map { try OriginAddress($0) }
@@ -121,8 +122,8 @@ struct Serve: AsyncParsableCommand {
                 "rsdump: \(state.summary); the API is at \(address)/v1 and /v2, a page for people at \(address)/")
             if isUnreachable {
                 Console.error(
-                    "rsdump: clients on other machines cannot follow links to \(address); with --public-url, give an "
-                        + "address that they can reach")
+                    "rsdump: clients on other machines cannot follow links to \(address); give an address that they "
+                        + "can reach with --public-url")
             }
         }
     }
@@ -145,10 +146,10 @@ private struct ConsoleLog: LogHandler {
 #else
 import ArgumentParser
 
-/// `rsdump serve` in a program that was built without its trait.
+/// `rsdump serve` in a program that was built without the trait `Server`.
 struct Serve: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "serve", abstract: "Serve bundles as a Remote Settings server does (not in this program).")
+        commandName: "serve", abstract: "Serve bundles as a Remote Settings server (not in this program).")
 
     @Argument(parsing: .captureForPassthrough, help: .hidden)
     var arguments: [String] = []
@@ -156,8 +157,8 @@ struct Serve: ParsableCommand {
     func run() throws {
         throw CommandFailure(
             .usage,
-            "this rsdump was built without serve, which needs the trait Server; build it with swift build --traits "
-                + "Server --product rsdump, or install a package, which has it")
+            "this rsdump was built without serve; build it with swift build --traits Server --product rsdump, or "
+                + "install a package of rsdump")
     }
 }
 #endif

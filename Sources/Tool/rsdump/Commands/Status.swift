@@ -10,29 +10,28 @@ struct Status: AsyncParsableCommand {
         commandName: "status",
         abstract: "Show how old each bundle is, and what a refresh would do.",
         discussion: """
-            The age is the time since the bundle's data was taken from the server. It counts against a bundle only if \
-            the server has a newer state, or if the server is not asked (--offline): data that has not changed does \
-            not become outdated. One request is made, none with --offline. A pinned bundle does not become outdated \
-            before its pin's last day is past.
+            The age is the time since the bundle's data was taken from the server. A bundle becomes outdated by its \
+            age only if the server has a newer state, or if the server is not asked (--offline): data that has not \
+            changed does not become outdated. The command makes one request, or none with --offline. A pinned bundle \
+            does not become outdated until its pin's last day has passed.
 
-            If dumps.yaml has catalogue:, the output names the catalogue that the bundles belong to, and says until when \
-            it is confirmed.
+            If dumps.yaml has catalogue:, the output names the bundles' catalogue and says until when it is confirmed.
 
-            In a git repository, sizes are compared with the lock in HEAD: the growth is what a commit would add.
+            In a git repository, sizes are compared with the lock in HEAD, and the growth is what a commit would add.
 
             Examples:
               rsdump status
               rsdump status --offline --max-age 90d    before a release
 
-            If the server cannot be asked, the local states are shown, and the exit code says why.
+            If the server cannot be reached, the local states are shown, and the exit code says why.
 
-            Exits with 1 if a bundle is missing, over its budget, or outdated and older than --max-age, if all bundles \
-            together are over the budget, if the bundles are not of one catalogue, or if nothing confirms the catalogue any \
-            more.
+            Exits with 1 if a bundle is missing, over its budget, or outdated and older than --max-age; if all bundles \
+            together are over the budget; if the bundles do not belong to one catalogue; or if the catalogue is no \
+            longer confirmed.
             """)
 
     @Argument(
-        help: "Collections, as BUCKET/COLLECTION; all that dumps.yaml names if none is given.", transform: collectionID)
+        help: "Collections, as BUCKET/COLLECTION; all in dumps.yaml by default.", transform: collectionID)
     var collections: [CollectionID] = []
 
     @OptionGroup var dumps: DumpsOptions
@@ -41,13 +40,14 @@ struct Status: AsyncParsableCommand {
     @Flag(help: "Do not ask the server.")
     var offline = false
 
-    @Option(help: ArgumentHelp("Warn about outdated bundles older than this, such as 30d or 12h.", valueName: "age"))
+    @Option(
+        help: ArgumentHelp("Warn if a bundle is outdated and older than this, such as 30d or 12h.", valueName: "age"))
     var warnAge = Age(days: 30)
 
     @Option(
         help: ArgumentHelp(
-            "Fail for outdated bundles older than this, 90d if it is not given, and for a catalogue that was last confirmed "
-                + "longer ago.", valueName: "age"))
+            "Fail if a bundle is outdated and older than this (90d by default), or if the catalogue was last confirmed "
+                + "longer ago than this.", valueName: "age"))
     var maxAge: Age?
 
     @Option(help: "How to print the result: text or json.")
@@ -75,7 +75,7 @@ struct Status: AsyncParsableCommand {
         if report.hasFailures { throw ExitStatus.someFailed.code }
     }
 
-    /// The states, the local ones alone if the server is not asked, and why it could not be asked.
+    /// The states, only the local ones if the server is not asked, and why it could not be asked.
     private func look(_ survey: Survey, _ opened: OpenDumps) async throws -> ([SurveyedCollection], HTTPError?) {
         guard !offline else { return (try survey.offline(collections), nil) }
         do {

@@ -9,7 +9,7 @@ struct Sync: AsyncParsableCommand {
         abstract: "Sync collections into a storage directory, as an app does.",
         discussion: """
             Asks the server for what is newer than the stored or packaged state, verifies the merged result, and \
-            stores it. If it cannot be verified, nothing is stored and the present state is kept.
+            stores it. If it cannot be verified, nothing is stored and the current state is kept.
 
             Example:
               rsdump sync main/regions --storage /tmp/app --packaged dumps
@@ -45,8 +45,8 @@ struct Sync: AsyncParsableCommand {
         }
         withExtendedLifetime(clients) {}
         guard let first = failures.first else { return }
-        // A refresh decides in the same way: if the server asks to wait, that explains the failures, even if other
-        // collections were synced.
+        // As in a refresh: if the server asks to wait, that explains the failures, even if other collections were
+        // synced.
         let isAlike =
             failures.allSatisfy { $0.status == first.status }
             && (failures.count == results.count || first.status == .backoff)

@@ -12,19 +12,19 @@ struct Verify: AsyncParsableCommand {
         commandName: "verify",
         abstract: "Check every byte, hash, signature and lock entry again, offline.",
         discussion: """
-            Signatures are verified at the time that the lock records for each bundle, not at the present time: a \
-            shipped bundle outlives the certificates that signed it. A pinned collection must be at its pin.
+            Signatures are verified at the time that the lock records for each bundle, not at the current time, \
+            because a shipped bundle outlives the certificates that signed it. A pinned collection must be at its pin.
 
-            If dumps.yaml has catalogue:, the bundles must be of one catalogue of that publisher: they must have the states that \
-            the packaged catalogue lists. The output names pinned collections, which are not part of the catalogue.
+            If dumps.yaml has catalogue:, the bundles must have the states that the packaged catalogue of that \
+            publisher lists. The output names pinned collections, which are not part of the catalogue.
 
-            With --locked the directory must contain exactly what the lock says, and the lock must have what dumps.yaml \
-            asks for: the rules for attachments, and the trusted roots. Besides the bundles, only dumps.yaml, \
-            dumps.lock.json, .gitignore, .gitattributes, files whose names begin with README, NOTICE, LICENSE or \
-            COPYING, and .rsdump/, which a refresh may leave, are allowed.
+            With --locked, the directory must contain exactly what the lock says, and the lock must have the \
+            attachments and the trusted roots that dumps.yaml asks for. Besides the bundles, only these files are \
+            allowed: dumps.yaml, dumps.lock.json, .gitignore, .gitattributes, files whose names begin with README, \
+            NOTICE, LICENSE or COPYING, and .rsdump/, which a refresh may leave.
 
-            With --guards, the bundles are also checked by the guards in dumps.yaml, compared with the states before \
-            them in git's commits. What was taken with --accept, as the lock says, is not checked again.
+            With --guards, the bundles are also checked by the guards in dumps.yaml, compared with their earlier \
+            states in git's commits. A state that was taken with --accept, as the lock says, is not checked again.
 
             Examples:
               rsdump verify main/regions
@@ -32,16 +32,16 @@ struct Verify: AsyncParsableCommand {
               rsdump verify --dumps git:v1.0
 
             Exits with 3 if anything is wrong. Otherwise, exits with 1 if a bundle, an attachment or all bundles \
-            together exceed the budget in dumps.yaml or violate its guards, or if the catalogue was last confirmed longer ago than its \
-            max-age there.
+            together exceed the budget in dumps.yaml, if a bundle violates its guards, or if the catalogue was last \
+            confirmed longer ago than its max-age.
             """)
 
-    @Argument(help: "Collections, as BUCKET/COLLECTION; all if none is given.", transform: collectionID)
+    @Argument(help: "Collections, as BUCKET/COLLECTION; all by default.", transform: collectionID)
     var collections: [CollectionID] = []
 
     @OptionGroup var dumps: DumpsOptions
 
-    @Flag(help: "Also fail for files that are not in the lock, and where dumps.yaml asks for something else.")
+    @Flag(help: "Also fail if there are other files, or if dumps.yaml asks for something other than the lock has.")
     var locked = false
 
     @Flag(help: "Also check the guards in dumps.yaml.")
@@ -77,7 +77,7 @@ struct Verify: AsyncParsableCommand {
             collections.isEmpty
             ? try CatalogueVerification(
                 opened.directory, opened.configuration, policy: opened.policy, limits: opened.limits) : nil
-        // Without a limit of its owner's, a directory is as good after ten years as today.
+        // If its owner sets no limit, a directory does not become invalid with age.
         let hasLimit = opened.configuration.catalogue?.maxAge != nil
         let report = VerifyReport(
             outcomes: outcomes, catalogue: catalogue, now: now,
@@ -96,7 +96,7 @@ struct Verify: AsyncParsableCommand {
         if !report.isWithinBudget || !report.passesGuards || report.tooOld != nil { throw ExitStatus.someFailed.code }
     }
 
-    /// What guards find in bundles that verify.
+    /// The violations of guards by bundles that verify.
     private func violations(
         _ opened: OpenDumps, _ outcomes: [Verification.Outcome]
     ) async throws -> [(id: CollectionID, violations: [GuardViolation])] {
@@ -104,7 +104,7 @@ struct Verify: AsyncParsableCommand {
         do throws(HistoryError) {
             history = try await GuardHistory(opened.directory, limits: opened.limits)
         } catch {
-            Console.error("note: guards that compare were left out: \(error)")
+            Console.error("note: guards that compare with earlier states were skipped: \(error)")
             history = nil
         }
         var found: [(id: CollectionID, violations: [GuardViolation])] = []
@@ -122,7 +122,7 @@ struct Verify: AsyncParsableCommand {
         return found
     }
 
-    /// What a refresh would change in bundles that verify, because dumps.yaml asks for it.
+    /// What a refresh would change in bundles that verify, because dumps.yaml asks for something else.
     private func disagreements(
         _ opened: OpenDumps, _ outcomes: [Verification.Outcome], at now: Timestamp
     ) throws -> [(id: CollectionID, action: PlannedCollection.Action)] {

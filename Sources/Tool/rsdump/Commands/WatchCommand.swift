@@ -11,28 +11,27 @@ struct WatchCommand: AsyncParsableCommand {
         commandName: "watch",
         abstract: "Follow a server's update channel, and refresh the dumps on each change.",
         discussion: """
-            Holds a connection to the event stream at <server>/updates, which rsdump serve and a mirror behind nginx \
-            have, and prints what happens as JSON, one line each: "connected", "update" (with the server's timestamp \
-            and the collections that changed), "pause", "disconnected", "refreshed", "hook", "failed". "time" is in \
-            milliseconds since 1970.
+            Reads the event stream at <server>/updates, which rsdump serve and a mirror behind nginx have. Prints each \
+            event as one line of JSON: "connected", "update" (with the server's timestamp and the collections that \
+            changed), "pause", "disconnected", "refreshed", "hook" or "failed". "time" is in milliseconds since 1970.
 
             With --refresh, the dumps are refreshed on each update, as rsdump refresh does. Together with rsdump serve \
-            --watch, this makes a mirror that follows within a second. One refresh runs at a time, and updates that \
-            arrive meanwhile are merged into the next one. An update is only a hint: the server's list of collections \
-            decides what is new. While the list is older than the update says, the server is asked again, after 1 s, 2 \
-            s, 4 s and so on up to 5 minutes. There is a second between two refreshes, and at most ten updates a \
-            second are printed, whatever a server sends. A server that announces nothing is asked every quarter of an \
-            hour.
+            --watch, this makes a mirror that follows within a second. One refresh runs at a time; updates that arrive \
+            meanwhile are merged into the next one. An update is only a hint: the server's list of collections says \
+            what is new. If the list is older than the update says, the server is asked again after 1 s, 2 s, 4 s and \
+            so on up to 5 minutes. There is at least a second between two refreshes, and at most ten updates a second \
+            are printed, whatever a server sends. A server that announces nothing is asked every quarter of an hour.
 
             \(OnChangeOptions.help)
 
-            With watch, --on-change goes with --refresh. A command that failed is told again after a pause of at most \
-            5 s at first and 5 minutes later, and at most one refresh in a second is followed by commands.
+            Here, --on-change requires --refresh. A failed command is told again after a pause of at most 5 s at first \
+            and 5 minutes later. Commands run at most once a second.
 
-            A lost connection is made again after a random wait, of at most 1 s at first and 5 minutes later. A \
-            connection without a sign of life for 45 s counts as lost. Events may be lost, so keep a nightly refresh.
+            After a lost connection, a new one is made after a random wait of at most 1 s at first and 5 minutes \
+            later. A connection counts as lost after 45 s without a sign of life. Events may be lost, so keep a \
+            nightly refresh.
 
-            SIGTERM and SIGINT end a refresh or command that is under way, and then the process.
+            SIGTERM and SIGINT end a running refresh or command, and then the process.
 
             Examples:
               rsdump watch --server https://settings.example.org
@@ -43,8 +42,8 @@ struct WatchCommand: AsyncParsableCommand {
             Exit codes:
               0  ended by SIGTERM or SIGINT
               2  bad usage or configuration
-              5  the server has no update channel; from the first connection on,
-                 everything is tried again
+              5  the server has no update channel; after the first connection,
+                 every failure is retried
             """)
 
     @OptionGroup var dumps: DumpsOptions
@@ -57,7 +56,7 @@ struct WatchCommand: AsyncParsableCommand {
 
     func validate() throws {
         if !refresh, !onChange.commands.isEmpty {
-            throw ValidationError("--on-change goes with --refresh: without it, no state is verified and in place")
+            throw ValidationError("--on-change requires --refresh, because nothing changes without it")
         }
     }
 
@@ -104,7 +103,9 @@ struct WatchCommand: AsyncParsableCommand {
             guard error.category != .usage else { throw CommandFailure(error) }
             throw CommandFailure(
                 .unreachable,
-                "\(error); expected an update channel, which rsdump serve and a mirror behind nginx have")
+                "\(error); the server may have no update channel: use a server that has one, such as rsdump serve or "
+                    + "a mirror behind nginx"
+            )
         }
     }
 }
@@ -113,7 +114,8 @@ struct WatchCommand: AsyncParsableCommand {
 private struct UpdateActions: Sendable {
     let command: WatchCommand
 
-    /// With `--refresh`, refreshes the dumps, and runs the commands of `--on-change`. Calls are a second apart.
+    /// With `--refresh`, refreshes the dumps, and runs the commands of `--on-change`. Calls are at least a second
+    /// apart.
     func follow(_ request: UpdateTiming.Request) async -> UpdateTiming.Answer {
         guard command.refresh else { return .irrelevant }
         do {

@@ -1,17 +1,17 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A sample collection while it is edited: records as JSON texts, and the files that they name.
+/// A sample collection that can be edited: records as JSON texts, and the files that they name.
 struct DemoCollection {
     let name: String
     var records: [String: String] = [:]
     var files: [SHA256Digest: Bytes] = [:]
-    /// Whether the attachments are offered as one zip.
+    /// Whether the server also offers the attachments as one zip.
     var hasZip = false
-    /// Whether clients want it when they start.
+    /// Whether clients need it when they start.
     var isForStartup = false
 
-    /// - Parameter fields: the record's members but for `id` and `last_modified`, as JSON without braces.
+    /// - Parameter fields: the record's members except `id` and `last_modified`, as JSON without braces.
     mutating func put(_ id: String, _ fields: String, at time: Timestamp) {
         records[id] = #"{"id":"\#(id)","last_modified":\#(time),\#(fields)}"#
     }

@@ -3,13 +3,13 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotTrust
 
-/// A dumps directory of sample collections, to be served and changed. They are signed with keys that are made at the
+/// A dumps directory of sample collections to serve and to change. They are signed with keys that are made at the
 /// start.
 package actor DemoOrigin {
     /// SHA-256 of the root certificate: what a client pins.
     package nonisolated let root: SHA256Digest
 
-    /// Where the chain is said to be; an origin that serves it puts its own address there.
+    /// The address of the chain in the bundles; a server that serves them puts its own address in its place.
     private static let x5u = "https://demo.invalid/chains/demo.pem"
 
     private let directory: String
@@ -22,8 +22,8 @@ package actor DemoOrigin {
     /// Makes the keys and certificates, and writes the first bundles. Does I/O.
     ///
     /// - Parameters:
-    ///   - directory: an existing directory; bundles and lock are written into it.
-    ///   - now: the time that certificates are made around; the first state is dated a day before.
+    ///   - directory: an existing directory, into which the bundles and the lock are written.
+    ///   - now: the current time. The certificates are valid around it, and the first state is a day older.
     package init(directory: String, now: Timestamp) throws {
         self.directory = directory
         verifiedAt = now
@@ -41,7 +41,7 @@ package actor DemoOrigin {
         var lock = LockFile()
         for (index, collection) in DemoSamples.collections(at: time).enumerated() {
             collections[collection.name] = collection
-            // Each collection has a timestamp of its own, as on a server.
+            // Each collection has its own timestamp, as on a real server.
             let (id, entry) = try Self.write(
                 collection, at: time.advanced(by: .seconds(index)), signing, verifiedAt: now, in: directory)
             lock.collections[id] = entry
@@ -50,9 +50,10 @@ package actor DemoOrigin {
         try FileStore.replace("\(directory)/dumps.lock.json", with: Bytes(lock.text))
     }
 
-    /// What an editor would do: a record changed, one deleted, one with a new attachment; three newly signed states.
+    /// Makes changes as an editor would: changes a record, deletes one, adds one with an attachment, and signs three
+    /// new states.
     ///
-    /// - Returns: what was done, a line each.
+    /// - Returns: what was done, one line for each change.
     package func publish(now: Timestamp) throws -> [String] {
         publications += 1
         let newest = lock.collections.values.map(\.timestamp).max() ?? now
@@ -94,7 +95,7 @@ package actor DemoOrigin {
         let sources = collection.files.mapValues { AttachmentInput.bytes($0) }
         let path = "\(directory)/\(LockFile.Bundle.path(of: id))"
         let temporary = FileStore.uniquePath(path) + ".tmp"
-        // Of these, only the ones that records still name are packed.
+        // Only the files that records still name are packed.
         let written = try BundleWriter(snapshot, attachments: sources).write(toNewFile: temporary)
         try FileStore.rename(temporary, to: path)
         return (

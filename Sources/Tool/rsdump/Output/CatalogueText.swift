@@ -6,7 +6,7 @@ import SnapshotTrust
 
 /// Describes a catalogue in words.
 enum CatalogueText {
-    /// An example is `catalogue 13 of settings.example.org, in which main/a is changed and main/b is removed`.
+    /// An example: `catalogue 13 of settings.example.org, in which main/a is changed and main/b is removed`.
     static func next(_ next: NextCatalogue) -> String {
         let catalogue = next.catalogue
         let name = "catalogue \(catalogue.number) of \(catalogue.publisher)"
@@ -18,7 +18,7 @@ enum CatalogueText {
         return parts.isEmpty ? name : "\(name), in which \(parts.joined(separator: ", and "))"
     }
 
-    /// The result of publishing for the catalogue.
+    /// What `publish` did with the catalogue.
     static func words(_ next: NextCatalogue, resigned: Bool, _ style: Style) -> String {
         let catalogue = next.catalogue
         let name = "catalogue \(catalogue.number) of \(catalogue.publisher)"
@@ -30,7 +30,7 @@ enum CatalogueText {
         }
     }
 
-    /// An example is `catalogue 13 of settings.example.org, made 2026-11-20T…, confirmed until 2026-11-27T…`.
+    /// An example: `catalogue 13 of settings.example.org, made 2026-11-20T…, confirmed until 2026-11-27T…`.
     static func sentence(_ verified: VerifiedCatalogue, at now: Timestamp, _ style: Style) -> String {
         let catalogue = verified.catalogue
         let name = "catalogue \(catalogue.number) of \(catalogue.publisher), made \(catalogue.made.rfc3339)"
@@ -39,11 +39,11 @@ enum CatalogueText {
             : "\(name), \(style.yellow("unconfirmed")) since \(verified.confirmedUntil.rfc3339): \(whyUnconfirmed)"
     }
 
-    /// Two causes look the same from here.
+    /// A client cannot tell these two causes apart.
     static let whyUnconfirmed =
-        "a mirror may keep back what is newer, or its publisher has not run rsdump publish --confirm"
+        "a mirror may hold back a newer one, or its publisher has not run rsdump publish --confirm; ask the publisher"
 
-    /// The same of the catalogue that an app reads.
+    /// The same for the catalogue that an app reads.
     static func sentence(_ catalogue: CatalogueStatus, _ style: Style) -> String {
         catalogue.freshness.isConfirmed ? "\(catalogue)" : "\(style.yellow("\(catalogue)")): \(whyUnconfirmed)"
     }

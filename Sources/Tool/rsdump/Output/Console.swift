@@ -27,10 +27,10 @@ enum Console {
     /// Writes a line to standard error.
     static func error(_ text: String) { write(Array((text + "\n").utf8), to: 2) }
 
-    /// Writes a failure's line to standard error.
+    /// Writes a failure to standard error, as one line.
     static func error(_ failure: CommandFailure) { error("rsdump: \(visible("\(failure)"))") }
 
-    /// Collects the many small pieces that `body` writes, and writes them to standard output in a few large ones.
+    /// Collects the small pieces that `body` writes, and writes them to standard output in a few large ones.
     static func buffered(_ body: (_ write: ([UInt8]) -> Void) -> Void) {
         var pending: [UInt8] = []
         body { piece in
@@ -69,7 +69,7 @@ enum Console {
         }
     }
 
-    /// Text from outside. Characters that control a terminal are made visible.
+    /// Makes the characters that control a terminal visible in a text from outside.
     static func visible(_ text: String) -> String { VisibleText.escape(text) }
 
     /// Shows a server's announcement (the `Alert` header).

@@ -1,7 +1,7 @@
 import Dumps
 import RemoteSettingsModel
 
-/// What guards found, and how they are written in `dumps.yaml`.
+/// Guards and their violations as text and as JSON.
 enum GuardsText {
     static func json(_ violation: GuardViolation) -> JSONValue {
         .members([
@@ -21,7 +21,7 @@ enum GuardsText {
     /// A suggestion as lines of `dumps.yaml`, below `collections:`.
     static func lines(_ id: CollectionID, _ suggestion: GuardSuggestion?) -> [String] {
         guard let suggestion, let first = suggestion.first, let last = suggestion.last else {
-            return ["  # \(id): fewer than two states are committed"]
+            return ["  # \(id): nothing to suggest, because git has fewer than two states"]
         }
         return [
             "  # \(Counted.text(suggestion.states, "state")), \(first.rfc3339) to \(last.rfc3339): at once at most "

@@ -4,7 +4,7 @@ import RemoteSettingsModel
 
 /// Pins, as text and as JSON.
 enum PinText {
-    /// An example is `pinned at 1760000000000 (2025-10-09T08:53:20.000Z), 12 d (1036800000 ms) behind the server's
+    /// An example: `pinned at 1760000000000 (2025-10-09T08:53:20.000Z), 12 d (1036800000 ms) behind the server's
     /// …`.
     static func sentence(_ state: PinState) -> String {
         let at = state.pin.at
@@ -54,13 +54,14 @@ enum PinText {
     }
 
     private static func origin(_ outcome: Pinning.Outcome) -> String {
-        guard let origin = outcome.restored else { return "which is the present bundle" }
+        guard let origin = outcome.restored else { return "its current state" }
         guard case .signed(let signature) = outcome.entry.trust else {
             return "from \(origin), "
                 + (outcome.entry.trust == .unsigned ? "unsigned" : "imported without a signature")
         }
         return "from \(origin), verified at \(signature.verifiedAt.rfc3339), "
-            + (outcome.isVerifiedAsLocked ? "the time in its own lock" : "the present time: it has no lock of its own")
+            + (outcome.isVerifiedAsLocked
+                ? "the time in its own lock" : "the current time, because it has no lock of its own")
     }
 
     static func json(_ id: CollectionID, _ outcome: Pinning.Outcome) -> JSONValue {

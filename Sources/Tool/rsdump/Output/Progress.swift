@@ -20,7 +20,7 @@ final class Progress: Sendable {
         var received: UInt64 = 0
         var drawnLines = 0
         var drawnAt: ContinuousClock.Instant?
-        /// The origins whose wish for a pause was shown. Each answer repeats it.
+        /// The origins whose request to pause was shown. Each answer repeats that request.
         var heldOrigins: Set<String> = []
         let start = ContinuousClock.now
     }
@@ -35,7 +35,7 @@ final class Progress: Sendable {
     }
 
     func show(_ event: RefreshEvent) {
-        // A server's messages are always shown.
+        // Messages from servers are always shown.
         if case .http(let event) = event { return show(event) }
         guard isShown else { return }
         state.withLock { state in
@@ -59,9 +59,9 @@ final class Progress: Sendable {
             case .alert(let text, let url): "warning: \(url) says: \(text)"
             case .hold(let hold):
                 state.withLock { $0.heldOrigins.insert(hold.origin).inserted }
-                    ? "warning: \(hold.origin) asks for no requests until \(hold.until.rfc3339)" : nil
+                    ? "warning: \(hold.origin) asks clients to wait until \(hold.until.rfc3339)" : nil
             case .retry(let error, let attempt, _): isShown ? "try \(attempt) failed: \(error)" : nil
-            case .wholeFile(let error): isShown ? "\(error); the whole file is asked for" : nil
+            case .wholeFile(let error): isShown ? "\(error); downloading the whole file instead" : nil
             case .redirect: nil
             }
         guard let line else { return }

@@ -15,7 +15,7 @@ struct RebuildReport {
             case .identical: "\(name)  \(style.green("identical")), \(outcome.entry.bundle.size) bytes"
             case .sameContent(let size, _):
                 "\(name)  \(style.yellow("same content, other bytes")): \(size) bytes, "
-                    + "locked \(outcome.entry.bundle.size); another compressor wrote the locked one"
+                    + "\(outcome.entry.bundle.size) in the lock; another version of zlib wrote the locked bundle"
             case .different, .failed:
                 "\(name)  \(style.red("failed")): \(Console.visible(outcome.verdict.message ?? ""))"
             }
@@ -72,7 +72,8 @@ extension Rebuild.Verdict {
     var message: String? {
         switch self {
         case .identical, .sameContent: nil
-        case .different(let content): "it was written again with the content \(content); please report this"
+        case .different(let content):
+            "expected the same content, found \(content); please report this as a bug of rsdump"
         case .failed(let error): "\(error)"
         }
     }

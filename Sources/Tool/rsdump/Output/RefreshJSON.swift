@@ -5,7 +5,7 @@ import SnapshotBundle
 
 /// A refresh's report as JSON.
 enum RefreshJSON {
-    /// - Parameter hooks: what became of the commands of `--on-change`; `nil` if there are none.
+    /// - Parameter hooks: the result of each command of `--on-change`; `nil` if there are none.
     static func document(_ report: RefreshReport, at now: Timestamp, hooks: JSONValue? = nil) -> JSONValue {
         .members([
             "server": .string(report.server),
@@ -66,7 +66,7 @@ enum RefreshJSON {
     }
 }
 
-/// An entry of the lock as JSON, with the lock's own names.
+/// A lock entry as JSON, with the lock's own names.
 enum LockJSON {
     static func entry(_ entry: LockFile.Collection) -> JSONValue {
         guard case .object(let members) = entry.json else { return entry.json }
@@ -96,15 +96,16 @@ extension PlannedCollection.Action {
         }
     }
 
-    /// The change that a refresh would make, for people.
+    /// What a refresh would do, in words.
     var sentence: String {
         switch self {
         case .unchanged: "nothing to do"
         case .create: "would be created"
         case .update: "would be updated"
         case .refetch(let reason): "would be fetched again: \(reason)"
-        case .repack: "would be packed again: its attachment rule changed"
-        case .probe: "is not on the monitor's list, or older there than its bundle; the server would be asked for it"
+        case .repack: "would be packed again: its rule for attachments changed"
+        case .probe:
+            "would be asked for, because the server's list does not have it, or has an older state than its bundle"
         case .pinned: "stays where it is pinned"
         case .pinUnmet(let reason): "would fail: it is pinned, but \(reason)"
         }

@@ -46,7 +46,7 @@ struct RefreshMarkdown {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// An item with an outcome. Errors quote servers, so their text goes into a code span.
+    /// A list item for an outcome. Errors quote servers, so their text goes into a code span.
     private func item(_ outcome: CollectionOutcome, _ text: String) -> String {
         "- \(MarkdownText.code("\(outcome.id)")): \(MarkdownText.code(text))"
     }

@@ -9,7 +9,7 @@ struct RefreshText {
 
     var text: String {
         let width = report.outcomes.map { "\($0.id)".count }.max() ?? 0
-        var lines: [String] = report.recovered.map { "\($0): taken over from a refresh that was interrupted" }
+        var lines: [String] = report.recovered.map { "\($0): taken over from an interrupted refresh" }
         for outcome in report.outcomes where outcome.status != .unchanged {
             lines.append(line(outcome, width))
             lines += outcome.notes.map { "\(String(repeating: " ", count: width))  note: \(Console.visible($0))" }

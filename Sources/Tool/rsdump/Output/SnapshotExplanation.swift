@@ -4,7 +4,7 @@ import RemoteSettingsModel
 /// Says where a collection's records come from, for people.
 struct SnapshotExplanation {
     let status: SnapshotStatus
-    /// The catalogue in use; `nil` without catalogues.
+    /// The catalogue in use; `nil` if there is none.
     let catalogue: CatalogueStatus?
 
     var text: String {
@@ -30,7 +30,7 @@ struct SnapshotExplanation {
         case nil: break
         }
         if let catalogue {
-            let place = status.catalogue == catalogue.number ? "" : ", which does not have this state"
+            let place = status.catalogue == catalogue.number ? "" : ", which does not list this state"
             lines.append("catalogue     \(CatalogueText.sentence(catalogue, Style(isColored: false)))\(place)")
         }
         lines += status.rejected.map { "not used    \($0)" }
@@ -41,8 +41,9 @@ struct SnapshotExplanation {
     var absence: String {
         let reasons = status.rejected.map { "\($0)" }
         let why = reasons.isEmpty ? "nothing is stored or packaged" : reasons.joined(separator: "; ")
-        return Console.visible(
-            "\(status.collection): there are no records: \(why); rsdump sync fetches them, or --sync-if-empty")
+        return
+            "\(status.collection): there are no records: \(why); to fetch them, run rsdump sync, or give "
+            + "--sync-if-empty"
     }
 }
 
@@ -52,8 +53,8 @@ extension AttachmentSource {
         case .cached: "stored"
         case .packaged(let name): "packaged in \(name)"
         case .network: "downloaded now"
-        case .staleCached: "stored, of an earlier version"
-        case .stalePackaged(let name): "packaged in \(name), of an earlier version"
+        case .staleCached: "stored, from an earlier version"
+        case .stalePackaged(let name): "packaged in \(name), from an earlier version"
         }
     }
 }

@@ -10,7 +10,7 @@ struct StatusReport {
     let configuration: DumpsConfiguration
     let sizes: SizeComparison
     let missed: MissedRefreshes
-    /// Whether the bundles are one catalogue; `nil` if `dumps.yaml` asks for none.
+    /// Whether the bundles belong to one catalogue; `nil` if `dumps.yaml` asks for none.
     let catalogue: CatalogueVerification?
     /// Why the catalogue counts as unconfirmed; `nil` if it is confirmed.
     let unconfirmed: String?
@@ -50,7 +50,9 @@ struct StatusReport {
         if let catalogue {
             if let held = catalogue.catalogue { rows.append(CatalogueText.sentence(held, at: now, style)) }
             if let unconfirmed { rows.append("catalogue\(style.red("  error: \(unconfirmed)"))") }
-            rows += catalogue.left.map { "\($0)\(style.yellow("  warning: its pin leaves the catalogue"))" }
+            rows += catalogue.left.map {
+                "\($0)\(style.yellow("  warning: it is pinned to a state that the catalogue does not list"))"
+            }
             rows += catalogue.problems.map { "catalogue\(style.red("  error: \(Console.visible($0))"))" }
         }
         return rows.map { $0.trimmingSpaces() }.joined(separator: "\n")
@@ -66,7 +68,7 @@ struct StatusReport {
             + (action.needsWork ? missed.sentence(state.serverTimestamp).map { "; \($0)" } ?? "" : "")
     }
 
-    /// The refreshes that should have brought what is planned.
+    /// The refreshes that should have fetched what is planned.
     private func missed(_ state: SurveyedCollection) -> (count: Int, first: Timestamp)? {
         guard state.action?.needsWork == true else { return nil }
         return missed.since(state.serverTimestamp)
@@ -122,14 +124,14 @@ struct StatusReport {
 
     private static func time(_ timestamp: Timestamp) -> String { "\(timestamp) \(timestamp.rfc3339.prefix(10))" }
 
-    /// Examples are `+1.4 KiB`, `-20 B` and `=`.
+    /// Examples: `+1.4 KiB`, `-20 B` and `=`.
     private static func change(_ bytes: Int64) -> String {
         bytes == 0 ? "=" : (bytes < 0 ? "-" : "+") + ByteSize.text(bytes.magnitude)
     }
 }
 
 extension Duration {
-    /// The duration in the largest unit that it has two of.
+    /// The duration in the largest unit of which it has at least two.
     var rounded: String {
         let seconds = components.seconds
         if seconds >= 2 * 86_400 { return "\(seconds / 86_400) d" }
@@ -139,7 +141,7 @@ extension Duration {
 }
 
 extension String {
-    /// The text without the spaces at its end, which a table's last column leaves.
+    /// The text without the spaces that a table's last column leaves at its end.
     fileprivate func trimmingSpaces() -> String {
         var text = self[...]
         while text.last == " " { text = text.dropLast() }

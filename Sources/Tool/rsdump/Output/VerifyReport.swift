@@ -6,16 +6,16 @@ import RemoteSettingsModel
 /// The result of a verification, as text and as JSON.
 struct VerifyReport {
     let outcomes: [Verification.Outcome]
-    /// Whether the bundles are one catalogue; `nil` if that was not checked.
+    /// Whether the bundles belong to one catalogue; `nil` if that was not checked.
     let catalogue: CatalogueVerification?
     let now: Timestamp
-    /// Files that are not in the lock; `nil` if nobody looked for them.
+    /// Files that are not in the lock; `nil` if they were not looked for.
     let strays: [String]?
-    /// What dumps.yaml asks for and the lock does not have; `nil` if nobody compared them.
+    /// What dumps.yaml asks for and the lock does not have; `nil` if they were not compared.
     let disagreements: [(id: CollectionID, action: PlannedCollection.Action)]?
-    /// What differs from an attestation; `nil` if there is none to compare with.
+    /// The differences from an attestation; `nil` if none was given.
     let unattested: [String]?
-    /// What guards found; `nil` if nobody asked them.
+    /// The violations of guards; `nil` if they were not checked.
     let guarded: [(id: CollectionID, violations: [GuardViolation])]?
     /// Why the catalogue's last confirmation is too old; `nil` if `dumps.yaml` has no limit, or a higher one.
     let tooOld: String?
@@ -45,11 +45,11 @@ struct VerifyReport {
             }
         }
         lines += (strays ?? []).map { stray in
-            "\(Console.visible(stray))  \(style.red("failed")): it is not in the lock; remove it, or keep it elsewhere"
+            "\(Console.visible(stray))  \(style.red("failed")): it is not in the lock; remove it, or move it elsewhere"
         }
         lines += (disagreements ?? []).map { id, action in
-            "\("\(id)".padded(to: width))  \(style.red("failed")): dumps.yaml asks for something else than the lock has; "
-                + "with rsdump refresh it \(action.sentence)"
+            "\("\(id)".padded(to: width))  \(style.red("failed")): dumps.yaml asks for something other than the lock "
+                + "has; with rsdump refresh it \(action.sentence)"
                 + (action.isRefetch ? "; where it is published, run rsdump publish --resign" : "")
         }
         lines += (unattested ?? []).map { "attestation  \(style.red("failed")): \(Console.visible($0))" }
@@ -60,7 +60,9 @@ struct VerifyReport {
         }
         if let catalogue {
             lines += catalogue.problems.map { "catalogue  \(style.red("failed")): \(Console.visible($0))" }
-            lines += catalogue.left.map { "\($0)  \(style.yellow("note")): its pin leaves the catalogue" }
+            lines += catalogue.left.map {
+                "\($0)  \(style.yellow("note")): it is pinned to a state that the catalogue does not list"
+            }
             if let held = catalogue.catalogue, catalogue.problems.isEmpty {
                 lines.append(CatalogueText.sentence(held, at: now, style))
                 if let tooOld { lines.append("catalogue  \(style.red("failed")): \(tooOld)") }
@@ -143,9 +145,9 @@ extension Verification.Outcome.Verdict {
         switch self {
         case .good: nil
         case .interrupted:
-            "a refresh was interrupted; the bundle is whole, but the lock does not have it yet: run rsdump refresh"
-        case .missing: "it was never fetched; run rsdump refresh"
-        case .bad(let error as ContentSignatureError): "\(error); run rsdump refresh --full to make it again"
+            "a refresh was interrupted; the bundle is complete, but not in the lock yet; run rsdump refresh"
+        case .missing: "it has never been fetched; run rsdump refresh"
+        case .bad(let error as ContentSignatureError): "\(error); to fetch it again, run rsdump refresh --full"
         case .bad(let error): "\(error)"
         }
     }

@@ -136,7 +136,7 @@ import Testing
         let error = #expect(throws: SourceProblems.self) {
             try FirebaseTemplate(Bytes(utf8: two), file: "template", skipping: false, limits: limits)
         }
-        #expect(error?.description.contains("template: the result cannot be published: ") ?? false)
+        #expect(error?.description.contains("template: publish would refuse the result: ") ?? false)
     }
 
     // MARK: Defaults
@@ -161,7 +161,8 @@ import Testing
         #expect(values["c"]?.number?.text == "-5" && values["d"]?.number?.text == "1.0")
         #expect(values["e"]?.array?.count == 2 && values["f"]?["g"] == .bool(false) && values["h"] == .array([]))
         let map =
-            "<defaultsMap>\n<entry>\n<key>k</key><value> 1 </value></entry><entry><key>l</key><value/></entry></defaultsMap>"
+            "<defaultsMap>\n<entry>\n<key>k</key><value> 1 "
+            + "</value></entry><entry><key>l</key><value/></entry></defaultsMap>"
         #expect(try defaults(map) == ["k": .string(" 1 "), "l": .string("")])
         #expect(try defaults(#"{"k": {"x": [1]}, "l": null, "yes": "no"}"#).count == 3)
     }

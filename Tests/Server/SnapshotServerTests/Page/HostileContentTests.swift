@@ -116,7 +116,7 @@ struct HostileContentTests {
         // A character cut at the end of what is shown.
         fixture.files = ["one": ("long", "", Array(String(repeating: "aü", count: 60_000).utf8))]
         let long = try await fixture.answer("/collections/main/samples/records/one").text
-        #expect(long.contains("The first 64.0 KiB of it") || long.contains("The first 64 KiB of it"))
+        #expect(long.contains("Only the first 64.0 KiB are shown") || long.contains("Only the first 64 KiB are shown"))
     }
 }
 #endif

@@ -13,7 +13,7 @@ struct PageTests {
         #expect(answer.status == 200)
         for part in [
             "samples</a>", "1700000000123", "2023-11-14 22:13 UTC", "3 days", "certificate chain: expired",
-            "main/samples is not served as the lock names it", "Unsigned", "data-label=\"Pin\"", "<caption>",
+            "main/samples is not served in the state of the lock", "Unsigned", "data-label=\"Pin\"", "<caption>",
             "scope=\"col\"", "scope=\"row\"",
         ] {
             #expect(answer.text.contains(part), "\(part)")
@@ -89,7 +89,7 @@ struct PageTests {
         #expect(try await rows("?show=all&page=9223372036854775807") == 100)
         let text = try await fixture.answer("/collections/main/samples?show=all&page=2").text
         #expect(text.contains("?show=all\"") && text.contains("Page 2 of 2"))
-        #expect(try await fixture.answer("/collections/main/samples").text.contains("Show 2,000 on a page"))
+        #expect(try await fixture.answer("/collections/main/samples").text.contains("Show 2,000 on each page"))
     }
 
     @Test func changesSinceAnOlderSnapshot() async throws {

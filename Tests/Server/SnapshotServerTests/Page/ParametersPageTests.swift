@@ -55,7 +55,7 @@ import Testing
         let page = try await text("")
         let values = ["norsk", "shiny", "plain value"].map { page.firstRange(of: "&quot;\($0)&quot;")?.lowerBound }
         #expect(values[0]! < values[1]! && values[1]! < values[2]!)
-        #expect(page.contains("env.country == &#39;NO&#39;") && page.contains("as this record says"))
+        #expect(page.contains("env.country == &#39;NO&#39;") && page.contains("the app’s own default"))
         #expect(page.contains("3 parameters") && page.contains("A ramp: 5 % from 2026-01-05, all from 2026-02-03"))
         for record in fixture.records.keys { #expect(page.contains("/records/\(record)\"")) }
     }
@@ -68,7 +68,7 @@ import Testing
         }
         let page = try await fixture.answer("/collections/main/samples/parameters").text
         #expect(page.contains("v599") && !page.contains("v600"))
-        #expect(page.contains("600 parameters, here the first 500 values"))
+        #expect(page.contains("600 parameters; this page shows the first 500"))
     }
 }
 #endif

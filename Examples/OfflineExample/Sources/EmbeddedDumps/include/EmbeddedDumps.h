@@ -21,7 +21,7 @@ struct EmbeddedDumps_index {
     size_t bundle_count;
 };
 
-/* What is part of the program: read-only, and there until it ends. */
+/* The embedded bytes. They are read-only and stay until the program ends. */
 const struct EmbeddedDumps_index *EmbeddedDumps_contents(void);
 
 #endif

@@ -5,9 +5,9 @@ import SnapshotBundle
 /// The preview of an attachment on its record's page.
 enum AttachmentPreview {
     case picture
-    /// The beginning of a text, and whether that is the whole text.
+    /// The beginning of a text, and whether it is the whole text.
     case text(String, isWhole: Bool)
-    /// Neither a picture nor a text, or too large for this page.
+    /// Neither a picture nor a text, or too large for the page.
     case none
     /// The attachment is not in the bundle.
     case missing
@@ -33,7 +33,8 @@ enum AttachmentPreview {
         }
     }
 
-    /// The text's first bytes; `nil` if they are not UTF-8, or contain control characters that texts do not have.
+    /// The text's first bytes; `nil` if they are not UTF-8, or if they contain control characters that texts do not
+    /// have.
     private static func text(_ bytes: Bytes) -> String? {
         var start = bytes[0..<min(bytes.count, textBytes)].array
         // The last character may be incomplete.

@@ -32,7 +32,7 @@ struct PageAttachment {
             [.init("Content-Type", picture.rawValue), .init("Content-Disposition", disposition)], .bytes(bytes))
     }
 
-    /// The file without a media type of its own, so that no browser shows it as a document.
+    /// The file, with a media type that no browser shows as a document.
     func downloaded() -> PageAnswer {
         .file(
             [

@@ -2,9 +2,9 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The collections that the page shows. It is one fixed state, and a refresh does not change it.
+/// The collections that the page shows. They are one fixed state, which a refresh does not change.
 package struct PageCatalog: Sendable {
-    /// An older snapshot of a collection. The present one can be compared with it.
+    /// An older snapshot of a collection. The current one can be compared with it.
     package struct OlderState: Sendable {
         package let timestamp: Timestamp
         /// Opens the snapshot's bundle. May do I/O.
@@ -46,7 +46,7 @@ package struct PageCatalog: Sendable {
 
     /// The collections, sorted by id.
     package let collections: [Collection]
-    /// The collections that are not served, or not served in the state that the lock names, with the reason.
+    /// The collections that are not served, or not in the state of the lock, with the reason.
     package let problems: [CollectionID: String]
 
     package init(collections: [Collection], problems: [CollectionID: String] = [:]) {

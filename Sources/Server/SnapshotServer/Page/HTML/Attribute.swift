@@ -28,7 +28,7 @@ struct Attribute {
     static func alt(_ text: String) -> Attribute { Attribute("alt", text) }
     static func title(_ text: String) -> Attribute { Attribute("title", text) }
     static func datetime(_ text: String) -> Attribute { Attribute("datetime", text) }
-    /// The label that a narrow screen shows before the cell, instead of the column's heading.
+    /// The label that a narrow screen shows before the cell in place of the column's heading.
     static func cellLabel(_ text: StaticString) -> Attribute { Attribute("data-label", "\(text)") }
     static func width(_ pixels: Int) -> Attribute { Attribute("width", "\(pixels)") }
     static func height(_ pixels: Int) -> Attribute { Attribute("height", "\(pixels)") }
@@ -41,7 +41,7 @@ struct Attribute {
     static let selected = Attribute("selected", nil)
     static let isCurrentPage = Attribute("aria-current", "page")
     static let loadsLate = Attribute("loading", "lazy")
-    /// Makes a region that scrolls reachable by keyboard.
+    /// Lets the keyboard reach a region that scrolls.
     static let focusable = Attribute("tabindex", "0")
     /// Lets the skip link move the focus here.
     static let focusTarget = Attribute("tabindex", "-1")

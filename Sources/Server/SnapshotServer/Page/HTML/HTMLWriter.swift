@@ -1,8 +1,8 @@
 #if Server
 /// Writes HTML whose only markup is this package's own.
 ///
-/// Markup cannot be passed in as text: the names of elements and attributes are closed sets, and every text and every
-/// attribute's value is escaped. Characters that could hide or reorder text are made visible (``HiddenCharacters``).
+/// Nobody can pass in markup as text: the names of elements and attributes are closed sets, and all texts and attribute
+/// values are escaped. Characters that could hide or reorder text are made visible (``HiddenCharacters``).
 struct HTMLWriter {
     enum Tag: String {
         case a, body, button, caption, code, dd, del, details, div, dl, dt, figcaption, figure, footer, form, h1, h2,
@@ -38,7 +38,7 @@ struct HTMLWriter {
     /// A style sheet of this package. The content of a style element is not escaped, so only a literal is accepted.
     mutating func style(_ sheet: StaticString) { raw("<style>", "\(sheet)", "</style>") }
 
-    /// Writes text to be read, and makes its invisible characters visible.
+    /// Writes a text, and makes its invisible characters visible.
     mutating func text(_ text: String) {
         guard HiddenCharacters.occur(in: text) else { return escape(text.utf8) }
         for scalar in text.unicodeScalars {

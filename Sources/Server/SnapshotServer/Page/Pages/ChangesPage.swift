@@ -24,7 +24,8 @@ struct ChangesPage {
         guard let older else {
             return ProblemPage.notFound(
                 collection.olderStates.isEmpty
-                    ? "No older snapshot of \(id) is known here." : "No snapshot of \(id) of that time is known here.")
+                    ? "This server has no older snapshot of \(id)."
+                    : "This server has no snapshot of \(id) from that time.")
         }
         let old = try await older.bundle()
         let diff = SnapshotDiff(from: try ComparedSnapshot(old), to: try ComparedSnapshot(collection.bundle))
@@ -41,7 +42,7 @@ struct ChangesPage {
             }
             ChangesForm(collection: collection, from: older.timestamp, now: now).write(to: &html)
             guard let changes = diff?.records, !changes.isEmpty else {
-                html.element(.p, text: "No record differs.")
+                html.element(.p, text: "No record has changed.")
                 return
             }
             section("Updated", .updated, of: changes, to: &html)
@@ -64,7 +65,7 @@ struct ChangesPage {
             }
         }
         if count > Self.shownRecords {
-            html.element(.p, text: "\(Wording.number(count - Self.shownRecords)) more are not shown.")
+            html.element(.p, text: "\(Wording.number(count - Self.shownRecords)) more records are not shown.")
         }
     }
 

@@ -30,7 +30,7 @@ struct CollectionFacts {
             fact("Bundle", &html) { $0.text(Wording.size(collection.bundleSize)) }
             fact("Signature", isWide: true, &html, signature)
             fact("Content", isWide: true, &html) { $0.element(.code, text: content.hex) }
-            if let server = collection.server { fact("Comes from", isWide: true, &html) { $0.text(server) } }
+            if let server = collection.server { fact("Source", isWide: true, &html) { $0.text(server) } }
             if let pin = collection.pin { fact("Pinned", isWide: true, &html) { $0.text(pin) } }
         }
     }
@@ -40,7 +40,7 @@ struct CollectionFacts {
         guard let signature = collection.provenance.verdict else { return }
         html.element(.small, text: "by \(signature.signer)")
         html.element(.small, text: "verified at \(Wording.date(signature.verifiedAt)) UTC")
-        html.element(.small, text: "chain ends \(Wording.date(signature.chainNotAfter)) UTC")
+        html.element(.small, text: "chain expires \(Wording.date(signature.chainNotAfter)) UTC")
         html.element(.small, text: "root \(signature.root)")
     }
 

@@ -2,7 +2,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The page of a collection: its provenance, and its records, with a search and in pages.
+/// The page of a collection: its provenance, and its records in pages, with a search.
 struct CollectionPage {
     let collection: PageCatalog.Collection
     let listing: RecordListing
@@ -30,7 +30,7 @@ struct CollectionPage {
                 html.element(.p) { html in
                     html.element(
                         .a, .href(.parameters(id)),
-                        text: "The values of each parameter, in the order in which they are asked")
+                        text: "The values of each parameter, in order of priority")
                 }
             }
             html.element(.h2, .id("records"), text: "Records")
@@ -67,7 +67,7 @@ struct CollectionPage {
             ? Wording.count(total, "record")
             : "\(Wording.number(found)) of \(Wording.count(total, "record")) contain “\(listing.search)”"
         guard range.count < found else { return what }
-        return "\(what), here \(Wording.number(range.lowerBound + 1)) to \(Wording.number(range.upperBound))"
+        return "\(what); this page shows \(Wording.number(range.lowerBound + 1)) to \(Wording.number(range.upperBound))"
     }
 
     private func row(
@@ -138,7 +138,7 @@ struct CollectionPage {
             html.element(
                 .a, .href(.records(id, listing.with(isLarge: true))),
                 text: count > large
-                    ? "Show \(Wording.number(large)) on a page" : "Show all \(Wording.number(count)) on one page")
+                    ? "Show \(Wording.number(large)) on each page" : "Show all \(Wording.number(count)) on one page")
         }
     }
 }

@@ -40,9 +40,9 @@ struct CollectionsPage {
         return parts.joined(separator: " · ")
     }
 
-    /// Writes which catalogue the collections belong to, if a catalogue says so.
+    /// Writes to which catalogue the collections belong, if there is one.
     private func catalogue(_ html: inout HTMLWriter) {
-        // A page is made anew for each reader. A catalogue this large would be slow to read, and no real one is.
+        // A page is made again for each reader. A larger catalogue would be slow to read, and real ones are smaller.
         guard let collection = catalog[Catalogue.collection], collection.bundle.head.records < 10_000,
             let catalogue = try? Catalogue(collection.bundle.payload().records)
         else { return }
@@ -53,11 +53,11 @@ struct CollectionsPage {
             html.text(", made \(Wording.ago(catalogue.made, at: now)), ")
             html.text(isConfirmed ? "confirmed until " : "unconfirmed since ")
             html.time(end)
-            html.text(isConfirmed ? "." : ": nothing has confirmed since that this is the current catalogue.")
+            html.text(isConfirmed ? "." : ": there may be a newer catalogue that this server does not have.")
         }
     }
 
-    /// The signer of most collections. The page names it only once.
+    /// The signer of most collections, which the page names only once.
     private var usualSigner: String? {
         var counts: [String: Int] = [:]
         for collection in catalog.collections {
@@ -70,7 +70,7 @@ struct CollectionsPage {
     private func problems(_ html: inout HTMLWriter) {
         for (id, problem) in catalog.problems.sorted(by: { $0.key < $1.key }) {
             html.element(.p, .class("notice bad")) { html in
-                html.element(.strong, text: "\(id) is not served as the lock names it. ")
+                html.element(.strong, text: "\(id) is not served in the state of the lock.  ")
                 html.text(problem)
             }
         }
@@ -82,7 +82,7 @@ struct CollectionsPage {
             html.element(
                 .p,
                 text: catalog.collections.isEmpty
-                    ? "No collection is served yet: rsdump refresh fills the directory."
+                    ? "There are no collections yet. To fetch some, run rsdump refresh."
                     : "No collection has “\(search)” in its name.")
             return
         }
@@ -160,7 +160,7 @@ extension HTMLWriter {
         }
     }
 
-    /// Writes a form that searches for the words of `search`. If there are any, a link shows everything again.
+    /// Writes a form with the words of `search`. If there are any, a link shows everything again.
     mutating func searchForm(
         _ action: PageLink, label: String, search: String, all: (link: PageLink, text: String), showsAll: Bool = false
     ) {

@@ -27,7 +27,7 @@ enum Frame {
                 }
                 html.element(.footer) { html in
                     html.element(.div, .class("frame")) { html in
-                        html.text("Read-only. Records are shown as text, and nothing that belongs to one can run here.")
+                        html.text("Read-only. Records are shown as text, and nothing in a record can run here.")
                     }
                 }
             }
@@ -38,7 +38,7 @@ enum Frame {
 
     private static func header(_ trail: [(text: String, link: PageLink)], _ html: inout HTMLWriter) {
         html.element(.header, .class("site")) { html in
-            html.element(.nav, .class("frame trail"), .ariaLabel("Where you are")) { html in
+            html.element(.nav, .class("frame trail"), .ariaLabel("You are here")) { html in
                 html.element(.ul) { html in
                     for (index, entry) in ([("Snapshots", PageLink.home)] + trail).enumerated() {
                         html.element(.li) { html in

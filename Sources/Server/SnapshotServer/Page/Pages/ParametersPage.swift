@@ -3,9 +3,9 @@ import ConfigParameters
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A remote config's parameters: the values of each in the order in which they are asked, and their conditions.
+/// The parameters of a remote config: the values of each in order of priority, and their conditions.
 ///
-/// What one device gets is the answer of `rsdump config get --explain`.
+/// `rsdump config get --explain` says what one device gets.
 struct ParametersPage {
     /// The most values that are listed.
     private static let listed = 500
@@ -22,9 +22,9 @@ struct ParametersPage {
         self.now = now
     }
 
-    /// Whether a collection has such a page.
+    /// Whether a collection has this page.
     static func isOffered(for records: RecordTable) -> Bool {
-        // The first record tells cheaply whether the others are worth reading.
+        // The first record shows cheaply whether the others are worth reading.
         guard let first = records.first, (try? ParameterRecord(first)) != nil else { return false }
         return (try? ParameterSet(records)) != nil
     }
@@ -42,10 +42,10 @@ struct ParametersPage {
             html.element(.p, .class("lead")) { html in
                 html.text("The values in ")
                 html.element(.a, .href(.collection(id)), text: "\(id)")
-                html.text(", in the order in which they are asked. The first one whose condition holds wins.")
+                html.text(", in order of priority. A device gets the first value whose condition it meets.")
             }
             html.table(
-                "records", caption: isCut ? "\(count), here the first \(Self.listed) values" : count,
+                "records", caption: isCut ? "\(count); this page shows the first \(Self.listed)" : count,
                 columns: ["Parameter", "Value", "Record"], rows: values, write: row)
         }
     }
@@ -76,7 +76,7 @@ struct ParametersPage {
             let text = json.text
             let shown = text.unicodeScalars.count > 300 ? "\(text.unicodeScalars.prefix(300))…" : text
             html.element(.code, .ownDirection, text: shown)
-        case .inAppDefault: html.text("the app’s own default, as this record says")
+        case .inAppDefault: html.text("the app’s own default")
         }
     }
 }

@@ -7,7 +7,7 @@ enum ProblemPage {
         .document(page("Not found", reason, detail: nil), status: 404)
     }
 
-    /// The answer for an unknown path. Programs get another answer there, and a cache must not confuse the two.
+    /// The answer for an unknown path. Programs get another answer there, and a cache must not mix up the two.
     static var noPage: PageAnswer {
         .document(
             page("Not found", "There is no page at this address.", detail: nil), status: 404,

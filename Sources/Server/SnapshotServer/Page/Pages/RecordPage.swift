@@ -62,7 +62,8 @@ struct RecordPage {
                     text: text)
                 if !isWhole {
                     html.element(
-                        .p, .class("soft"), text: "The first \(Wording.size(AttachmentPreview.textBytes)) of it.")
+                        .p, .class("soft"),
+                        text: "Only the first \(Wording.size(AttachmentPreview.textBytes)) are shown.")
                 }
             case .none, .missing: break
             }
@@ -72,7 +73,7 @@ struct RecordPage {
                 if !attachment.mimetype.isEmpty { html.text(", \(attachment.mimetype.prefix(100))") }
                 html.text(". ")
                 if case .missing = preview {
-                    html.text("Left out of the bundle.")
+                    html.text("It is not in the bundle.")
                 } else {
                     html.element(.a, .href(.download(id, record.id)), .download, text: "Download")
                 }

@@ -2,7 +2,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A search through records. Every word must occur somewhere in the record, in a name or in a value.
+/// A search through records. Each word must occur in the record, in a name or in a value.
 ///
 /// The words are compared with the record's canonical JSON, which escapes everything outside ASCII. A to Z match in
 /// either case; other letters match exactly. Nothing is parsed.

@@ -1,7 +1,7 @@
 #if Server
 import RemoteSettingsModel
 
-/// An address of this page: an encoded path and query of the same origin. The type can express no other address.
+/// An address of this page: an encoded path and query of the same origin. The type cannot express any other address.
 struct PageLink: Equatable {
     let text: String
 

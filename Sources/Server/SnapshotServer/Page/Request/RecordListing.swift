@@ -2,7 +2,7 @@
 /// The selection of a collection's records that a page shows.
 struct RecordListing: Equatable {
     static let pageSize = 100
-    /// The records on a page if the reader asks for all. There is a limit, because each page is made in memory.
+    /// The most records on a page if the reader asks for all. Each page is made in memory.
     static let largePageSize = 2000
     /// The most bytes of a search text.
     static let searchBytes = 200
@@ -21,7 +21,7 @@ struct RecordListing: Equatable {
         page = max(1, FormText.parameter("page", of: query).flatMap(Int.init) ?? 1)
     }
 
-    /// The listing with other settings. Without a page number, it is on its first page.
+    /// The listing with other settings. By default, it shows the first page.
     func with(page: Int = 1, isLarge: Bool? = nil, search: String? = nil) -> RecordListing {
         var other = self
         other.page = page
