@@ -99,7 +99,7 @@ def test_what_was_accepted_is_not_found_again(history, sample):
     outcome = history.verify(SETTINGS, "--guards")
     assert outcome.code == rsdump.DONE, str(outcome)
     outcome = rsdump.run("diff", "git:HEAD", history.path, "--dumps", history.path)
-    assert outcome.says("accepted in spite of a guard: max-changed: 1 records changed"), str(outcome)
+    assert outcome.says("accepted despite a guard: max-changed: 1 records changed"), str(outcome)
     [diff] = [
         each for each in rsdump.run(
             "diff", "git:HEAD", history.path, "--dumps", history.path, "--format", "json").json()["collections"]
