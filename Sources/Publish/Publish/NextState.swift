@@ -180,7 +180,7 @@ package struct PresentState: Sendable {
     package let payload: Payload
     let metadata: CollectionMetadata
     /// Whether a signature of a configured root vouches for the state. If not, the records' ages and the timestamp do
-    /// not count. The difference is shown in either case.
+    /// not count. The changes are shown in either case.
     let isVouched: Bool
 }
 

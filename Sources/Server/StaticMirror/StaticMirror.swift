@@ -66,7 +66,7 @@ package struct StaticMirror: Sendable {
         if try FileStore.isDirectory("\(folder)/\(name)") {
             try FileStore.removeTree(temporary)
         } else {
-            // A later run takes a tree with its final name as complete, so its files must be on the disk before.
+            // A later run takes a tree with its final name as complete, so its files must be on the disk before that.
             try FileStore.flush(tree: temporary)
             try FileStore.rename(temporary, to: "\(folder)/\(name)")
         }
