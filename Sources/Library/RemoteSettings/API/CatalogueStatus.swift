@@ -3,13 +3,14 @@ import SnapshotTrust
 
 /// The catalogue in use, and whether its publisher still confirms it. See <doc:Catalogues>.
 public struct CatalogueStatus: Hashable, Sendable {
-    /// Whether the publisher has recently confirmed that this is its present catalogue.
+    /// Whether the publisher has recently confirmed that this is its current catalogue.
     public enum Freshness: Hashable, Sendable {
         /// It has. The confirmation holds until this time.
         case confirmed(until: Timestamp)
         /// Its confirmation expired at this time. Records are still served.
         ///
-        /// The device was offline, the publisher has stopped confirming, or somebody in between keeps back what is newer.
+        /// The device was offline, the publisher has stopped confirming, or somebody in between keeps back what is
+        /// newer.
         case unconfirmed(since: Timestamp)
     }
 
@@ -19,7 +20,7 @@ public struct CatalogueStatus: Hashable, Sendable {
     public var number: UInt64
     /// When it was published.
     public var made: Timestamp
-    /// When the publisher last confirmed that it is its present catalogue.
+    /// When the publisher last confirmed that it is its current catalogue.
     public var confirmed: Timestamp
     /// Whether the confirmation still holds, by this device's clock.
     public var freshness: Freshness

@@ -54,7 +54,7 @@ public struct RecordQuery: Hashable, Sendable {
     public var sync: Sync
     /// What to return if the wanted records are not available.
     public var fallback: Fallback
-    /// Whether a read may return packaged records that its own sync has not confirmed as the server's present state.
+    /// Whether a read may return packaged records that its own sync has not confirmed as the server's current state.
     ///
     /// If it is `false`, a read that does not sync returns what an earlier sync has stored, even if a packaged state is
     /// newer.

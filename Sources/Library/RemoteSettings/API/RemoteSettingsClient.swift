@@ -98,7 +98,7 @@ public final class RemoteSettingsClient: Sendable, WorkOwner {
     ///
     /// Each call makes a new stream. If another process that shares the storage directory stores a change, the stream
     /// delivers it when a read or a sync of this process notices it. Changes that pile up unread are merged into one,
-    /// which leads to the present records.
+    /// which leads to the current records.
     public var changes: AsyncStream<RecordChanges> {
         guard !isShutDown, let id = try? collection().id else { return AsyncStream<RecordChanges> { $0.finish() } }
         let changes = service.changes.listen(to: id, owner: ObjectIdentifier(self))
@@ -123,8 +123,8 @@ public final class RemoteSettingsClient: Sendable, WorkOwner {
     ///     else `manual`.
     ///   - timeout: the longest time to wait; `nil` for the limits of ``RemoteSettingsLimits``. The sync ends then,
     ///     unless others wait for it as well.
-    /// - Throws: ``RemoteSettingsError``, ``RemoteSettingsError/offline(reason:)`` if the time is over. The records that
-    ///   were held stay.
+    /// - Throws: ``RemoteSettingsError``, ``RemoteSettingsError/offline(reason:)`` if the time is over. The records
+    ///   that were held stay.
     @discardableResult
     public func sync(
         expecting timestamp: RemoteSettingsTimestamp? = nil, trigger: UptakeEvent.Trigger? = nil,

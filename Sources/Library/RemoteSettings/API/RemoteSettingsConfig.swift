@@ -16,7 +16,8 @@ public struct RemoteSettingsConfig: Sendable {
     public var isPreview: Bool
     /// The name that the server's catalogues carry; `nil` to read collections one by one, without catalogues.
     ///
-    /// The name is `catalogue:` in the server's `dumps.yaml`. Catalogues of another publisher cannot stand in for them, even
+    /// The name is `catalogue:` in the server's `dumps.yaml`. Catalogues of another publisher cannot stand in for
+    /// them, even
     /// if it signs with the same keys, as a staging server may. With a name, all records are of one catalogue, which
     /// becomes visible as a whole after a sync. See <doc:Catalogues>.
     public var publisher: String?

@@ -8,7 +8,7 @@ public struct RemoteSettingsLogEntry: Hashable, Sendable {
         case debug
         /// Something that happens as it should.
         case info
-        /// Something unusual that is no fault.
+        /// Something unusual that is not a fault.
         case notice
         /// A fault that the service has dealt with.
         case warning

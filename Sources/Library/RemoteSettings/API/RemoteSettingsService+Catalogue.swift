@@ -16,8 +16,8 @@ public struct CatalogueReading: Sendable {
     init(_ session: Session, _ collections: [LocalCollection]) {
         var current: [CollectionID: (records: [RemoteSettingsRecord]?, isOfCatalogue: Bool)] = [:]
         var view: CatalogueView?
-        // A catalogue is never followed by an earlier one, and somebody has to publish each. So the loop ends long before
-        // this.
+        // A catalogue is never followed by an earlier one, and somebody has to publish each. So the loop ends long
+        // before this.
         for _ in 0..<100 {
             view = session.currentCatalogue()
             current = [:]
@@ -64,8 +64,8 @@ extension RemoteSettingsService {
 
     /// Reads the collections that have a client, all in the states of one catalogue.
     ///
-    /// The states stay those of one catalogue even if this process or another one that shares the storage directory syncs
-    /// meanwhile. Never uses the network. Does I/O as reads of their records do.
+    /// The states stay those of one catalogue even if this process or another one that shares the storage directory
+    /// syncs meanwhile. Never uses the network. Does I/O as reads of their records do.
     ///
     ///     let (plans, texts) = service.read { ($0.getRecords("plans"), $0.getRecords("texts")) }
     ///
@@ -76,9 +76,9 @@ extension RemoteSettingsService {
 
     /// The catalogue in use, and then each one that follows it. The stream ends with the service.
     ///
-    /// It yields the same catalogue again when its ``CatalogueStatus/freshness`` changes, so that an app can say how old
-    /// its data is. If another process stores a catalogue, it is delivered when a read or a sync of this process notices
-    /// it.
+    /// It yields the same catalogue again when its ``CatalogueStatus/freshness`` changes, so that an app can say how
+    /// old its data is. If another process stores a catalogue, it is delivered when a read or a sync of this process
+    /// notices it.
     public var catalogues: AsyncStream<CatalogueStatus> {
         let stores = changes.stores(of: Catalogue.collection)
         let environment = session.config.environment
@@ -103,7 +103,7 @@ extension RemoteSettingsService {
         }
     }
 
-    /// The time until the catalogue becomes unconfirmed; `nil` if it already is, or if there is none.
+    /// The time until the catalogue becomes unconfirmed; `nil` if it already is, or if no catalogue is in use.
     private var untilExpiry: Duration? {
         guard case .confirmed(let until)? = catalogue?.freshness else { return nil }
         return until.elapsed(since: session.now) + .milliseconds(1)

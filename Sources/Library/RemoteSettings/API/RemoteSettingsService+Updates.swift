@@ -26,7 +26,7 @@ extension RemoteSettingsService {
     /// channel reconnects. On Apple systems the library notices a change itself while the update channel is wanted.
     public func networkChanged() { updates.networkChanged() }
 
-    /// The present state of the update channel. Does no I/O.
+    /// The current state of the update channel. Does no I/O.
     public var updateStatus: UpdateStatus { updates.status }
 
     /// Reads the payload of a push message, and starts a sync if it announces something that is not held.

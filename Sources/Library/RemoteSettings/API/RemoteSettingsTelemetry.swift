@@ -48,8 +48,8 @@ public struct UptakeEvent: Hashable, Sendable {
         case cleanupError = "cleanup_error"
         /// The collection has failed ten times or more since its last success. It is reported after the failure itself.
         case syncBrokenError = "sync_broken_error"
-        /// The server answered, but its catalogue was not confirmed for longer than the publisher allows. Somebody may be
-        /// keeping back what is newer.
+        /// The server answered, but its catalogue was not confirmed for longer than the publisher allows. Somebody may
+        /// be keeping back what is newer.
         ///
         /// It is reported for the catalogue if ``RemoteSettingsConfig/publisher`` names a publisher.
         case unconfirmed

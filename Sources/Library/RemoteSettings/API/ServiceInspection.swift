@@ -84,8 +84,8 @@ extension RemoteSettingsService {
     }
 
     /// The states in use as one line, for a log, a metric or a user agent of a fleet: for each collection that has a
-    /// client, its name, its timestamp in milliseconds, and the first 12 hexadecimal digits of the SHA-256 of its signed
-    /// payload, as in `main/regions@1795440661471:4355a46b19d3 main/words@-`.
+    /// client, its name, its timestamp in milliseconds, and the first 12 hexadecimal digits of the SHA-256 of its
+    /// signed payload, as in `main/regions@1795440661471:4355a46b19d3 main/words@-`.
     ///
     /// Equal texts mean equal records. A dash means that nothing is held. Does I/O, and never uses the network.
     public var stateSummary: String {

@@ -76,8 +76,8 @@ public struct SnapshotStatus: Hashable, Sendable {
     /// It is `false` for a packaged snapshot that is as trusted as the program, because that was verified when it was
     /// packaged. It is also `false` if there is no signature.
     public var isVerifiedOnDevice = false
-    /// The catalogue that lists these records; `nil` without catalogues, or if the records are not those of the catalogue in
-    /// use.
+    /// The catalogue that lists these records; `nil` without catalogues, or if the records are not those of the
+    /// catalogue in use.
     public var catalogue: UInt64?
     /// The snapshots that are not used, with the reasons.
     public var rejected: [Rejected]

@@ -7,7 +7,7 @@ import SnapshotTrust
 ///
 /// The steps have the same names as in the model `Tests/Models/catalogue.pml`:
 ///
-/// 1. *stage*: each new state is written beside the present one, as `<collection>.staged`.
+/// 1. *stage*: each new state is written beside the current one, as `<collection>.staged`.
 /// 2. *commit*: the catalogue's file is replaced by a rename. From now on the catalogue is visible: readers find in the
 ///    catalogue which bytes belong to it, and look for them under both names.
 /// 3. *settle*: each staged file gets the name of the state that it replaces.

@@ -130,7 +130,7 @@ struct CatalogueSync: Sendable {
             .filter { $0.overriding == nil && $0.current().snapshot != nil }
     }
 
-    /// The server's present catalogue, verified; `known` if that is still the present one.
+    /// The server's current catalogue, verified; `known` if that is still the current one.
     private func serversCatalogue(after known: CatalogueView?) async throws -> CatalogueView {
         let id = Catalogue.collection
         guard let expected = run.monitor.collections[id] else {
@@ -302,8 +302,8 @@ struct CatalogueSync: Sendable {
 }
 
 extension CatalogueSync.Wanted {
-    /// Whether the catalogue cannot be shown without it: somebody asked for it, or it belongs to the catalogue in use, so
-    /// that it would be left behind. A collection that the catalogue does not list holds nothing back.
+    /// Whether the catalogue cannot be shown without it: somebody asked for it, or it belongs to the catalogue in use,
+    /// so that it would be left behind. A collection that the catalogue does not list holds nothing back.
     fileprivate var holdsBack: Bool {
         guard case .failure(let error) = state, isAsked || before.isOfCatalogue else { return false }
         if case CatalogueSyncError.notListed = error { return false }

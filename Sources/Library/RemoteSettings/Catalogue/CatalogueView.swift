@@ -82,9 +82,9 @@ enum CatalogueSyncError: Error, CustomStringConvertible {
             "\(id): catalogue \(catalogue) does not list it; publish it, or correct the collection's name"
         case .otherState(let id, let catalogue, let expected, let found):
             "\(id): expected the state that catalogue \(catalogue) lists, of \(expected.rfc3339); found another one, of "
-                + "\(found.rfc3339); the present state stays; try again later"
+                + "\(found.rfc3339); the current state stays; try again later"
         case .incomplete(let catalogue, let missing):
-            "catalogue \(catalogue) is not shown, because \(Counted.list(missing)) could not be fetched; the present state "
+            "catalogue \(catalogue) is not shown, because \(Counted.list(missing)) could not be fetched; the current state "
                 + "stays"
         }
     }

@@ -26,7 +26,8 @@ struct KnownCatalogue {
 }
 
 extension Session {
-    /// The catalogue that reads belong to; `nil` if the configuration names no publisher, or if no catalogue of it is held.
+    /// The catalogue that reads belong to; `nil` if the configuration names no publisher, or if no catalogue of it is
+    /// held.
     ///
     /// The first call reads and verifies the catalogue. So does the first call after another process has stored one,
     /// which one `lstat` shows. Within a process, a catalogue is never followed by an earlier one.

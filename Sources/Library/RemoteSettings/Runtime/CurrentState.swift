@@ -33,8 +33,8 @@ struct CurrentState: Sendable {
     var view: CatalogueView?
     /// Whether this is the state that the catalogue lists.
     var isOfCatalogue = false
-    /// The version of a file in the storage directory that has the catalogue's state; `nil` if there is none, or if it is
-    /// not known.
+    /// The version of a file in the storage directory that has the catalogue's state; `nil` if there is none, or if it
+    /// is not known.
     var storedIdentity: CacheIdentity?
     /// The usable packaged bundles of the collection, newest first, for their attachments.
     var bundles: [PackagedBundle] = []

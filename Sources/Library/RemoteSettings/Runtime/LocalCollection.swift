@@ -95,8 +95,8 @@ final class LocalCollection: Sendable {
 
     /// The state that a catalogue lists; the newest one if it lists none, or if its state is not here.
     ///
-    /// A state of the catalogue needs no look at its file. Its bytes are those that the catalogue lists, whatever happens
-    /// to the file.
+    /// A state of the catalogue needs no look at its file. Its bytes are those that the catalogue lists, whatever
+    /// happens to the file.
     private func current(in catalogue: CatalogueView) -> CurrentState {
         let (known, next, generation) = state.withLock { ($0.current, $0.next, $0.generation) }
         let prepared = next?.view === catalogue ? next : nil

@@ -36,7 +36,8 @@ final class Session: Sendable {
     let storage: StorageDirectory
     let server: Result<ServerURL, RemoteSettingsError>
     let trust: TrustPolicy
-    /// The publisher whose catalogues are read; `nil` if the configuration names none, or a name that no publisher can have.
+    /// The publisher whose catalogues are read; `nil` if the configuration names none, or a name that no publisher can
+    /// have.
     let publisher: PublisherName?
     /// The catalogue in use.
     let catalogue = Mutex(KnownCatalogue())

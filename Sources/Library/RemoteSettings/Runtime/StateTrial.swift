@@ -44,7 +44,7 @@ package struct StateTrial: Hashable, Sendable {
     private static let mostStates = 16
     private static let reasonCharacters = 500
 
-    /// The starts in a row that have not got well, with the present one.
+    /// The starts in a row that have not got well, with the current one.
     package private(set) var failedStarts = 0
     /// What the last start served, and how many in a row have.
     private var served: State?
@@ -86,7 +86,7 @@ extension StateTrial {
             served, because: "the app started \(Counted.text(servedStarts, "time")) with it and did not get well")
     }
 
-    /// Counts the present start, before anything is served.
+    /// Counts the current start, before anything is served.
     mutating func countStart(serving state: State) {
         servedStarts = served == state ? servedStarts.saturatingAdding(1) : 1
         served = state

@@ -91,10 +91,10 @@ package final class StateTrials: Sendable {
         return trial
     }
 
-    /// Whether the present start was counted.
+    /// Whether the current start was counted.
     package func isCounted(_ subject: Subject) -> Bool { known.withLock { $0[subject]?.isCounted ?? false } }
 
-    /// Counts the present start, before a state is served.
+    /// Counts the current start, before a state is served.
     ///
     /// A state that is on trial is not served if that cannot be noted, because the disk is full or another process
     /// holds the lock: the app could die of it at every start.
@@ -142,7 +142,7 @@ package final class StateTrials: Sendable {
         }
     }
 
-    /// Notes that the present start got well, with every state that it has served.
+    /// Notes that the current start got well, with every state that it has served.
     ///
     /// - Throws: if a note cannot be stored. The others are.
     func markStartSuccessful() throws {

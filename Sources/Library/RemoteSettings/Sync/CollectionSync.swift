@@ -132,9 +132,9 @@ struct CollectionSync {
 extension CurrentState {
     /// Whether the server's state of a timestamp has to be fetched.
     ///
-    /// A server's list that is older than the current state is no rollback: a cache may have kept it, the server's
+    /// A server's list that is older than the current state is not a rollback: a cache may have kept it, the server's
     /// export may have overlapped with a publication, or another sync has stored something since. An imported state is
-    /// not signed, so the server's own replaces it even if it is no newer.
+    /// not signed, so the server's own replaces it even if it is not newer.
     fileprivate func isReplaced(by timestamp: Timestamp) -> Bool {
         guard let own = self.timestamp else { return true }
         return own < timestamp || isImported && own == timestamp

@@ -9,8 +9,8 @@ extension RemoteSettingsService {
     /// fetched one, and is stored only if it is newer than what is held. The bundle may be some hours old, so sync
     /// afterwards.
     ///
-    /// If ``RemoteSettingsConfig/publisher`` names a publisher, this is an ordinary sync, because a startup bundle belongs
-    /// to no catalogue.
+    /// If ``RemoteSettingsConfig/publisher`` names a publisher, this is an ordinary sync, because a startup bundle
+    /// belongs to no catalogue.
     ///
     /// - Parameter collections: the collections' names, in the configured bucket, or `bucket/name`; `nil` for those
     ///   that have a client. Others in the bundle are left alone.

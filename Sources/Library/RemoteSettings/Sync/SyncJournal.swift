@@ -129,7 +129,7 @@ final class SyncJournalKeeper: Sendable {
     private let storage: StorageDirectory
     private let server: ServerIdentity?
     private let limits: Limits
-    /// This is no actor: a caller on this package's own threads could then wait in its queue behind a task of a blocked
+    /// This is not an actor: a caller on this package's own threads could then wait in its queue behind a task of a blocked
     /// pool.
     private let known = Mutex<SyncJournal?>(nil)
 
@@ -139,7 +139,7 @@ final class SyncJournalKeeper: Sendable {
         self.limits = limits
     }
 
-    /// The present content of the file.
+    /// The current content of the file.
     var present: SyncJournal { SyncJournal.read(storage.journalPath, of: server, limits: limits) }
 
     /// Notes that a run begins: the server has sent its list of collections.

@@ -29,7 +29,7 @@ extension UptakeEvent.Status {
         }
     }
 
-    /// Whether an error of this status is a failure. It is none if the caller or the server has stopped the sync.
+    /// Whether an error of this status is a failure. It is not one if the caller or the server has stopped the sync.
     var isFailure: Bool { self != .shutdownError && self != .backoff }
 
     private init(fetch error: FetchError) {

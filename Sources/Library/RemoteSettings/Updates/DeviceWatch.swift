@@ -26,7 +26,7 @@ extension UpdateChannel {
             watch("NSExtensionHostDidEnterBackgroundNotification") { $0.set(isInBackground: true) },
             watch("NSExtensionHostWillEnterForegroundNotification") { $0.set(isInBackground: false) },
             Task { [weak self] in
-                // The first path is the present one.
+                // The first path is the current one.
                 for await path in Self.networkPaths().dropFirst() where path.status == .satisfied {
                     guard let self else { return }
                     self.networkChanged()
