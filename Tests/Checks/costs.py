@@ -37,9 +37,9 @@ FEATURES = [
         I + "updates", I + "watching", I + "test_announcements", I + "test_on_change",
         I + "trusting", I + "test_real_time", I + "test_serve_updates", I + "test_updates_nchan", I + "test_watch", "Tests/Firefox"]),
     ("remote config", "apps with parameters, values and conditions", [
-        "Sources/Library/RemoteConfiguration", "Sources/Library/RemoteSettingsConfiguration", "Sources/Library/ConfigParameters", "Sources/Library/ConfigParameters/DefaultsFiles", "Examples/ConfigExample",
+        "Sources/Library/RemoteConfiguration", "Sources/Library/RemoteSettingsConfiguration", "Examples/FlagServer", "Sources/Library/ConfigParameters", "Sources/Library/ConfigParameters/DefaultsFiles", "Examples/ConfigExample",
         "Examples/SampleApp"], [
-        "Tests/Library/RemoteConfigurationTests", "Tests/Library/RemoteSettingsConfigurationTests", "Tests/Library/ConfigParametersTests", "Tests/Library/ConfigParametersTests/DefaultsFiles", "Tests/Lab/config-process",
+        "Tests/Library/RemoteConfigurationTests", "Tests/Library/RemoteSettingsConfigurationTests", I + "test_flag_server", "Tests/Library/ConfigParametersTests", "Tests/Library/ConfigParametersTests/DefaultsFiles", "Tests/Lab/config-process",
         "Tests/ConfigConsumer", "Tests/Checks/config_consumer", "Examples/SampleApp/Tests", I + "test_config_"]),
     ("moving from Firebase: templates, conditions, in-app defaults", "teams that leave Firebase",
      ["Sources/Publish/Publish/FirebaseFormats"], ["Tests/Publish/PublishTests/FirebaseFormats"]),

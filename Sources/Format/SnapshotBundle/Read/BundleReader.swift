@@ -11,6 +11,7 @@ package struct BundleReader: Sendable {
     /// The bundle's path or name, for error messages.
     package let name: String
     package let head: BundleHead
+    private let file: Bytes
     let directory: ZIPDirectory
     let limits: Limits
     /// The mapped file; `nil` for bytes in memory.
@@ -40,6 +41,9 @@ package struct BundleReader: Sendable {
         try self.init(bytes, name: name, limits: limits, mapping: nil)
     }
 
+    /// The SHA-256 of the whole file. Reads every byte.
+    package var fileDigest: SHA256Digest { mapping?.digest() ?? SHA256Digest(hashing: file) }
+
     private init(_ bytes: Bytes, name: String, limits: Limits, mapping: MappedFile?) throws(BundleError) {
         let head: BundleHead
         do throws(BundleError) {
@@ -60,6 +64,7 @@ package struct BundleReader: Sendable {
         }
         self.name = name
         self.head = head
+        file = bytes
         self.directory = directory
         self.limits = limits
         self.mapping = mapping

@@ -393,9 +393,17 @@ extension SnapshotLoader {
                     throw SnapshotRefusal(
                         .notTrusted("its root \(root) is not pinned (RemoteSettingsConfig.trustRoots)"))
                 }
-                try bundle.reader().verifyContents()
+                let reader = try bundle.reader()
+                try reader.verifyContents()
                 _ = try bundle.snapshot(verifier, now: now())
                 if let missing = bundle.missing { throw SnapshotRefusal(missing.reason) }
+                // Contents do not cover every byte, such as times in the ZIP's directory.
+                let (found, expected) = (reader.fileDigest, bundle.lock.bundle.sha256)
+                guard found == expected else {
+                    throw BundleError(
+                        .disagreement, file: reader.name, expected: "SHA-256 \(expected), as the lock says",
+                        found: "\(found)")
+                }
             } catch {
                 problems.append("\(bundle.sourceName): \(bundle.id): \(SnapshotRefusal(error).reason)")
             }

@@ -129,8 +129,8 @@ final class SyncJournalKeeper: Sendable {
     private let storage: StorageDirectory
     private let server: ServerIdentity?
     private let limits: Limits
-    /// This is not an actor: a caller on this package's own threads could then wait in its queue behind a task of a blocked
-    /// pool.
+    /// This is not an actor: a caller on this package's own threads could then wait in its queue behind a task of a
+    /// blocked pool.
     private let known = Mutex<SyncJournal?>(nil)
 
     init(_ storage: StorageDirectory, of server: ServerIdentity?, limits: Limits) {

@@ -179,7 +179,7 @@ package enum ExportLayout: String, CaseIterable, Sendable {
         case .applicationServices: "the dumps directory of Mozilla's application-services"
         case .firefox: "Firefox's defaults/settings directory"
         case .changesets: "a server's answers, with their chains and attachments"
-        case .files: "plain files as firefox-ios keeps them: NAME.json and attachments/NAME/FILE; --key names a field"
+        case .files: "firefox-ios: NAME.json, attachments/NAME/FILE named by --key"
         case .tarZstd: "bundles, lock and dumps.yaml in one archive, for offline sites"
         case .tarXz: "the same, compressed with xz"
         case .plist: "one collection's fields as an app's defaults: an XML property list"

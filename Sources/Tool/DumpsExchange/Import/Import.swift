@@ -237,7 +237,7 @@ package enum ImportFormat: String, CaseIterable, Sendable {
         case .applicationServices: "the dumps directory of Mozilla's application-services"
         case .serverZIP: "a server's zip of attachments, BUCKET--COLLECTION.zip"
         case .changeset: "saved changesets: JSON, .json.mozlz4, or an export to changesets"
-        case .files: "plain files as firefox-ios keeps them: NAME.json, a list, and attachments/NAME/FILE"
+        case .files: "firefox-ios: NAME.json, attachments/NAME/FILE"
         case .dumps: "another dumps directory, or its export to tar.zst or tar.xz"
         }
     }
