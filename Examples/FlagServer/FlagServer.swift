@@ -40,7 +40,8 @@ struct FlagServer {
         let server = Application(
             router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
             onServerRunning: {
-                print("http://127.0.0.1:\($0.localAddress?.port ?? 0)"); fflush(nil)
+                let url = "http://127.0.0.1:\($0.localAddress?.port ?? 0)\n"
+                FileHandle.standardOutput.write(Data(url.utf8))
             })
         try await ServiceGroup(
             services: [server, Following(settings: settings)], gracefulShutdownSignals: [.sigterm, .sigint],
