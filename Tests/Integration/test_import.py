@@ -548,3 +548,26 @@ def test_what_is_not_there(tree, tmp_path):
     outcome = import_("firefox", tree, tmp_path / "dumps", "main/unheard-of")
     assert outcome.code == rsdump.USAGE and outcome.says("main/unheard-of"), str(outcome)
     assert not (tmp_path / "dumps").exists()
+
+
+@pytest.mark.parametrize("source, place", [("firefox", "main/x.json"), ("files", "x.json")])
+def test_a_list_that_is_a_link_is_not_followed(tmp_path, source, place):
+    elsewhere = tmp_path / "elsewhere.json"
+    record = [{"id": "a", "last_modified": 5}]
+    elsewhere.write_text(json.dumps({"data": record, "timestamp": 5} if source == "firefox" else record))
+    (tmp_path / "tree" / place).parent.mkdir(parents=True)
+    (tmp_path / "tree" / place).symlink_to(elsewhere)
+    refused = rsdump.run("import", "--from", source, tmp_path / "tree", "--dumps", tmp_path / "dumps")
+    assert refused.code == rsdump.SOME_FAILED and refused.says(place, "a regular file", "a link"), str(refused)
+    (tmp_path / "tree" / place).unlink()
+    shutil.copy(elsewhere, tmp_path / "tree" / place)
+    assert rsdump.run("import", "--from", source, tmp_path / "tree", "--dumps", tmp_path / "dumps").code == rsdump.DONE
+
+
+def test_a_list_whose_name_is_not_a_collections(tmp_path):
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree/a b.json").write_text('[{"id": "a", "last_modified": 5}]')
+    refused = rsdump.run("import", "--from", "files", tmp_path / "tree", "--dumps", tmp_path / "dumps")
+    assert refused.code == rsdump.USAGE and refused.says("a b.json", "--collection"), str(refused)
+    named = rsdump.run("import", "--from", "files", tmp_path / "tree", "--collection", "main/a", "--dumps", tmp_path / "dumps")
+    assert named.code == rsdump.DONE, str(named)

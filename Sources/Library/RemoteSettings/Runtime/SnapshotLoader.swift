@@ -199,7 +199,7 @@ struct SnapshotLoader: Sendable {
                 try use(candidate, trial, usesCached: usesCached, isLastResort: isLastResort, &current)
             } catch {
                 let refusal = SnapshotRefusal(error)
-                // A later sync would believe its first line. What is kept elsewhere has no cache file.
+                // Else a later sync would take the damaged file's first line, its timestamp, for what is held.
                 if case .cached = candidate, refusal.isOfContent, let identity = current.cacheIdentity {
                     current.cacheIdentity = storage.setAside(id, identity)
                 }
@@ -338,8 +338,8 @@ struct SnapshotLoader: Sendable {
 
     /// Whether a packaged state may be used with the configured server.
     ///
-    /// What the app packages and a pinned root vouches for may: a mirror, a new host name or another spelling of the
-    /// URL changes nothing about it. What is not signed stays bound to its server.
+    /// A state that a pinned root vouches for may be used with every server: with a mirror, a new host name, or another
+    /// spelling of the URL. A state without a signature is used only with its own server.
     private func isServed(by bundle: PackagedBundle) -> Bool {
         if let root = bundle.lock.trust.verdict?.root, isPinned(root, of: bundle) { return true }
         return isServed(by: bundle.lock.server, bundle.id, isSigned: bundle.lock.trust.isSigned)

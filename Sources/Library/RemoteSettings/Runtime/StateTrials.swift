@@ -65,8 +65,8 @@ package final class StateTrials: Sendable {
 
     func check(of id: CollectionID) -> Check? { checks.withLock { $0[id] } }
 
-    /// How states have fared, as this start has found it and with what this process has learned since. The first call
-    /// does I/O.
+    /// How states have fared: what was stored when the app started, and what this process has learned since. The first
+    /// call does I/O.
     package func trial(of subject: Subject) -> StateTrial {
         if let known = known.withLock({ $0[subject]?.trial }) { return known }
         var trial = (try? read(subject)) ?? StateTrial()

@@ -57,9 +57,11 @@ struct DumpTree {
     ///   that an export can write the file as it was.
     /// - Throws: `FileError` or ``ExchangeError``.
     private func document(_ path: String, of id: CollectionID, style: DumpStyle) throws -> ImportedCollection {
-        guard let text = try FileStore.read(path, limit: limits.changesetBytes) else {
+        guard case .file? = try FileStore.kind(path), let text = try FileStore.read(path, limit: limits.changesetBytes)
+        else {
             throw ExchangeError(
-                .badInput, path, found: "there is no such file", remedy: "name another path")
+                .badInput, path, expected: "a regular file", found: "a link, a folder or a device",
+                remedy: "put the file itself there")
         }
         do {
             var reader = JSONReader(text, limits: limits)

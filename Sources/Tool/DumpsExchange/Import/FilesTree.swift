@@ -23,16 +23,30 @@ struct FilesTree {
         }
         return try lists.compactMap { list in
             let name = String(list.dropLast(5))
-            let id = try collection ?? CollectionID(bucket: "main", name: name)
+            let id = try collection ?? self.id(name, of: list)
             guard names.isEmpty || names.contains(id) else { return nil }
             return (id, Result { try read(list, name, of: id) })
         }
     }
 
+    private func id(_ name: String, of list: String) throws(ExchangeError) -> CollectionID {
+        do throws(InvalidIdentifier) {
+            return try CollectionID(bucket: "main", name: name)
+        } catch {
+            throw ExchangeError(
+                .usage, "\(root)/\(list)", expected: "the name of a collection, such as regions.json",
+                found: error.found,
+                remedy: "name the collection with --collection BUCKET/COLLECTION, or rename the file")
+        }
+    }
+
     private func read(_ list: String, _ name: String, of id: CollectionID) throws -> ImportedCollection {
         let path = "\(root)/\(list)"
-        guard let text = try FileStore.read(path, limit: limits.changesetBytes) else {
-            throw ExchangeError(.badInput, path, expected: "a file", found: "none", remedy: "name another directory")
+        guard case .file? = try FileStore.kind(path), let text = try FileStore.read(path, limit: limits.changesetBytes)
+        else {
+            throw ExchangeError(
+                .badInput, path, expected: "a regular file", found: "a link, a folder or a device",
+                remedy: "put the file itself there")
         }
         var collection: ImportedCollection
         do {
