@@ -20,7 +20,7 @@ public final class ScriptedUpdates: UpdateSource {
     /// The number of connections so far, including refused ones.
     public var connects: Int { state.withLock { $0.connects } }
     /// The number of connections that are open now.
-    package var open: Int { state.withLock { $0.open.count } }
+    public var open: Int { state.withLock { $0.open.count } }
     /// The largest number of connections that were open at the same time.
     package var most: Int { state.withLock { $0.most } }
 

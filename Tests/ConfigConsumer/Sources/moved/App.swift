@@ -14,7 +14,7 @@ enum App {
             directory: arguments[1],
             config: RemoteSettingsConfig2(
                 server: .custom(url: arguments[2]), packaged: arguments[4] == "-" ? [] : [.directory(arguments[4])],
-                trustRoots: try TrustAnchors(hashes: [arguments[3]]), log: NamesOfTheApp().config().log))
+                trustRoots: try TrustAnchors(parsing: [arguments[3]]), log: NamesOfTheApp().config().log))
         let both = BothServices(service: profile.remoteSettingsService, older: OlderService())
         print("both: \(both.older.older()), \(both.service.clientUrl() == arguments[2])")
 
