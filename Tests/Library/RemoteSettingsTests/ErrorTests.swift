@@ -71,6 +71,24 @@ extension ServerTests {
             #expect(name(await failure()) == "backoff true")
         }
 
+        /// The six limits of an app: what is beyond a limit fails, and no value of a limit traps.
+        @Test func limitsOfAnApp() async throws {
+            #expect(name(await failure { $0.limits.records = 0 }) != "none")
+            #expect(name(await failure { $0.limits.changesetBytes = 10 }) != "none")
+            for time in [Duration.seconds(Int64.min), .seconds(-1), .zero] {
+                var limits = RemoteSettingsLimits()
+                (limits.answerTimeout, limits.documentTimeout) = (time, time)
+                #expect(limits.answerTimeout == .seconds(1) && limits.documentTimeout == .seconds(1))
+            }
+            let error = await failure {
+                $0.limits.answerTimeout = .seconds(Int64.max)
+                $0.limits.documentTimeout = .seconds(Int64.max)
+                $0.limits.attachmentBytes = .max
+                $0.limits.tries = .max
+            }
+            #expect(name(error) == "none")
+        }
+
         @Test func aCancelledCallSaysSo() async throws {
             place.server.inject([Fault(delay: .seconds(600))])
             let client = place.service().makeClient(collectionName: collection.name)
