@@ -244,6 +244,30 @@ def test_a_pinned_bundle_that_was_edited_is_named(nightly, sample):
     assert any(line.startswith("::error") and SETTINGS in line for line in run.out.splitlines()), str(run)
 
 
+@pytest.mark.parametrize("verify", [
+    "exit 1",
+    "exit 3",
+    'kill -BUS $$',
+    '"$real" "$@" | head -c 200; exit 0',
+    '"$real" "$@" | sed \'$d\'; exit 3',
+    "echo '{'; echo '}'",
+], ids=["unclassified error", "empty", "signal", "cut short", "without its end", "two documents"])
+def test_only_a_complete_result_of_verify_lets_dumps_land(nightly, sample, verify):
+    wrapper = nightly.folder / "rsdump"
+    wrapper.write_text(f'#!/bin/sh\nreal={rsdump.BINARY}\nif [ "$1" = verify ]; then {verify}; fi\nexec "$real" "$@"\n')
+    wrapper.chmod(0o755)
+    sample.delete_record(REGIONS, "nowhere")
+    run = check(nightly.run(env={"RSDUMP": str(wrapper)}), rsdump.VERIFICATION)
+    assert BRANCH not in nightly.branches() and "without a complete result" in run.summary, str(run)
+
+
+def test_a_file_that_is_not_in_the_lock_file_keeps_dumps_from_landing(nightly, sample):
+    nightly.on_main(lambda tree: (tree / "dumps/main/stray.zip").write_bytes(b"stray"))
+    sample.delete_record(REGIONS, "nowhere")
+    run = check(nightly.run(), rsdump.VERIFICATION)
+    assert "main/stray.zip" in run.summary and BRANCH not in nightly.branches(), str(run)
+
+
 def test_what_the_configuration_asks_for_and_cannot_be_had_does_not_keep_the_others(nightly, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     sample.faults({"path": "collections/settings/changeset", "status": 400})
