@@ -69,7 +69,6 @@ package struct ParameterSet: Sendable {
     ///
     /// Of the records whose filter passes, the one with the highest rank decides. If ranks are equal, the one with the
     /// smallest id does.
-    /// the smallest id.
     ///
     /// - Parameter filter: evaluates filters in one context. Use the same one for all keys, so that each distinct
     ///   filter is evaluated once.

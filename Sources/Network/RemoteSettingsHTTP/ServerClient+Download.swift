@@ -140,7 +140,6 @@ extension ServerClient {
     ///
     /// - Parameter size: the size that the file must have in bytes. A delta that is not smaller is useless.
     /// - Returns: the file, which has the requested hash, and the size of the delta in bytes.
-    /// - Returns: the file, whose hash is the one that was asked for, and the size of the delta in bytes.
     private func file(
         of answer: inout Answer, from held: HeldFile, size: Int
     ) async throws -> (file: DeltaDecoder, received: Int) {

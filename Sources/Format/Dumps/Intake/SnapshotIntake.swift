@@ -220,7 +220,6 @@ package final class SnapshotIntake {
 
     /// Renames the bundles that were held back, and writes the lock file if a bundle changed. Call it once, before
     /// ``end()``.
-    /// ``end()``.
     ///
     /// - Parameter catalogue: the catalogue that the caller has made of the collections; `nil` if the lock keeps naming
     ///   the current catalogue.

@@ -10,9 +10,8 @@ package struct RecordAttachment: Hashable, Sendable {
     package let mimetype: String
 
     /// The largest size that a record may state, in bytes.
-    /// Every JSON reader keeps whole numbers exact up to this one (RFC 7493 §2.2). It is far more than any file has, so
-    /// sizes can be added without overflow.
-    /// file, so sizes can be added without overflow.
+    ///
+    /// Every JSON reader keeps whole numbers exact up to this one (RFC 7493 §2.2), and no file is that large.
     package static let mostBytes: UInt64 = 1 << 53
 
     package init(location: String, hash: SHA256Digest, size: UInt64, filename: String, mimetype: String) {

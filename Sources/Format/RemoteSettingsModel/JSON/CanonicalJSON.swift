@@ -1,9 +1,9 @@
 /// Writes canonical JSON, the only form of a value that is signed.
 ///
-/// The rules are those of `canonicaljson-rs` 0.9.3, which the server uses. Keys are in the order of their code points.
-/// There is no white space. Everything outside printable ASCII is escaped (`\b \f
-///  \r \t`, otherwise `\u` and lower-case hex). Integers stay as they are. Other numbers have the shortest digits that
-/// give the same double, with an exponent (`1.5E0`).
+/// The rules are those of `canonicaljson-rs` 0.9.3, which the server uses. Keys are sorted by code points. There is no
+/// white space. Everything outside printable ASCII is escaped: as `\b`, `\f`, `\n`, `\r` or `\t`, otherwise as `\u`
+/// and lower-case hex digits. Integers are written as they are. Other numbers have the shortest digits that give the
+/// same double, with an exponent (`1.5E0`).
 ///
 /// Anything that `canonicaljson-rs` refuses or would change is refused here: integers outside -2^63…2^64-1, numbers
 /// that a double cannot hold, lone surrogates, and duplicate keys. The same pass also refuses what `RFC 8259` refuses.

@@ -5,7 +5,6 @@ import RemoteSettingsModel
 /// Only the end of the file is read, and no local header or data. The entries must be exactly those of the format, in
 /// its order and without gaps. Each must be a regular file within ``Limits``. The local headers are checked when their
 /// entries are opened.
-/// entries are opened.
 struct ZIPDirectory: Sendable {
     let file: String
     let bytes: Bytes

@@ -37,8 +37,8 @@ enum ValueComparison {
     }
 
     /// Compares numbers by value, and strings by code points.
+    ///
     /// - Returns: -1, 0 or 1 if `left` is less than, equal to or greater than `right`; `nil` if one of them is NaN,
-    ///   `null` or `undefined`, because every comparison with these is false.
     ///   `null` or `undefined`, because every comparison with these is false.
     /// - Throws: ``FilterError/wrongType(operator:expected:found:offset:)`` if the two types have no common order.
     static func order(

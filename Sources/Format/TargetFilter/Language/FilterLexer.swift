@@ -109,7 +109,6 @@ struct FilterLexer {
     }
 
     /// Reads a string.
-    /// Reads a string.
     ///
     /// A backslash escapes the closing quote and itself. Before anything else it is an ordinary character, so regular
     /// expressions do not require doubled backslashes.

@@ -16,10 +16,9 @@ public struct RemoteSettingsConfig: Sendable {
     public var isPreview: Bool
     /// The name that the server's catalogues carry; `nil` to read collections one by one, without catalogues.
     ///
-    /// The name is `catalogue:` in the server's `dumps.yaml`. Catalogues of another publisher cannot stand in for
-    /// them, even
-    /// if it signs with the same keys, as a staging server may. With a name, all records are of one catalogue, which
-    /// becomes visible as a whole after a sync. See <doc:Catalogues>.
+    /// The name is `catalogue: publisher:` in the publisher's `dumps.yaml`. Catalogues of a different publisher are
+    /// refused, even if it signs with the same keys, as a staging server may. With a name, all records belong to one
+    /// catalogue, and a sync replaces them all at once. See <doc:Catalogues>.
     public var publisher: String?
     /// The values that the records' filters are evaluated against; `nil` for an app that says nothing about itself.
     public var appContext: RemoteSettingsContext?

@@ -12,7 +12,8 @@ package struct CacheFile: Sendable {
     package var collection: CollectionID
     package var server: String
     package var timestamp: Timestamp
-    /// The newest timestamp that was ever stored, which nothing signs. ``CurrentState/floor(_:)`` says when it counts.
+    /// The newest timestamp that was ever stored, which nothing signs. See
+    /// ``CurrentState/floor(of:_:)`` for when it counts.
     package var highWaterMark: Timestamp
     /// When the chain was verified; `nil` if nothing is signed.
     package var verifiedAt: Timestamp?

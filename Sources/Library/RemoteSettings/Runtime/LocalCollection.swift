@@ -25,7 +25,7 @@ final class LocalCollection: Sendable {
     private struct State {
         var current: CurrentState?
         var answer: [RemoteSettingsRecord]?
-        /// Grows whenever another state replaces `held`, so that nothing computed from an older state is kept.
+        /// Grows whenever another state replaces `current`, so that nothing computed from an older state is kept.
         var generation = 0
         /// The state in use under an earlier configuration that trusts the same. The collection does not go back behind
         /// it.

@@ -84,7 +84,7 @@ package struct UpdateTiming: Sendable {
         case connect
         /// Close the connection, because nothing arrives or because it is not wanted.
         case close
-        /// Make a request. ``take(at:)`` says what for.
+        /// Make the request that ``nextRequest(at:)`` returns.
         case ask
     }
 
