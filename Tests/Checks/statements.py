@@ -7,7 +7,10 @@
   - Numbers that can be counted from the repository, against what is counted: the table COUNTED.
   - The exit codes in FAQ.md, against Sources/Tool/rsdump/ExitStatus.swift and the help texts of single commands.
   - Links, against files and headings; `doc:` links, against articles.
+  - Swift members in code spans, against the declarations in Sources, Examples and Plugins.
+  - Messages in double quotes, and the words in shown output, against the texts of the program and of the scripts.
 """
+import functools
 import json
 import pathlib
 import re
@@ -234,6 +237,87 @@ def link_problems(name, text, root=ROOT):
             yield f"{name}: <doc:{target}> leads to an article that does not exist"
 
 
+SWIFT = ("Sources", "Examples", "Plugins")
+# Words that the program puts together from two alternatives.
+ALTERNATIVES = {"key here"}
+# Members of other libraries: Firebase, Mozilla's older binding, Apple.
+FOREIGN_MEMBERS = {
+    "sharedInstance", "invalidSetDefaultsInput", "activateConfig", "activateFetched", "fetchConfig", "getBool", "getString",
+    "getNumber", "isDeveloperModeEnabled", "registerObserver", "getRecordsSince", "downloadAttachmentToPath", "beginBackgroundTask"}
+
+
+@functools.cache
+def texts(folders, suffixes):
+    return "\n".join(path.read_text(errors="replace") for folder in folders for path in sorted((ROOT / folder).rglob("*"))
+                     if path.is_file() and path.suffix in suffixes and ".build" not in path.parts)
+
+
+@functools.cache
+def declared():
+    """Names that Swift code declares, and words that are a whole string literal, such as keys of YAML and JSON."""
+    text = texts(SWIFT, (".swift",))
+    names = set(re.findall(r"\b(?:func|var|let|case|struct|enum|class|actor|protocol|typealias)\s+`?(\w+)", text))
+    names |= {"init"} | FOREIGN_MEMBERS | set(re.findall(r"\b([a-z]\w*):", text))
+    for cases in re.findall(r"\bcase ([^\n:]+)", text):
+        names.update(re.findall(r"\w+", cases))
+    return names, set(re.findall(r'"([\w.-]+)"', text))
+
+
+def member_problems(name, text):
+    names, literals = declared()
+    for span, is_block in code(text):
+        found = re.fullmatch(r"(?:[A-Za-z]\w*\.)*([a-z]\w*)(?:\((?:[\w:, _]*|…)\))?[?!]?", span)
+        is_member = found and ("(" in span or re.search(r"[a-z][A-Z]", found[1]) or re.match(r"[A-Z]\w*\.[a-z]", span))
+        other = re.search(r"^env\.|\.(py|pub|pem|org|com)\b", span)
+        if is_member and not is_block and not other and found[1] not in names and span not in literals:
+            yield f"{name}: `{span}`: nothing declares {found[1]}"
+
+
+def without_interpolations(text):
+    """Each \\(…) of Swift is one NUL."""
+    pieces, position = [], 0
+    while (start := text.find("\\(", position)) >= 0:
+        pieces.append(text[position:start] + "\0")
+        position, depth = start + 2, 1
+        while depth and position < len(text):
+            depth += {"(": 1, ")": -1}.get(text[position], 0)
+            position += 1
+    return "".join(pieces) + text[position:]
+
+
+@functools.cache
+def printed():
+    """The texts of the program and of the scripts, without line breaks: string literals that + joins are one."""
+    text = re.sub(r"^\s*//.*$", "", texts(("Sources", "Examples", "Plugins", "scripts"), (".swift", ".c", "")), flags=re.MULTILINE)
+    text = re.sub(r'"\s*\+\s*"', "", re.sub(r"\\\n\s*", "", text))
+    return re.sub(r"\s+", " ", without_interpolations(text))
+
+
+def message_problems(name, text):
+    prose = SPAN.sub(lambda span: span[0].replace('"', "”"), FENCE.sub("", text))
+    for quoted in re.findall(r'"([^"\n|]*(?:\n[^"\n|]*)?)"', prose):
+        quoted = " ".join(quoted.split())
+        for part in re.split(r"…|`[^`]*`|\b[A-Z]{2,}[/A-Z]*\b|\b\d+\b", quoted):
+            part = part.strip(" .,;:")
+            if len(quoted.split()) > 2 and " " in part and part not in printed():
+                yield f"{name}: \"{quoted}\": the program never prints \"{part}\""
+
+
+def output_problems(name, text):
+    for block in FENCE.finditer(text):
+        lines = block[4].splitlines()
+        if block[3] not in ("", "console") or any(re.match(r"dependencies:|[{}]", line) for line in lines):
+            continue
+        for line in lines:
+            if re.match(r"\s*([$#\"]|rsdump |git |sudo )", line):
+                continue
+            # A number and what it counts are put together by the program.
+            counted = re.sub(r"\b\d+ [a-z]+", "\0", line)
+            for part in re.findall(r"(?<![\w./-])[a-z][a-z']*(?: [a-z][a-z']*)+(?![\w./-])", counted):
+                if part not in printed() and part not in ALTERNATIVES:
+                    yield f"{name}: the output \"{line.strip()}\": the program never prints \"{part}\""
+
+
 def problems(names=None, read=lambda name: (ROOT / name).read_text()):
     known, others = commands(read(HELP)), scripts_options()
     for name in names or documents():
@@ -243,6 +327,12 @@ def problems(names=None, read=lambda name: (ROOT / name).read_text()):
         yield from path_problems(name, present)
         yield from number_problems(name, text)
         yield from link_problems(name, text)
+        # The tests are named in CONTRIBUTING.md, and documents.py compares them.
+        if name != "CONTRIBUTING.md" and not name.startswith("Tests/"):
+            if name != "CHANGELOG.md":
+                yield from member_problems(name, present)
+            yield from message_problems(name, present)
+            yield from output_problems(name, present)
     if names is None or "FAQ.md" in names:
         yield from exit_code_problems(read("FAQ.md"), read("Sources/Tool/rsdump/ExitStatus.swift"), known)
 
