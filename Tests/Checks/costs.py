@@ -24,18 +24,18 @@ FEATURES = [
         "Tests/Format/SnapshotTrustTests/Catalogue", "Tests/Library/RemoteSettingsTests/CatalogueReadTests", "Tests/Library/RemoteSettingsTests/SubstitutionTests",
         "Tests/Library/RemoteConfigurationTests/CatalogueReadTests", "Tests/Publish/PublishTests/PublishedCatalogueTests", "Tests/Lab/catalogue-process",
         I + "test_catalogues", I + "test_catalogue_kill"]),
-    ("real time: event streams, `watch`, `--on-change`", "apps and mirrors that follow within seconds", [
+    ("real time: event streams, `--on-change`", "apps and mirrors that follow within seconds", [
         "Sources/Network/RemoteSettingsHTTP/Updates", "Sources/Network/RemoteSettingsHTTP/Updates", "Sources/Library/RemoteSettings/Updates",
         "Sources/Library/RemoteSettings/API/RemoteSettingsService+Updates", "Sources/Library/RemoteSettings/API/UpdatePolicy",
-        "Sources/Server/SnapshotServer/Updates", "Sources/Tool/DumpsRefresh/Watch", "Sources/Tool/DumpsRefresh/OnChange",
+        "Sources/Server/SnapshotServer/Updates", "Sources/Tool/DumpsRefresh/OnChange",
         "Sources/Network/RemoteSettingsHTTP/UpdateStream",
         "Sources/Library/RemoteSettingsTesting/InMemoryOrigin/ScriptedUpdates"], [
-        "Tests/Network/RemoteSettingsHTTPTests/Updates", "Tests/Network/RemoteSettingsHTTPTests/Updates", "Tests/Tool/DumpsRefreshTests/Watch", "Tests/Tool/DumpsRefreshTests/OnChange",
+        "Tests/Network/RemoteSettingsHTTPTests/Updates", "Tests/Network/RemoteSettingsHTTPTests/Updates", "Tests/Tool/DumpsRefreshTests/OnChange",
         "Tests/Library/RemoteSettingsTests/UpdateChannelTests", "Tests/Library/RemoteSettingsTests/UpdateFaultTests",
         "Tests/Server/SnapshotServerTests/UpdateTests", "Tests/Network/RemoteSettingsHTTPTests/UpdateStreamTests",
         "Tests/Library/RemoteConfigurationTests/RealTimeTests",
-        I + "updates", I + "watching", I + "test_announcements", I + "test_on_change",
-        I + "trusting", I + "test_real_time", I + "test_serve_updates", I + "test_updates_nchan", I + "test_watch", "Tests/Firefox"]),
+        I + "updates", I + "test_on_change",
+        I + "trusting", I + "test_real_time", I + "test_serve_updates", I + "test_updates_nchan", "Tests/Firefox"]),
     ("remote config", "apps with parameters, values and conditions", [
         "Sources/Library/RemoteConfiguration", "Sources/Library/RemoteSettingsConfiguration", "Examples/FlagServer", "Sources/Library/ConfigParameters", "Sources/Library/ConfigParameters/DefaultsFiles", "Examples/ConfigExample",
         "Examples/SampleApp"], [

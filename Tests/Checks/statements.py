@@ -19,8 +19,6 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HELP = "Tests/Promises/help.txt"
-# What was removed is named there.
-REMOVED = re.compile(r"^## What went before .*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 FENCE = re.compile(r"^( *)(```+)(\w*)\n(.*?)^ *\2$", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"(?:^ {4,}\S.*\n)+", re.MULTILINE)
 SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
@@ -322,17 +320,15 @@ def problems(names=None, read=lambda name: (ROOT / name).read_text()):
     known, others = commands(read(HELP)), scripts_options()
     for name in names or documents():
         text = read(name)
-        present = REMOVED.sub("", text) if name == "CHANGELOG.md" else text
-        yield from command_problems(name, present, known, others)
-        yield from path_problems(name, present)
+        yield from command_problems(name, text, known, others)
+        yield from path_problems(name, text)
         yield from number_problems(name, text)
         yield from link_problems(name, text)
         # The tests are named in CONTRIBUTING.md, and documents.py compares them.
         if name != "CONTRIBUTING.md" and not name.startswith("Tests/"):
-            if name != "CHANGELOG.md":
-                yield from member_problems(name, present)
-            yield from message_problems(name, present)
-            yield from output_problems(name, present)
+            yield from member_problems(name, text)
+            yield from message_problems(name, text)
+            yield from output_problems(name, text)
     if names is None or "FAQ.md" in names:
         yield from exit_code_problems(read("FAQ.md"), read("Sources/Tool/rsdump/ExitStatus.swift"), known)
 

@@ -35,7 +35,7 @@ def test_help_has_examples_that_are_right(tmp_path):
             words = shlex.split(re.split(r"   | \|", re.sub(r"\\\n +", "", line), maxsplit=1)[0])
             folder = tmp_path / f"{name}-{number}"
             folder.mkdir()
-            if name in ("serve", "sync", "watch"):    # These would go on the network; the others stop before.
+            if name in ("serve", "sync"):    # These would go on the network; the others stop before.
                 words.append("--help")
             outcome = rsdump.run(*words[1:], cwd=folder)
             assert "Usage:" not in outcome.err, str(outcome)
@@ -55,34 +55,6 @@ def test_help_names_every_command_and_exit_code():
         assert outcome.says(command), command
     for words in ("1 ", "2 ", "3 ", "4 ", "5 "):
         assert outcome.says(words), str(outcome)
-
-
-REMOVED = re.findall(
-    r'^        "(.+)":\n            "(.+)",$', (rsdump.REPOSITORY / "Sources/Tool/rsdump/RemovedUsage.swift").read_text(), re.MULTILINE)
-
-
-@pytest.mark.parametrize("removed, instead", REMOVED)
-def test_what_was_removed_is_refused_with_its_replacement(removed, instead, tmp_path):
-    """However it was written, with all that belonged to it, and by a row of the changelog."""
-    words, more = removed.split(), ["--output", tmp_path / "out", "--url", "https://settings.example.org"]
-    written = [words, [*words, "value", *more], [*words, "--help"]]
-    if words[-1] != words[0]:
-        written += [[words[0], *more, *words[1:]], [words[0], *more, "=".join(words[1:]) + ("=value" if len(words) == 2 else "")]]
-    for arguments in written:
-        outcome = rsdump.run(*arguments)
-        assert outcome.code == rsdump.USAGE and not outcome.out, str(outcome)
-        assert f"rsdump {removed} " in outcome.err and instead.replace('\\"', '"') in outcome.err and outcome.err.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
-    changelog = (rsdump.REPOSITORY / "CHANGELOG.md").read_text().split("\n## What went before 0.1.0", 1)[1]
-    assert f"`rsdump {removed}`" in changelog.split("\n## ")[0]
-
-
-def test_what_only_looks_like_something_removed_is_taken(tmp_path):
-    assert len(REMOVED) >= 5
-    for arguments in (("get", "main/x", "--storage", tmp_path, "upload"), ("export", "--to", "mirror", "--output", "edge"),
-                      ("export", "--to", "mirror", "--output", "x", "--", "--updates"), ("refresh", "--updates")):
-        outcome = rsdump.run(*arguments)
-        assert outcome.code != rsdump.DONE and "was removed" not in outcome.err, str(outcome)
 
 
 @pytest.mark.parametrize("arguments", [["nonsense"], ["refresh", "--nonsense"], ["refresh", "--jobs", "many"]])

@@ -1,66 +1,9 @@
-"""What a release engineer shows to others: attestations, what the server has, and the version that a directory requires."""
-import hashlib
-import json
-import subprocess
+"""What a release engineer asks: what the server has, since when a collection fails, and which version a directory requires."""
 import time
 
 import rsdump
 from git_tree import GitTree
 from test_changes import ICONS, REGIONS, SETTINGS
-
-
-def attest(dumps, *arguments):
-    return rsdump.run("attest", "--dumps", dumps.path, *arguments)
-
-
-def test_an_attestation_says_what_is_there_and_is_read_back(dumps, tmp_path, sample):
-    commit = GitTree(dumps.path.parent).commit("first")
-    file = tmp_path / "evidence/dumps.intoto.json"
-    outcome = attest(dumps, "--output", file)
-    assert outcome.code == rsdump.DONE and outcome.says("SHA256SUMS is beside it"), str(outcome)
-    statement = json.loads(file.read_text())
-    assert statement["_type"] == "https://in-toto.io/Statement/v1"
-    digests = {subject["name"]: subject["digest"]["sha256"] for subject in statement["subject"]}
-    assert set(digests) == {"dumps.yaml", "dumps.lock.json", *(f"{name}.zip" for name in dumps.lock["collections"])}
-    for name, digest in digests.items():
-        assert hashlib.sha256((dumps.path / name).read_bytes()).hexdigest() == digest
-    predicate = statement["predicate"]
-    assert predicate["commit"] == commit and predicate["rsdump"] == "0.1.0"
-    bundle = next(each for each in predicate["bundles"] if each["collection"] == SETTINGS)
-    entry = dumps.lock["collections"][SETTINGS]
-    assert (bundle["content"], bundle["sha256"], bundle["timestamp"]) == (
-        entry["content"], entry["bundle"]["sha256"], entry["timestamp"])
-    assert bundle["signer"] and bundle["root"] and bundle["verifiedAt"]
-    sums = file.parent / "SHA256SUMS"
-    subprocess.run(["sha256sum", "--check", "--quiet", str(sums)], cwd=dumps.path, check=True)
-    (tmp_path / "SHA256SUMS").write_text("0" * 64 + "  another-file\n")
-    refused = attest(dumps, "--output", tmp_path / "a.json")
-    assert refused.code == rsdump.USAGE and not (tmp_path / "a.json").exists(), str(refused)
-    assert attest(dumps, "--output", file).code == rsdump.DONE
-    assert attest(dumps).json()["subject"] == statement["subject"]
-    assert dumps.verify("--attestation", file).code == rsdump.DONE
-    # Later states differ, and the commit still has what was attested.
-    sample.patch_record(SETTINGS, "telemetry", {"value": True})
-    assert dumps.refresh().code == rsdump.DONE
-    changed = dumps.verify("--attestation", file)
-    assert changed.code == rsdump.VERIFICATION and changed.says(f"{SETTINGS}.zip: expected SHA-256"), str(changed)
-    document = dumps.verify("--attestation", file, "--format", "json").json()
-    assert document["verified"] is False and any(SETTINGS in each for each in document["unattested"])
-    old = rsdump.run("verify", "--attestation", file, "--dumps", f"git:{commit}:{dumps.path}")
-    assert old.code == rsdump.DONE, str(old)
-
-
-def test_nothing_is_attested_that_does_not_verify(dumps, tmp_path):
-    content = bytearray(dumps.bundle_path(SETTINGS).read_bytes())
-    content[len(content) // 2] ^= 1
-    dumps.bundle_path(SETTINGS).write_bytes(content)
-    outcome = attest(dumps, "--output", tmp_path / "a.json")
-    assert outcome.code == rsdump.VERIFICATION and not (tmp_path / "a.json").exists(), str(outcome)
-    for text in ("", "{}", "[]", '{"_type":"https://in-toto.io/Statement/v1","predicateType":"x","subject":[]}'):
-        (tmp_path / "b.json").write_text(text)
-        wrong = dumps.verify("--attestation", tmp_path / "b.json")
-        assert wrong.code == rsdump.USAGE and wrong.says("b.json: expected an attestation"), str(wrong)
-    assert dumps.verify("--attestation", tmp_path / "none.json").code == rsdump.USAGE
 
 
 def test_list_says_what_the_server_has(dumps, sample):

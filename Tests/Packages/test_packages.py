@@ -179,7 +179,6 @@ def test_a_bare_debian_has_a_verified_refresh_in_seconds(system, origin):
 
     unit = (system.root / "lib/systemd/system/remote-settings-dumps.service").read_text()
     assert "/usr/local/bin" not in unit
-    assert "/usr/bin/rsdump watch" in (system.root / "lib/systemd/system/remote-settings-watch.service").read_text()
     enabled = list((system.root / "etc/systemd/system").rglob("remote-settings-*"))
     assert not enabled, "units are installed disabled"
 

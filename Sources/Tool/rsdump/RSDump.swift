@@ -44,12 +44,12 @@ struct RSDump: AsyncParsableCommand {
                 name: "Dumps",
                 subcommands: [
                     RefreshCommand.self, Status.self, Verify.self, GuardsCommand.self, Diff.self, LogCommand.self,
-                    AttestCommand.self, RebuildCommand.self,
+                    RebuildCommand.self,
                 ]),
             .init(name: "Git", subcommands: [MergeCommand.self, GitSetup.self, MergeDriver.self]),
             .init(name: "Publishing", subcommands: [KeysCommand.self, CheckCommand.self, PublishCommand.self]),
             .init(name: "Exchange", subcommands: [ImportCommand.self, ExportCommand.self, Embed.self]),
-            .init(name: "Server", subcommands: [Serve.self, WatchCommand.self]),
+            .init(name: "Server", subcommands: [Serve.self]),
             .init(name: "App", subcommands: [Sync.self, Get.self, ConfigCommand.self]),
             .init(name: "Bundle", subcommands: [Inspect.self, Records.self, AttachmentCommand.self]),
         ])
@@ -59,7 +59,6 @@ struct RSDump: AsyncParsableCommand {
         // Without this, a process ends with a signal if a mapped file vanishes while it is read.
         _ = mapped_faults_explain(ExitStatus.someFailed.rawValue)
         do {
-            try RemovedUsage.check(CommandLine.arguments.dropFirst())
             var command = try parseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()

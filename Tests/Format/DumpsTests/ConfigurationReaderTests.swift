@@ -54,7 +54,6 @@ struct ConfigurationReaderTests {
         ("version: 1\nservers: prod", 2, "unknown key \"servers\""),
         ("version: 1\nserver: [prod]", 2, "server is a list"),
         ("version: 1\nallow-plain-http: perhaps", 2, "allow-plain-http"),
-        ("version: 1\nnotify:\n  nginx: http://127.0.0.1:8889/publish", 2, "--on-change"),
         ("version: 1\ntrust:\n  root: x", 3, "unknown key \"root\""),
         ("version: 1\ntrust:\n  roots:\n    - \"abc\"", 4, "not a SHA-256"),
         ("version: 1\ntrust:\n  roots: abc", 3, "roots is \"abc\""),

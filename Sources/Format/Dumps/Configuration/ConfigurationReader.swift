@@ -50,10 +50,6 @@ package struct ConfigurationReader {
             case "compression": configuration.compression = try compression(value)
             case "budget": (configuration.budget, configuration.totalBudget) = try budget(value, isOfAll: true)
             case "guards": try guards(value, into: &configuration.guards)
-            case "notify":
-                throw error(
-                    key, "notify: was removed before 0.1.0",
-                    remedy: "delete it; use --on-change of refresh, publish, export or watch")
             case "requires", "collections": break
             default: throw unknown(key, known)
             }

@@ -2,7 +2,7 @@ import RemoteSettingsModel
 
 /// Follows an update channel. It keeps one connection open, and makes requests for what the server announces.
 ///
-/// An ``UpdateTiming`` decides when. The library and `rsdump watch` supply the connection and the requests.
+/// An ``UpdateTiming`` decides when. The library supplies the connection and the requests.
 package final class UpdateLoop: Sendable {
     private let timing: Mutex<UpdateTiming>
     private let environment: HTTPEnvironment

@@ -34,11 +34,6 @@ package struct UpdateTiming: Sendable {
                 longestSilence: longestSilence)
         }
 
-        /// The rules of a server that follows another one.
-        package static let follower = Rules(
-            jitter: .zero, checkTime: .seconds(900),
-            requests: RetryPauses(first: .seconds(1), longest: .seconds(300), spread: 0.5...1.5),
-            connections: RetryPauses(first: .seconds(1), longest: .seconds(300)), longestSilence: .seconds(45))
     }
 
     /// What the next start must know about failures.

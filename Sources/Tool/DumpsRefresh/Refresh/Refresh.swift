@@ -26,9 +26,6 @@ package struct Refresh: Sendable {
         /// The most concurrent requests to servers that speak HTTP/2, over one connection. RFC 9113, section
         /// 6.5.2, recommends that a server allow at least 100.
         package var streams = 100
-        /// The monitor's timestamp that an update event announced. Caches are asked for a state that is not older.
-        /// `nil` if no event announced one.
-        package var expected: Timestamp?
         /// How long to wait for another rsdump that works in the directory.
         package var wait = Duration.zero
 
@@ -83,7 +80,7 @@ package struct Refresh: Sendable {
         if !recovered.isEmpty && isWriting { try directory.writeLock(lockFile) }
         var pass: Pass
         do {
-            pass = try await self.pass(settings, lockFile, expected: options.expected)
+            pass = try await self.pass(settings, lockFile, expected: nil)
         } catch {
             if isWriting { try keepBackoff() }
             throw error

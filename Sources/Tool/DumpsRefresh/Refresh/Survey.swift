@@ -44,12 +44,12 @@ extension SurveyedCollection {
     ///
     /// A bundle that has the server's state is fresh, however old that state is. A pinned bundle is fresh until its
     /// pin's last day has passed.
-    package func freshness(at now: Timestamp, warnAge: Duration, maxAge: Duration) -> Freshness {
+    package func freshness(at now: Timestamp, maxAge: Duration) -> Freshness {
         guard let entry, hasBundle else { return .missing }
         let age = entry.age(at: now)
         if let pin { return !pin.isOverdue ? .fresh : age > maxAge ? .tooOld : .old }
         if serverTimestamp == entry.timestamp { return .fresh }
-        return age > maxAge ? .tooOld : age > warnAge ? .old : .fresh
+        return age > maxAge ? .tooOld : .fresh
     }
 }
 

@@ -41,10 +41,6 @@ struct Status: AsyncParsableCommand {
     var offline = false
 
     @Option(
-        help: ArgumentHelp("Warn if a bundle is outdated and older than this, such as 30d or 12h.", valueName: "age"))
-    var warnAge = Age(days: 30)
-
-    @Option(
         help: ArgumentHelp(
             "Fail if a bundle is outdated and older than this (90d by default), or if the catalogue was last confirmed "
                 + "longer ago than this.", valueName: "age"))
@@ -64,7 +60,7 @@ struct Status: AsyncParsableCommand {
             opened.directory, opened.configuration, policy: opened.policy, limits: opened.limits)
         let report = StatusReport(
             states: states.map { state in
-                (state, state.freshness(at: now, warnAge: warnAge.duration, maxAge: (maxAge ?? Age(days: 90)).duration))
+                (state, state.freshness(at: now, maxAge: maxAge?.duration ?? .seconds(90 * 86_400)))
             }, now: now, isOffline: offline || problem != nil, configuration: opened.configuration,
             sizes: await SizeComparison(opened.directory, limits: opened.limits),
             missed: await MissedRefreshes(opened.directory, limits: opened.limits),
@@ -90,11 +86,6 @@ struct Status: AsyncParsableCommand {
 struct Age: ExpressibleByArgument, CustomStringConvertible {
     let description: String
     let duration: Duration
-
-    init(days: Int) {
-        description = "\(days)d"
-        duration = .seconds(days * 86_400)
-    }
 
     init?(argument: String) {
         guard let duration = Duration(age: argument) else { return nil }

@@ -47,11 +47,6 @@ struct Verify: AsyncParsableCommand {
     @Flag(help: "Also check the guards in dumps.yaml.")
     var guards = false
 
-    @Option(
-        help: ArgumentHelp(
-            "Also compare the files with this statement of rsdump attest.", valueName: "file"))
-    var attestation: String?
-
     @Flag(help: "Print nothing if everything is right.")
     var quiet = false
 
@@ -83,10 +78,6 @@ struct Verify: AsyncParsableCommand {
             outcomes: outcomes, catalogue: catalogue, now: now,
             strays: locked ? try opened.directory.strayFiles() : nil,
             disagreements: locked ? try disagreements(opened, outcomes, at: now) : nil,
-            unattested: try attestation.map { file in
-                try Attestation(path: file, limits: opened.limits)
-                    .differences(from: opened.directory, limits: opened.limits)
-            },
             guarded: guards ? try await violations(opened, outcomes) : nil,
             tooOld: hasLimit ? CatalogueText.problem(catalogue, opened.configuration, at: now) : nil,
             excess: try opened.directory.lockFile(limits: opened.limits).excess(over: opened.configuration.totalBudget))

@@ -13,8 +13,6 @@ struct VerifyReport {
     let strays: [String]?
     /// What dumps.yaml asks for and the lock does not have; `nil` if they were not compared.
     let disagreements: [(id: CollectionID, action: PlannedCollection.Action)]?
-    /// The differences from an attestation; `nil` if none was given.
-    let unattested: [String]?
     /// The violations of guards; `nil` if they were not checked.
     let guarded: [(id: CollectionID, violations: [GuardViolation])]?
     /// Why the catalogue's last confirmation is too old; `nil` if `dumps.yaml` has no limit, or a higher one.
@@ -28,7 +26,7 @@ struct VerifyReport {
 
     var isGood: Bool {
         outcomes.allSatisfy { $0.verdict.isGood } && (strays ?? []).isEmpty && (disagreements ?? []).isEmpty
-            && (catalogue?.problems ?? []).isEmpty && (unattested ?? []).isEmpty
+            && (catalogue?.problems ?? []).isEmpty
     }
 
     func text(_ style: Style) -> String {
@@ -52,7 +50,6 @@ struct VerifyReport {
                 + "has; with rsdump refresh it \(action.sentence)"
                 + (action.isRefetch ? "; where it is published, run rsdump publish --resign" : "")
         }
-        lines += (unattested ?? []).map { "attestation  \(style.red("failed")): \(Console.visible($0))" }
         for (id, violations) in guarded ?? [] {
             lines += violations.map {
                 "\("\(id)".padded(to: width))  \(style.red("failed")): guard \(Console.visible("\($0)"))"
@@ -89,7 +86,6 @@ struct VerifyReport {
                         ])
                     })
             },
-            "unattested": unattested.map { .array($0.map(JSONValue.string)) },
             "guards": guarded.map { guarded in
                 .array(
                     guarded.map { id, violations in

@@ -74,9 +74,8 @@ struct UpdateTimingTests {
     // MARK: Requests
 
     /// The lies: false, early, doubled, far in the future, many at once, one each second.
-    @Test(arguments: [app, .follower])
-    func aTrueAnnouncementIsActedOnWithinASecondAndAHalf(_ rules: UpdateTiming.Rules) {
-        var test = Self(rules)
+    @Test func aTrueAnnouncementIsActedOnWithinASecondAndAHalf() {
+        var test = Self(Self.app)
         test.open()
         for number in 1...60 {
             let second = Int(test.now.components.seconds)
@@ -218,11 +217,10 @@ struct UpdateTimingTests {
     }
 
     /// An announcement is lost, and nothing else is ever announced.
-    @Test(arguments: [(app, 24), (.follower, 2)])
-    func aServerThatAnnouncesNothingIsAskedNowAndThen(_ rules: UpdateTiming.Rules, _ hours: Int) {
-        var test = Self(rules)
+    @Test func aServerThatAnnouncesNothingIsAskedNowAndThen() {
+        var test = Self(Self.app)
         test.open()
-        for _ in 0..<(hours * 120) {
+        for _ in 0..<(24 * 120) {
             test.pass(.seconds(30))
             _ = test.receive(.heartbeat)
         }
@@ -236,17 +234,15 @@ struct UpdateTimingTests {
     // MARK: Connections
 
     @Test(arguments: [0.25, 0.5, 1]) func pausesAfterFailuresGrowWithChance(_ chance: Double) {
-        for (rules, first, longest) in [(Self.app, 5.0, 14_400.0), (.follower, 1, 300)] {
-            var test = Self(rules)
-            (test.chance, test.refusal) = (chance, Self.down)
-            for failures in 0..<20 {
-                guard let due = test.timing.connectionDue else { return #expect(Bool(false)) }
-                test.now = due
-                test.pass(.milliseconds(1))
-                guard let next = test.timing.connectionDue else { return #expect(Bool(false)) }
-                let full = min(first * Double(1 << failures), longest)
-                #expect(next - due == .seconds(full * (first == 1 ? chance : 0.5 + chance)))
-            }
+        var test = Self(Self.app)
+        (test.chance, test.refusal) = (chance, Self.down)
+        for failures in 0..<20 {
+            guard let due = test.timing.connectionDue else { return #expect(Bool(false)) }
+            test.now = due
+            test.pass(.milliseconds(1))
+            guard let next = test.timing.connectionDue else { return #expect(Bool(false)) }
+            let full = min(5 * Double(1 << failures), 14_400)
+            #expect(next - due == .seconds(full * (0.5 + chance)))
         }
     }
 
@@ -332,14 +328,5 @@ struct UpdateTimingTests {
         #expect(connected.count == 2)
         pass(.seconds(20))
         #expect(connected.count == 3)
-    }
-
-    @Test func aFollowerReplacesASilentConnectionAfterThreeHeartbeats() {
-        var test = Self(.follower)
-        test.open()
-        test.pass(.seconds(44))
-        #expect(test.connected.count == 1)
-        test.pass(.seconds(3))
-        #expect(test.connected.count == 2)
     }
 }
