@@ -145,7 +145,7 @@ def known():
     # A command, an option, a file and a number, changed by hand in a copy.
     ("README.md", "rsdump refresh", "rsdump freshen", "rsdump has no command freshen"),
     ("README.md", "rsdump verify --locked", "rsdump verify --looked", "rsdump verify has no option --looked"),
-    ("SECURITY.md", "rsdump keys cross-sign", "rsdump keys cross-sing", "rsdump has no command keys cross-sing"),
+    ("Sources/Publish/SigningKeys/Documentation.docc/Keys.md", "rsdump keys renew", "rsdump keys renow", "rsdump has no command keys renow"),
     ("Sources/Tool/rsdump/Documentation.docc/StartRelease.md", "rsdump verify --locked", "rsdump verify --looked",
      "rsdump verify has no option --looked"),
     ("ARCHITECTURE.md", "`Examples/OfflineExample`", "`Examples/OnlineExample`", "`Examples/OnlineExample` does not exist"),

@@ -67,18 +67,6 @@ class Team:
     def publish(self, *arguments, **options):
         return self.run("publish", *arguments, **options)
 
-    def succession(self, *names):
-        """Makes further keys, each with a root that the one before vouches for; returns the hashes of all roots."""
-        roots = [self.keys("status", names[0], "--format", "json").json()["root"]]
-        for older, newer in zip(names, names[1:]):
-            assert self.keys("create", newer).code == rsdump.DONE
-            roots.append(self.keys("status", newer, "--format", "json").json()["root"])
-            signed = self.keys("cross-sign", older, f"{newer}/root.pem", "--root", roots[-1], "--output", "cross.pem")
-            assert signed.code == rsdump.DONE, str(signed)
-            taken = self.keys("succeed", newer, "--certificate", "cross.pem", "--root", roots[-2])
-            assert taken.code == rsdump.DONE, str(taken)
-        return roots
-
     @property
     def root(self):
         return self.keys("status", "keys", "--format", "json").json()["root"]
@@ -157,32 +145,6 @@ def test_autograph_utils_accepts_every_signature(team):
         for signature in bundle.signatures:
             assert check(
                 bundle.payload, "main", signature["signature"], "http://x/chain.pem", lambda url: bundle.chain, team.root)
-
-
-def test_openssl_and_autograph_utils_follow_a_succession(team):
-    """Roots of one name; who pins an older one verifies over the cross-certificates, who pins the newest one without them."""
-    roots = team.succession("keys", "second", "third")
-    assert team.publish("--resign", "--keys", "third").code == rsdump.DONE
-    with Serving("--dumps", team.dumps.path) as serving:
-        served = kinto_http.Client(server_url=f"{serving.url}/v1").get_changeset("main", "settings", bust_cache=True)
-        signatures = served["metadata"]["signatures"]
-        chains = [serving.ask(each["x5u"].removeprefix(serving.url)).body for each in signatures]
-    assert len(set(chains)) == 3
-    for root, older in zip(roots, ("keys", "second", "third")):
-        verified = []
-        for chain in chains:
-            (team.path / "served.pem").write_bytes(chain)
-            verified.append(subprocess.run(
-                ["openssl", "verify", "-x509_strict", "-CAfile", team.path / older / "root.pem", "-untrusted",
-                 team.path / "served.pem", team.path / "served.pem"], capture_output=True).returncode)
-        assert sorted(verified)[0] == 0, verified
-        accepted = []
-        for signature, chain in zip(signatures, chains):
-            try:
-                accepted.append(check(payload_of(served), "main", signature["signature"], "u", lambda _, chain=chain: chain, root))
-            except Exception as refused:
-                assert "root" in f"{type(refused).__name__} {refused}".lower(), repr(refused)
-        assert len(accepted) == 1
 
 
 def test_overlap_serves_those_who_trust_either_root(team):

@@ -1,4 +1,4 @@
-"""The drawings: the way of the data, a sync, which state is served, and the two chains of a change of root."""
+"""The drawings: the way of the data, a sync, and which state is served."""
 from drawing.canvas import Canvas
 
 
@@ -156,42 +156,4 @@ def serving():
         c.text(x, 332, name, 13, "soft", "middle")
     c.text(22, 364, "A is the oldest state, D the newest. Of packaged and cached, the newer one that can be trusted serves.",
            12.5, "soft")
-    return c
-
-
-def chains():
-    """Keys.md, "Succession"."""
-    c = Canvas(900, 452, "Two chains after a change of root", (
-        "One signing key signs the records; its certificate is issued by one intermediate certificate. The first chain ends at "
-        "the new root. In the second, a cross-certificate stands in the place of the new root: it has the new root's name and "
-        "key, and the old root has signed it; this chain ends at the old root. Apps that pin the new root accept the first "
-        "chain, apps that pin the old root the second, apps that pin both either one."))
-    c.labelled(330, 20, 240, 54, "records and timestamp", ["signed twice, with one key"], "raised", "rule")
-    c.path([(330, 47), (210, 47), (210, 112)], "accent")
-    c.path([(570, 47), (690, 47), (690, 112)], "care")
-    c.text(196, 88, "first signature", 12.5, "accent", "end")
-    c.text(704, 88, "second signature", 12.5, "care")
-    for x, colour, wash in ((210, "accent", "wash"), (690, "care", "care-wash")):
-        c.labelled(x - 120, 112, 240, 46, "signing certificate", [], "raised", colour)
-        c.labelled(x - 120, 194, 240, 46, "intermediate certificate", [], "raised", colour)
-        c.path([(x, 158), (x, 194)], colour)
-        c.path([(x, 240), (x, 276)], colour)
-    for x in (210, 690):
-        c.lines(x + 10, 180, ["issued by", "issued by"], 12, 82, colour="soft")
-    c.text(700, 354, "issued by", 12, "soft")
-    for y, text in ((139, "the same"), (221, "the same")):
-        c.path([(360, y + 3), (330, y + 3)], "rule")
-        c.path([(540, y + 3), (570, y + 3)], "rule")
-        c.text(450, y + 7, text, 12.5, "soft", "middle")
-    c.labelled(90, 276, 240, 56, "new root", ["signed by itself"], "wash", "accent")
-    c.labelled(570, 276, 240, 56, "cross-certificate", ["the new root's name and key"], "care-wash", "care")
-    c.path([(360, 307), (330, 307)], "rule")
-    c.path([(540, 307), (570, 307)], "rule")
-    c.text(450, 311, "the same key", 12.5, "soft", "middle")
-    c.path([(690, 332), (690, 368)], "care")
-    c.labelled(570, 368, 240, 56, "old root", ["signed the cross-certificate once"], "care-wash", "care")
-    c.lines(210, 366, ["accepted by apps", "that pin the new root"], 13, 18, anchor="middle")
-    c.lines(450, 390, ["accepted by apps", "that pin the old root"], 13, 18, anchor="middle")
-    c.text(450, 372, "the second chain:", 12.5, "care", "middle")
-    c.text(210, 408, "Apps that pin both accept either chain.", 12.5, "soft", "middle")
     return c

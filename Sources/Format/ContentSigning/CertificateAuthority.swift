@@ -250,36 +250,6 @@ package struct CertificateAuthority: Sendable {
         return [certificate] + certificates
     }
 
-    /// Issues a cross-certificate: another root's name, key and constraints, signed by this root.
-    ///
-    /// - Parameters:
-    ///   - days: how long it is valid after `now`; `nil` for as long as both roots are valid. It never outlives either
-    ///     root.
-    ///   - place: where the other root is from, for the error.
-    /// - Throws: ``SigningKeyError`` if the other root is this root, is not valid at `now`, or has a critical extension
-    ///   that this package does not know.
-    package func crossSign(
-        _ root: SigningCertificate, days: Int?, place: String, now: Timestamp
-    ) throws -> SigningCertificate {
-        let constraints: [ASN1ObjectIdentifier] = [
-            .X509ExtensionID.basicConstraints, .X509ExtensionID.keyUsage, .X509ExtensionID.extendedKeyUsage,
-            .X509ExtensionID.nameConstraints,
-        ]
-        let unknown = root.x509.extensions.first { $0.critical && !constraints.contains($0.oid) }
-        guard unknown == nil, !root.standsFor(certificate), root.notBefore <= now, now < root.notAfter else {
-            throw SigningKeyError(
-                place, kind: .untrusted, expected: "a second root that is valid now and that apps understand",
-                found: unknown.map { "the critical extension \($0.oid)" }
-                    ?? "\(VisibleText.escape(root.name)), from \(root.notBefore.rfc3339) to \(root.notAfter.rfc3339)",
-                remedy: "make the new root with: rsdump keys create")
-        }
-        let known = root.x509.extensions.filter { constraints.contains($0.oid) }
-        return try issue(
-            root.x509.subject, root.x509.publicKey, from: max(now.advanced(by: .seconds(-86_400)), root.notBefore),
-            until: min(days.map { now.adding(days: $0) } ?? root.notAfter, root.notAfter), at: now,
-            Certificate.Extensions(known))
-    }
-
     /// Issues the certificate that a request asks for.
     ///
     /// - Returns: the certificate and then its issuers, as PEM.
@@ -361,11 +331,4 @@ extension Timestamp {
 extension Int {
     /// This number of days in seconds. It is clamped to a century, forward or backward.
     fileprivate var saturatingDays: Int { Swift.max(-36_525, Swift.min(self, 36_525)) * 86_400 }
-}
-
-extension SigningCertificate {
-    /// Whether this certificate has the name and the key of another one.
-    package func standsFor(_ other: SigningCertificate) -> Bool {
-        x509.subject == other.x509.subject && x509.publicKey == other.x509.publicKey
-    }
 }

@@ -13,7 +13,7 @@ import Foundation
 /// A signature is made with P-384 and SHA-384 over `Content-Signature:`, a zero byte and the payload. Its text is r and
 /// s in base64url.
 package protocol PayloadSigner: Sendable {
-    var chains: SignerChains { get }
+    var certificates: SignerChain { get }
 
     /// Signs a payload.
     ///
@@ -23,29 +23,27 @@ package protocol PayloadSigner: Sendable {
 
 extension PayloadSigner {
     /// The first DNS name of the signing certificate.
-    package var name: SignerName { chains.name }
+    package var name: SignerName { certificates.name }
     /// The signing certificate, the intermediate one and the root, as PEM.
-    package var chain: Bytes { chains.chain }
-    /// The same chain over cross-certificates, as PEM. Each one ends at an older root.
-    package var olderChains: [Bytes] { chains.older }
+    package var chain: Bytes { certificates.pem }
 }
 
 /// Signs payloads with a key in memory. No I/O.
 package struct ContentSigner: PayloadSigner {
-    package let chains: SignerChains
+    package let certificates: SignerChain
     private let key: PrivateKey
 
-    /// Makes a signer from a key and its chains.
+    /// Makes a signer from a key and its certificates.
     ///
     /// - Throws: ``SigningKeyError`` if the signing certificate is not for the key.
-    package init(key: PrivateKey, chains: SignerChains) throws(SigningKeyError) {
-        guard chains.key.rawRepresentation == key.publicKey.p384.rawRepresentation else {
+    package init(key: PrivateKey, certificates: SignerChain) throws(SigningKeyError) {
+        guard certificates.key.rawRepresentation == key.publicKey.p384.rawRepresentation else {
             throw SigningKeyError(
-                chains.place, kind: .untrusted, expected: "a certificate for the signing key",
+                certificates.place, kind: .untrusted, expected: "a certificate for the signing key",
                 found: "a certificate for another key",
                 remedy: "use the key and the chain that were made together; rsdump keys status DIR shows what DIR has")
         }
-        self.chains = chains
+        self.certificates = certificates
         self.key = key
     }
 
@@ -57,7 +55,7 @@ package struct ContentSigner: PayloadSigner {
     /// - Throws: ``SigningKeyError`` if the first certificate is not for the key, or if it is not a signing
     ///   certificate. Whether the chain is valid and trusted is not checked.
     package init(key: PrivateKey, chain: Bytes, place: String) throws(SigningKeyError) {
-        try self.init(key: key, chains: SignerChains(chain, place: place))
+        try self.init(key: key, certificates: SignerChain(chain, place: place))
     }
 
     /// Signs a payload.
@@ -80,11 +78,11 @@ package struct ExternalSigner: PayloadSigner {
     /// of OpenSSL).
     package typealias Sign = @Sendable (_ message: Bytes) async throws -> Bytes
 
-    package let chains: SignerChains
+    package let certificates: SignerChain
     private let sign: Sign
 
-    package init(chains: SignerChains, _ sign: @escaping Sign) {
-        self.chains = chains
+    package init(certificates: SignerChain, _ sign: @escaping Sign) {
+        self.certificates = certificates
         self.sign = sign
     }
 
@@ -100,9 +98,9 @@ package struct ExternalSigner: PayloadSigner {
             try? P384.Signing.ECDSASignature(rawRepresentation: made),
             try? P384.Signing.ECDSASignature(derRepresentation: made),
         ].compactMap(\.self)
-        guard let valid = readings.first(where: { chains.key.isValidSignature($0, for: digest) }) else {
+        guard let valid = readings.first(where: { certificates.key.isValidSignature($0, for: digest) }) else {
             throw SigningKeyError(
-                chains.place, kind: .untrusted,
+                certificates.place, kind: .untrusted,
                 expected: "a signature by the key of its first certificate, over the SHA-384 of the message, as DER or "
                     + "as the 96 bytes of r and s",
                 found: readings.isEmpty ? "\(Counted.text(made.count, "byte")) of another form" : "another signature",

@@ -273,8 +273,7 @@ package struct Publisher: Sendable {
         let isOfCatalogue = [.confirmed, .resigned].contains(step)
         guard let first = collections.first?.id ?? (isOfCatalogue ? Catalogue.collection : nil) else { return [] }
         // An error of a chain concerns all collections, so chains are checked before anything is written.
-        var unused: [String] = []
-        _ = try chains(for: first, &unused)
+        _ = try chains(for: first)
         let written = try directory.configurationText().map {
             try ConfigurationReader.read($0, file: directory.configurationPath)
         }
@@ -380,8 +379,8 @@ package struct Publisher: Sendable {
         let id = Catalogue.collection
         let held = try current(id, run)
         let present = try catalogue(of: held)
-        var (notes, unused): ([String], [String]) = ([], [])
-        let chains = try chains(for: id, &unused)
+        var notes: [String] = []
+        let chains = try chains(for: id)
         let states: [CollectionID: Catalogue.Entry]
         var confirms = step == .confirmed
         if step == .resigned {
@@ -492,7 +491,7 @@ package struct Publisher: Sendable {
         _ id: CollectionID, _ source: CollectionSource?, _ held: Held?, rule: String, server: String, isExact: Bool,
         _ notes: inout [String], check: (NextState) throws -> Void
     ) async throws -> (NextState, Snapshot?) {
-        let chains = try chains(for: id, &notes)
+        let chains = try chains(for: id)
         guard let source else { return try await resigned(id, held, chains, server: server) }
         let state = try NextState(
             source, onto: held?.present, at: options.time, isExact: isExact, limits: limits)
@@ -565,39 +564,19 @@ package struct Publisher: Sendable {
         let made: PublishedFrom.Signature
     }
 
-    /// The chains of the signers. Apps must trust the first one now. A chain over a cross-certificate that is no longer
-    /// valid is left out with a note.
-    private func chains(for id: CollectionID, _ notes: inout [String]) throws(ContentSignatureError) -> [Chain] {
-        func chain(_ signer: any PayloadSigner, _ pem: Bytes, url: String?) throws(ContentSignatureError) -> Chain {
-            let verified = try CertificateChain(pem: pem, limits: limits)
+    /// The chains of the signers. Apps must trust the first one now.
+    private func chains(for id: CollectionID) throws(ContentSignatureError) -> [Chain] {
+        func chain(of signer: any PayloadSigner, url: String?) throws(ContentSignatureError) -> Chain {
+            let verified = try CertificateChain(pem: signer.chain, limits: limits)
                 .ownVerdict(policy.signer(for: id), at: options.time)
             return Chain(signer: signer, verified: verified, made: .init(verified, url: url))
         }
-        func all(_ signer: any PayloadSigner, url: String?) throws(ContentSignatureError) -> [Chain] {
-            var chains = [try chain(signer, signer.chain, url: url)]
-            for pem in signer.olderChains {
-                do throws(ContentSignatureError) {
-                    chains.append(try chain(signer, pem, url: nil))
-                } catch {
-                    notes.append(
-                        "apps that pin an older root get nothing new, because its cross-certificate is not valid: "
-                            + "\(error)"
-                    )
-                }
-            }
-            return chains
+        let own = try chain(of: signer, url: options.chainURL)
+        guard policy.roots.roots.contains(own.verified.root) else {
+            throw .untrustedRoot(found: own.verified.root, pinned: policy.roots.roots)
         }
-        var chains = try all(signer, url: options.chainURL)
-        guard let trusted = chains.firstIndex(where: { policy.roots.roots.contains($0.verified.root) }) else {
-            throw .untrustedRoot(found: chains[0].verified.root, pinned: policy.roots.roots)
-        }
-        chains.insert(chains.remove(at: trusted), at: 0)
-        if let (other, url) = options.overlap { chains += try all(other, url: url) }
-        if chains.count > KeptChains.most {
-            notes.append(
-                "a bundle keeps at most \(KeptChains.most) chains; the last of the \(chains.count) are left out")
-        }
-        return Array(chains.prefix(KeptChains.most))
+        guard let (other, url) = options.overlap else { return [own] }
+        return [own, try chain(of: other, url: url)]
     }
 
     /// Signs a state, and verifies it as the apps of each root do.
@@ -632,18 +611,16 @@ package struct Publisher: Sendable {
         return snapshots[0].keeping(others, limits: limits)
     }
 
-    /// The signature for each chain. A signer signs once however many chains it has, because somebody may have to touch
-    /// a key.
     private func signatures(over payload: Bytes, _ chains: [Chain]) async throws(SigningFailure) -> [String] {
-        var made: [Bytes: String] = [:]
-        for signer in chains.map(\.signer) where made[signer.chain] == nil {
+        var made: [String] = []
+        for chain in chains {
             do {
-                made[signer.chain] = try await signer.signature(over: payload)
+                made.append(try await chain.signer.signature(over: payload))
             } catch {
                 throw SigningFailure(error: error)
             }
         }
-        return chains.compactMap { made[$0.signer.chain] }
+        return made
     }
 
     /// The error of a signer.

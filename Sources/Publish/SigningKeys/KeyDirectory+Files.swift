@@ -119,7 +119,6 @@ extension KeyDirectory {
         }
         return try withExtendedLifetime(lock) {
             try ignoreKeys()
-            try FileStore.remove(successionPath + ".tmp")
             for role in CertificateRole.allCases {
                 for file in [keyPath(role), waitingPath(role), nextPath(role)] {
                     try FileStore.remove(file + Self.privateEnding)

@@ -29,7 +29,7 @@ extension KeyDirectory {
 
     /// The names of the files that have no private key.
     private var publicNames: [String] {
-        let paths = CertificateRole.allCases.map(certificatePath) + [successionPath, ignorePath]
+        let paths = CertificateRole.allCases.map(certificatePath) + [ignorePath]
         return paths.map { String($0.dropFirst(path.count + 1)) }
     }
 

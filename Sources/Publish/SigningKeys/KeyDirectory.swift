@@ -7,7 +7,7 @@ import SnapshotTrust
 ///
 /// `root.key`, `intermediate.key` and `signer.key` are private keys. Each of them may be kept elsewhere. `root.pem` and
 /// `intermediate.pem` are certificates. `chain.pem` is the signing certificate with its issuers; signatures are
-/// published with it. `succession.pem` has the cross-certificates of older roots. The name of every file that ever has
+/// published with it. The name of every file that ever has
 /// a private key ends with `.key`, and `.gitignore` keeps these files out of a repository. `KeyDirectory+Files.swift`
 /// says how a key and its certificates are replaced together.
 package struct KeyDirectory: Sendable {
@@ -160,7 +160,7 @@ package struct KeyDirectory: Sendable {
     package func signer(_ environment: [String: String]) throws -> ContentSigner {
         let held = try readKey(.signer, environment)
         guard let key = held.key else { throw missingKey(.signer) }
-        return try ContentSigner(key: key, chains: chains(of: held))
+        return try ContentSigner(key: key, certificates: certificates(of: held))
     }
 
     /// Reads the chain of a signing key that is elsewhere, from `RSDUMP_SIGNER_CHAIN` if it is set, or else from the
@@ -172,17 +172,16 @@ package struct KeyDirectory: Sendable {
         _ environment: [String: String], signingBy sign: @escaping ExternalSigner.Sign
     ) throws -> ExternalSigner {
         try ExternalSigner(
-            chains: chains(of: readKey(.signer, environment.filter { $0.key == Self.chainVariable })), sign)
+            certificates: certificates(of: readKey(.signer, environment.filter { $0.key == Self.chainVariable })), sign)
     }
 
-    private func chains(of held: HeldKey) throws -> SignerChains {
+    private func certificates(of held: HeldKey) throws -> SignerChain {
         guard !held.certificates.isEmpty else {
             throw SigningKeyError(
                 certificatePath(.signer), found: "there is no file with the signing certificate",
                 remedy: "make keys with rsdump keys create DIR, or set \(Self.chainVariable)")
         }
-        let chains = try succession().chains(of: held.certificates).map { try CertificateAuthority.pem($0) }
-        return try SignerChains(chains[0], older: Array(chains.dropFirst()), place: held.place)
+        return try SignerChain(CertificateAuthority.pem(held.certificates), place: held.place)
     }
 
     /// The authority that issues certificates of this role: the root for an intermediate certificate, and the

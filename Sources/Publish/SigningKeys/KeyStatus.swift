@@ -22,8 +22,6 @@ package struct KeyStatus: Sendable {
     /// The root, the intermediate and the signing certificate.
     package let entries: [Entry]
     package let root: SHA256Digest?
-    /// The older roots that vouch for this one.
-    package let succession: Succession
 }
 
 extension KeyDirectory {
@@ -55,7 +53,7 @@ extension KeyDirectory {
                 return KeyStatus.Entry(role: role, certificate: certificate, key: .other, problem: "\(error)")
             }
         }
-        return try KeyStatus(entries: entries, root: entries.first?.certificate?.sha256, succession: succession())
+        return KeyStatus(entries: entries, root: entries.first?.certificate?.sha256)
     }
 
     private func certificates(

@@ -288,8 +288,8 @@ extension FuzzTarget {
 
     static let returned = FuzzTarget(
         "returned",
-        "requests, and certificates that come back: nothing is taken but an answer to the open request, under the known root, and a "
-            + "cross-certificate of the older root for that one",
+        "requests, and certificates that come back: nothing is taken but an answer to the open request, under the known "
+            + "root",
         longest: 8192,
         words: [
             "-----BEGIN CERTIFICATE-----\n", "-----END CERTIFICATE-----\n", "-----BEGIN CERTIFICATE REQUEST-----\n",
@@ -311,7 +311,6 @@ extension FuzzTarget {
         }
         let scratch = Scratch("returned")
         defer { scratch.remove() }
-        try checkSuccession(text, keys, KeyDirectory("\(scratch.path)/successor"))
         let online = KeyDirectory("\(scratch.path)/keys")
         try FileStore.makeDirectories(online.path)
         for (name, content) in keys.online {
@@ -331,22 +330,6 @@ extension FuzzTarget {
         let chain = try CertificateChain(pem: signer.chain)
         try require(chain.root == keys.root, "a certificate of another root was taken")
         _ = try chain.verified(anchors: TrustAnchors([keys.root]), signer: signer.name, at: ReturnedKeys.now)
-    }
-
-    /// Takes the text over as a cross-certificate. Whatever is taken over, apps accept that pin the older root.
-    private static func checkSuccession(_ text: Bytes, _ keys: ReturnedKeys, _ successor: KeyDirectory) throws {
-        try FileStore.makeDirectories(successor.path)
-        for (name, content) in keys.successor {
-            try FileStore.replace(
-                "\(successor.path)/\(name)", with: content, flushing: false, isPrivate: name.hasSuffix(".key"))
-        }
-        let isTaken = (try? successor.succeed(text, place: "fuzz", after: keys.older, now: ReturnedKeys.now)) != nil
-        try require(FileStore.exists(successor.successionPath) == isTaken, "a refusal left something")
-        guard isTaken else { return }
-        let signer = try successor.signer([:])
-        let chains = try signer.olderChains.map { try CertificateChain(pem: $0) }
-        try require(chains.contains { $0.root == keys.older }, "no chain of the older root")
-        for chain in chains { _ = try chain.ownVerdict(signer.name, at: ReturnedKeys.now) }
     }
 
     static let keys = FuzzTarget(
@@ -417,11 +400,7 @@ private struct ReturnedKeys {
     let root: RemoteSettingsModel.SHA256Digest
     /// The files of a directory with an open request.
     let online: [(String, Bytes)]
-    /// The files of a directory under that root, which another one may vouch for.
-    let successor: [(String, Bytes)]
-    let older: RemoteSettingsModel.SHA256Digest
-    /// To that request: the right one, one of another root, and the request; to that root: the right one, and for
-    /// another root.
+    /// To that request: the right one, one of another root, and the request.
     let answers: [[UInt8]]
 
     init() throws {
@@ -429,7 +408,7 @@ private struct ReturnedKeys {
         offline = KeyDirectory("\(path)/offline")
         root = try offline.create(.init(), now: Self.now)
         let foreign = KeyDirectory("\(path)/foreign")
-        older = try foreign.create(.init(), now: Self.now)
+        _ = try foreign.create(.init(), now: Self.now)
         let directory = KeyDirectory("\(path)/online")
         let request = try directory.request(.signer, named: "s.example.org")
         let certificate = try FileStore.read(offline.certificatePath(.root), limit: 1 << 20) ?? Bytes()
@@ -439,18 +418,11 @@ private struct ReturnedKeys {
             }
         }
         online = try files(directory) + [("root.pem", certificate)]
-        successor = try files(offline)
-        let crossSigned = try [(foreign, offline, root), (offline, foreign, older)].map { older, newer, root in
-            try older.crossSign(
-                FileStore.read(newer.certificatePath(.root), limit: 1 << 20) ?? Bytes(), place: "root",
-                confirming: root, days: nil, environment: [:], now: Self.now
-            ).array
-        }
         answers =
             try [offline, foreign].map {
                 try $0.issue(request, as: .signer, named: "s.example.org", days: 9, environment: [:], now: Self.now)
                     .array
-            } + [request.pem().array] + crossSigned
+            } + [request.pem().array]
     }
 }
 #endif

@@ -178,50 +178,6 @@ import Testing
         #expect(throws: (any Error).self) { try place.verify(roots: [place.trusted]) }
     }
 
-    /// From one root to the next over a cross-certificate: whoever pins any of them reads the bundle offline, at each
-    /// step.
-    @Test func successionOfRoots() async throws {
-        let places = try (0..<3).map { _ in try PublishingPlace(at: now) }
-        let roots = places.map(\.trusted)
-        try places[0].write("records: {a: {v: 1}}")
-        try await places[0].publish(at: now)
-        func publish(_ number: Int, pins: [SHA256Digest], at time: Timestamp) async throws -> Publisher.Outcome {
-            let publisher = Publisher(
-                into: places[0].dumps, signer: try places[number].keys.signer([:]),
-                policy: TrustPolicy(roots: TrustAnchors(pins)), options: .init(time: time))
-            let outcome = try #require(try await publisher.run(places[0].sources.read()).first)
-            // What was just published is unchanged, and there is nothing to sign again.
-            let again = try await publisher.run(places[0].sources.read()) + publisher.resign([])
-            #expect(try again.allSatisfy { try $0.result.get().status == .unchanged })
-            return outcome
-        }
-        func crossSign(_ newer: Int, days: Int? = nil) throws {
-            let (older, keys) = (places[newer - 1], places[newer].keys)
-            let own = try #require(try FileStore.read(keys.certificatePath(.root), limit: 65_536))
-            let cross = try older.keys.crossSign(
-                own, place: "root.pem", confirming: roots[newer], days: days, environment: [:], now: now)
-            try keys.succeed(cross, place: "cross.pem", after: roots[newer - 1], now: now)
-        }
-        // Without a cross-certificate, the new keys sign nothing for those who pin the old root.
-        await #expect(throws: ContentSignatureError.self) { try await publish(1, pins: [roots[0]], at: days(1)) }
-        try crossSign(1)
-        // dumps.yaml may still pin the old root only, or both, or the new one only.
-        for pins in [[roots[0]], [roots[0], roots[1]], [roots[1]]] {
-            _ = try await publish(1, pins: pins, at: days(1)).result.get()
-            for own in [[roots[0]], [roots[0], roots[1]], [roots[1]]] { try places[0].verify(roots: own) }
-            #expect(throws: (any Error).self) { try places[0].verify(roots: [roots[2]]) }
-        }
-        try crossSign(2, days: 20)
-        _ = try await publish(2, pins: [roots[0]], at: days(2)).result.get()
-        for root in roots { try places[0].verify(roots: [root]) }
-        // When a cross-certificate has ended, the others go on, and a line says who gets nothing new.
-        try places[0].write("records: {a: {v: 2}}")
-        let ended = try await publish(2, pins: [roots[2]], at: days(30))
-        #expect(try ended.result.get().status == .updated && ended.notes.count == 2)
-        try places[0].verify(roots: [roots[2]])
-        for root in roots[..<2] { #expect(throws: (any Error).self) { try places[0].verify(roots: [root]) } }
-    }
-
     @Test func namedServerIsNobodysOrigin() async throws {
         let place = try PublishingPlace(at: now)
         try place.write("records: {a: {v: 1}}")

@@ -18,7 +18,7 @@ import Testing
         try withKeys { root, keys in
             let names = try #require(try FileStore.list(keys.path))
             #expect(names.count == 7)
-            for name in names + ["succession.pem", "signer.new.key", "CHAIN.PEM", "Other.KEY"] {
+            for name in names + ["signer.new.key", "CHAIN.PEM", "Other.KEY"] {
                 let error = #expect(throws: SigningKeyError.self) {
                     try KeyDirectory.checkOutput("\(keys.path)/\(name)")
                 }

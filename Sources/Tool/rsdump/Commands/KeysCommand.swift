@@ -35,14 +35,9 @@ struct KeysCommand: AsyncParsableCommand {
               rsdump keys request keys --for intermediate --output req.pem
               rsdump keys issue ROOT req.pem --as intermediate --name NAME --output new.pem
               rsdump keys renew keys --certificate new.pem
-
-            To let apps that pin the root of OLD also accept the root of keys:
-              rsdump keys cross-sign OLD keys/root.pem --root SHA256 --output cross.pem
-              rsdump keys succeed keys --certificate cross.pem --root SHA256
             """,
         subcommands: [
-            Create.self, Request.self, Issue.self, Renew.self, ChangeRoot.self, CrossSign.self, Succeed.self,
-            StatusCommand.self,
+            Create.self, Request.self, Issue.self, Renew.self, ChangeRoot.self, StatusCommand.self,
         ])
 
     /// The environment variables, some of which may hold PEM texts in place of files.
@@ -321,84 +316,6 @@ extension KeysCommand {
         }
     }
 
-    struct CrossSign: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            commandName: "cross-sign",
-            abstract: "Let the root of this directory vouch for another root, its successor.",
-            discussion: """
-                Apps that pin the old root then accept what is signed under the new one, without an update. The holder \
-                of the new root's key can publish for these apps, and can name the next successor. Never vouch for a \
-                key that may have leaked.
-
-                Without --root, it shows the new root's name and SHA-256, and signs nothing. Compare the SHA-256 with \
-                what rsdump keys status shows to the new root's holder. The result is public.
-                """)
-
-        @OptionGroup var directory: DirectoryArgument
-
-        @Argument(help: ArgumentHelp("The new root's certificate.", valueName: "root.pem"))
-        var certificate: String
-
-        @Option(help: ArgumentHelp("SHA-256 of the new root, from the person who holds it.", valueName: "sha-256"))
-        var root: String?
-
-        @Option(
-            help: ArgumentHelp(
-                "How long the old root vouches for it; by default, until one of the two roots expires.",
-                valueName: "days")
-        )
-        var days: Int?
-
-        @Option(help: ArgumentHelp("The file to write the result to; standard output by default.", valueName: "file"))
-        var output: String?
-
-        func validate() throws { try checkDays(days, "--days") }
-
-        func run() async throws {
-            try KeyDirectory.checkOutput(output)
-            let signed = try directory.keys.crossSign(
-                read(certificate), place: certificate, confirming: root.map { try TrustAnchors.rootHash($0) },
-                days: days,
-                environment: environment, now: HTTPEnvironment.system.now())
-            try put(signed, to: output)
-            let cross = try SigningCertificate.all(of: signed, place: certificate)[0]
-            Console.error(
-                """
-                rsdump: the root of \(directory.keys.path) vouches for \(Console.visible(cross.name)) until \
-                \(cross.notAfter.rfc3339); next, on the machine that has the new keys: rsdump keys succeed DIR \
-                --certificate FILE --root SHA256
-                """)
-        }
-    }
-
-    struct Succeed: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            commandName: "succeed",
-            abstract: "Install a cross-certificate of an older root, for apps that pin that root.",
-            discussion: """
-                publish then signs for both roots. Apps that pin the older root verify through the cross-certificate. \
-                Apps that pin the root of this directory verify as before. If the older root has predecessors, their \
-                cross-certificates are installed too. Afterwards, sign the collections again: rsdump publish --resign.
-                """)
-
-        @OptionGroup var directory: DirectoryArgument
-
-        @Option(help: ArgumentHelp("The file that rsdump keys cross-sign wrote.", valueName: "file"))
-        var certificate: String
-
-        @Option(help: ArgumentHelp("SHA-256 of the older root, which apps pin.", valueName: "sha-256"))
-        var root: String
-
-        func run() async throws {
-            let keys = directory.keys
-            let chains = try keys.succeed(
-                read(certificate), place: certificate, after: TrustAnchors.rootHash(root),
-                now: HTTPEnvironment.system.now())
-            let older = Counted.text(chains - 1, "older root")
-            Console.print("\(keys.path) now also signs for the apps of \(older); next: rsdump publish --resign")
-        }
-    }
-
     static func showInstalled(_ role: CertificateRole, in keys: KeyDirectory) {
         let next = role == .signer ? "rsdump publish --resign" : "rsdump keys renew \(keys.path)"
         Console.print("the \(role.rawValue) certificate is in place; next: \(next)")
@@ -449,31 +366,13 @@ private struct KeysReport {
         let warning: String?
     }
 
-    /// An older root that vouches for this one.
-    private struct Predecessor {
-        let root: SHA256Digest
-        let name: String
-        let end: Timestamp
-        let warning: String?
-    }
-
     private let root: SHA256Digest?
     private let lines: [Line]
-    private let predecessors: [Predecessor]
 
-    var isGood: Bool { lines.allSatisfy { $0.warning == nil } && predecessors.allSatisfy { $0.warning == nil } }
+    var isGood: Bool { lines.allSatisfy { $0.warning == nil } }
 
     init(_ status: KeyStatus, now: Timestamp, warnDays: Int) {
         root = status.root
-        predecessors = status.succession.steps.compactMap { step in
-            guard let root = step.predecessor.sha256 else { return nil }
-            let end = min(step.cross.notAfter, step.predecessor.notAfter)
-            let warning =
-                end.elapsed(since: now) < .seconds(warnDays * 86_400)
-                ? "after that, apps that pin only this root get nothing new; let it cross-sign again with rsdump keys "
-                    + "cross-sign, or remove it from succession.pem" : nil
-            return Predecessor(root: root, name: step.predecessor.name, end: end, warning: warning)
-        }
         lines = status.entries.map { entry in
             var warning = entry.problem
             if let certificate = entry.certificate {
@@ -517,26 +416,12 @@ private struct KeysReport {
                 text += "  \(style.yellow("warning")): \(Console.visible(warning))\n"
             }
         }
-        for predecessor in predecessors {
-            text +=
-                "vouched for by \(predecessor.root), \(Console.visible(predecessor.name)), "
-                + "until \(predecessor.end.rfc3339)\n"
-            if let warning = predecessor.warning { text += "  \(style.yellow("warning")): \(warning)\n" }
-        }
         return String(text.dropLast())
     }
 
     var json: JSONValue {
         .members([
             "root": root.map { .string("\($0)") },
-            "predecessors": .array(
-                predecessors.map { predecessor in
-                    .members([
-                        "root": .string("\(predecessor.root)"), "name": .string(predecessor.name),
-                        "notAfter": .string(predecessor.end.rfc3339),
-                        "warning": predecessor.warning.map(JSONValue.string),
-                    ])
-                }),
             "certificates": .array(
                 lines.map { line in
                     .members([

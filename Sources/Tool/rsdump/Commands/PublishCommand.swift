@@ -103,9 +103,8 @@ struct PublishCommand: AsyncParsableCommand {
             the host. If the address is one of this machine or of a private network, the name is random. --publisher \
             gives another name; --no-catalogue gives none.
 
-            When apps move from one root to another, --overlap-keys adds a second signature. If an older root has \
-            signed the root of the keys (rsdump keys succeed), apps that pin the older root get a signature too. \
-            Bundles keep all chains, and servers of the bundles serve them.
+            When apps move from one root to another, --overlap-keys adds a second signature. Bundles keep both chains, \
+            and servers of the bundles serve them.
 
             \(OnChangeOptions.help)
 

@@ -2,24 +2,23 @@ import Crypto
 import RemoteSettingsModel
 import SnapshotTrust
 
-/// A signing certificate with its issuers, and the same chain up to each older root. None of it is secret.
-package struct SignerChains: Sendable {
+/// A signing certificate with its issuers, up to the root. None of it is secret.
+package struct SignerChain: Sendable {
     package let name: SignerName
-    package let chain: Bytes
-    package let older: [Bytes]
+    /// PEM: the signing certificate, the intermediate one and the root.
+    package let pem: Bytes
     package let key: P384.Signing.PublicKey
     package let place: String
 
-    /// Takes chains as PEM text.
+    /// Reads a chain.
     ///
     /// - Parameters:
-    ///   - chain: PEM. The signing certificate is first and the root is last.
-    ///   - older: the same chain up to each older root.
+    ///   - pem: the signing certificate is first and the root is last.
     ///   - place: where the chain comes from, for errors.
-    /// - Throws: ``SigningKeyError`` if the first certificate is not a signing certificate. Whether the chains are
-    ///   valid and trusted is not checked.
-    package init(_ chain: Bytes, older: [Bytes] = [], place: String) throws(SigningKeyError) {
-        let text = PEMText.normalized(chain)
+    /// - Throws: ``SigningKeyError`` if the first certificate is not a signing certificate. Whether the chain is valid
+    ///   and trusted is not checked.
+    package init(_ pem: Bytes, place: String) throws(SigningKeyError) {
+        let text = PEMText.normalized(pem)
         let leaf = try SigningCertificate.first(of: text, place: place)
         guard let name = leaf.dnsNames.first, let key = leaf.publicKey else {
             throw SigningKeyError(
@@ -29,8 +28,7 @@ package struct SignerChains: Sendable {
         }
         self.name = SignerName(name)
         // Only certificates are kept. The chain becomes public, and somebody may have put a key into the same file.
-        self.chain = Bytes(utf8: PEMText.blocks(text).filter { $0.contains("BEGIN CERTIFICATE-") }.joined())
-        self.older = older
+        self.pem = Bytes(utf8: PEMText.blocks(text).filter { $0.contains("BEGIN CERTIFICATE-") }.joined())
         self.key = key
         self.place = place
     }
