@@ -33,6 +33,8 @@ def test_an_attestation_says_what_is_there_and_is_read_back(dumps, tmp_path, sam
     assert bundle["signer"] and bundle["root"] and bundle["verifiedAt"]
     sums = file.parent / "SHA256SUMS"
     subprocess.run(["sha256sum", "--check", "--quiet", str(sums)], cwd=dumps.path, check=True)
+    sums.write_bytes(sums.read_bytes().replace(b"\n", b"\r\n"))
+    assert attest(dumps, "--output", file).code == rsdump.DONE, "the sums are the same with other line ends"
     (tmp_path / "SHA256SUMS").write_text("0" * 64 + "  another-file\n")
     refused = attest(dumps, "--output", tmp_path / "a.json")
     assert refused.code == rsdump.USAGE and not (tmp_path / "a.json").exists(), str(refused)

@@ -49,8 +49,9 @@ struct AttestCommand: AsyncParsableCommand {
         guard let output else { return Console.write(attestation.text, to: 1) }
         let folder = FileStore.parent(of: output)
         let sums = "\(folder)/SHA256SUMS"
-        let known = try FileStore.read(sums, limit: 64 << 20)?.text ?? ""
-        guard known.split(separator: "\n").allSatisfy({ attestation.files[String($0.dropFirst(66))] != nil }) else {
+        let known = try FileStore.read(sums, limit: 64 << 20)?.lines ?? []
+        // Before each name are a hash of 64 digits and two separators.
+        guard known.allSatisfy({ $0.count > 66 && attestation.files[$0[66..<$0.count].text] != nil }) else {
             throw CommandFailure(
                 .usage, "\(sums) has the sums of other files; give --output in another folder")
         }
