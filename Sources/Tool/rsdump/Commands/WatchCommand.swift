@@ -58,6 +58,9 @@ struct WatchCommand: AsyncParsableCommand {
         if !refresh, !onChange.commands.isEmpty {
             throw ValidationError("--on-change requires --refresh, because nothing changes without it")
         }
+        if !refresh, !server.trust.roots.isEmpty {
+            throw ValidationError("--trust-root requires --refresh, because nothing is verified without it")
+        }
     }
 
     func run() async throws {
