@@ -315,3 +315,19 @@ def test_verify_with_another_root_fails(dumps, sample):
     dumps.config.write_text(text)
     outcome = dumps.verify()
     assert outcome.code == rsdump.VERIFICATION, str(outcome)
+
+
+@pytest.mark.parametrize("command, word", [
+    ("list --trust-root 00", "--trust-root"), ("export --to mirror --output x --url http://a.example --force", "--force"),
+    ("watch --trust-root " + "00" * 32, "--refresh"), ("diff a b --server prod", "--server"),
+    ("diff a b --trust-root " + "00" * 32, "--trust-root"), ("embed --public", "--swift"),
+    ("log main/a --id x --blame --number 2", "--number"), ("log main/a --id x --blame --tags", "--tags"),
+    ("import x --from defaults --server prod", "--server"), ("import x --from firebase-template --chain c.pem", "--chain"),
+    ("import x --from defaults --verify-at 2026-11-21", "--verify-at"), ("keys renew keys --certificate c --days 3", "--days"),
+    ("publish --dry-run --server http://a.example", "--server"), ("publish --dry-run --no-catalogue", "--no-catalogue"),
+    ("publish --resign --accept main/a", "--accept"), ("publish --confirm --accept main/a", "--accept"),
+])
+def test_an_option_that_would_have_no_effect_is_refused(tmp_path, command, word):
+    outcome = rsdump.run(*command.split(), cwd=tmp_path)
+    assert outcome.code == rsdump.USAGE and word in outcome.err, str(outcome)
+    assert not list(tmp_path.iterdir())

@@ -132,3 +132,16 @@ def test_nights_in_git(arguments, most):
     assert outcome.returncode == 0, outcome.stderr
     aggressive = outcome.stdout.split("--aggressive: ")[1].split()[0]
     assert int(aggressive) < most, outcome.stdout
+
+
+def test_attributes_of_others_keep_every_byte(tmp_path):
+    GitTree(tmp_path)
+    dumps = Dumps(tmp_path / "dumps")
+    dumps.path.mkdir()
+    before = b"*.bin -text\r\n# gr\xfc\xdfe an alle\r\n"
+    (dumps.path / ".gitattributes").write_bytes(before)
+    assert rsdump.run("add", "main/regions", "--dumps", dumps.path).code == rsdump.DONE
+    after = (dumps.path / ".gitattributes").read_bytes()
+    assert after == before + b"dumps.lock.json -text merge=rsdump\r\n*.zip -text merge=rsdump diff=rsdump\r\n"
+    assert rsdump.run("git-setup", "--dumps", dumps.path).says("has the attributes already")
+    assert (dumps.path / ".gitattributes").read_bytes() == after

@@ -1,5 +1,6 @@
 """Bundles as a part of a program."""
 import json
+import re
 import subprocess
 import zipfile
 
@@ -8,6 +9,8 @@ import pytest
 import rsdump
 import toolchain
 from dumps import Dumps
+from publishing import Team
+from test_snippets import compiler
 
 SETTINGS, REGIONS = "main/settings", "main/regions"
 EXAMPLE = rsdump.REPOSITORY / "Examples/OfflineExample"
@@ -170,3 +173,24 @@ def test_a_path_cannot_be_more_than_a_path_in_the_source(dumps, tmp_path, name):
     outcome = embed(moved, tmp_path / "Embedded")
     assert outcome.code == rsdump.USAGE and outcome.says("a C source cannot name this path"), str(outcome)
     assert not (tmp_path / "Embedded").exists()
+
+
+def test_names_that_differ_only_in_a_separator(tmp_path):
+    team = Team(tmp_path)
+    swift = tmp_path / "Embedded.swift"
+    team.values = {name: 1 for name in ("a-b", "a_b", "aB", "self", "init", "Type", "2", "default", "a-b_2")}
+    team.publish()
+    outcome = embed(team.dumps, tmp_path / "AppDumps", "--swift", swift)
+    assert outcome.code == rsdump.DONE, str(outcome)
+    assert swift.read_text().count("static let") == len(team.values) + 1
+    (tmp_path / "AppDumps/include/module.modulemap").write_text('module AppDumps { header "AppDumps.h" export * }\n')
+    assert compiler("-typecheck", "-swift-version", "6", "-I", tmp_path / "AppDumps/include", swift) == []
+
+
+def test_the_code_that_keys_create_prints(tmp_path):
+    for arguments in ((), ("--signer", "settings.example.org")):
+        outcome = rsdump.run("keys", "create", tmp_path / f"keys{len(arguments)}", *arguments)
+        code = re.search(r"In the app:\n(.*?)\n\n", outcome.out, re.DOTALL)[1].replace("…", ".prod")
+        source = tmp_path / "Printed.swift"
+        source.write_text(f"import RemoteSettings\nfunc printed() throws -> RemoteSettingsConfig {{\n{code}\n}}\n")
+        assert compiler("-typecheck", "-parse-as-library", "-swift-version", "6", source) == []

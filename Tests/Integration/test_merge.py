@@ -1,4 +1,5 @@
 """Two branches that refreshed the same directory: git merge alone, rsdump merge, and bundles that git shows as records."""
+import shutil
 import subprocess
 
 import pytest
@@ -15,6 +16,11 @@ def tree(dumps):
     tree.git("config", "user.name", "Test")
     tree.git("config", "user.email", "test@example.org")
     return tree
+
+
+def made(path, name):
+    (path / name).mkdir()
+    return path / name
 
 
 def set_up(dumps, tree):
@@ -181,3 +187,63 @@ def test_other_merges_leave_the_directory_alone(dumps, sample, tree):
     (tree.root / "more").write_text("1")
     tree.commit("more")
     tree.git("merge", "--quiet", "--no-edit", "side")
+
+
+def test_a_file_that_is_no_bundle_does_not_end_git_log(dumps, sample, tree):
+    set_up(dumps, tree)
+    (dumps.path / "main/broken.zip").write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
+    (dumps.path / "main/empty.zip").touch()
+    (dumps.path / "main/cut.zip").write_bytes(dumps.bundle_path(SETTINGS).read_bytes()[:-100])
+    tree.commit("garbage")
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    refreshed(dumps)
+    tree.commit("second")
+    (dumps.path / "main/broken.zip").write_bytes(b"")
+    tree.commit("third")
+    shown = tree.git("log", "-p")
+    assert '+{"id":"telemetry"' in shown and "first" in shown and "+broken.zip: " in shown, shown
+    assert "+cut.zip: " in shown and "/tmp" not in shown, shown
+
+
+def test_git_setup_with_any_path_of_the_program(dumps, sample, tree, tmp_path_factory):
+    program = tmp_path_factory.mktemp("programs") / "100%A of 'it'/rsdump"
+    program.parent.mkdir()
+    shutil.copy(rsdump.BINARY, program)
+    ran = subprocess.run([program, "git-setup", "--dumps", dumps.path], env=rsdump.environment(), capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    tree.commit("first")
+    ours, _ = diverge(dumps, tree, sample)
+    tree.git("merge", "--quiet", "--no-edit", "other")
+    assert dumps.lock == ours
+    verified(dumps)
+
+
+def test_git_setup_where_the_path_of_the_repository_has_a_line_feed(tmp_path):
+    tree = GitTree(made(tmp_path, "a\nb"))
+    outcome = rsdump.run("add", "main/regions", "--dumps", tree.root / "dumps")
+    assert outcome.code == rsdump.DONE, str(outcome)
+    for _ in range(2):
+        assert rsdump.run("git-setup", "--dumps", tree.root / "dumps").code == rsdump.DONE
+    hook = tree.root / ".git/hooks/pre-merge-commit"
+    assert hook.read_text().count("--dumps 'dumps'") == 1 and sorted(each.name for each in tmp_path.iterdir()) == ["a\nb"]
+
+
+def test_git_setup_writes_no_hook_of_other_repositories(tmp_path):
+    hooks, tree = tmp_path / "hooks", GitTree(made(tmp_path, "tree"))
+    hooks.mkdir()
+    (tmp_path / ".gitconfig").write_text(f"[core]\n\thooksPath = {hooks}\n")
+    rsdump.run("add", "main/regions", "--dumps", tree.root / "dumps")
+    outcome = rsdump.run("git-setup", "--dumps", tree.root / "dumps", env={"HOME": str(tmp_path)})
+    assert outcome.code == rsdump.DONE and outcome.says("core.hooksPath", "merge --dumps 'dumps'"), str(outcome)
+    assert not list(hooks.iterdir()) and not (tree.root / ".git/hooks/pre-merge-commit").exists()
+
+
+def test_a_hook_keeps_what_its_author_wrote(tmp_path):
+    tree = GitTree(tmp_path)
+    rsdump.run("add", "main/regions", "--dumps", tmp_path / "dumps")
+    assert rsdump.run("git-setup", "--dumps", tmp_path / "dumps").code == rsdump.DONE
+    hook = tree.root / ".git/hooks/pre-merge-commit"
+    own = b"\n# gr\xfc\xdfe\n\nprintf 'a\rb'\n"
+    hook.write_bytes(hook.read_bytes() + own)
+    assert rsdump.run("git-setup", "--dumps", tmp_path / "dumps").code == rsdump.DONE
+    assert own in hook.read_bytes() and hook.read_bytes().count(b"merge --dumps") == 1

@@ -473,3 +473,21 @@ def test_the_demonstration_publishes_signed_changes(tmp_path):
         synced = rsdump.run("sync", *names, *storage)
         assert synced.code == rsdump.DONE, str(synced)
         assert serving.metric('rsdump_requests_total{route="delta",status="200"}') == 6
+
+
+def test_what_a_killed_demo_left_is_removed_by_the_next_one(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with Serving("--demo") as first:
+        [left] = tmp_path.iterdir()
+        with Serving("--demo") as second:
+            assert len(list(tmp_path.iterdir())) == 2, "the first one is at work"
+            second.process.kill()
+            second.process.wait()
+        assert len(list(tmp_path.iterdir())) == 2
+        with Serving("--demo"):
+            assert len(list(tmp_path.iterdir())) == 2 and left.exists()
+        assert list(tmp_path.iterdir()) == [left]
+        first.process.kill()
+        first.process.wait()
+    rsdump.run("rebuild", "--dumps", rsdump.REPOSITORY / "dumps")
+    assert not list(tmp_path.iterdir())

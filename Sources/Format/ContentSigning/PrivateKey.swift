@@ -90,11 +90,15 @@ package struct PublicKey: Sendable {
 
 /// Reads PEM texts from files and environment variables.
 enum PEMText {
-    /// The text with line feeds as its only line ends. A backslash and an `n` become a line feed too.
+    /// The text as lines without white space around them, without empty lines, and without a byte order mark. A
+    /// backslash and an `n` or an `r` end a line too.
     static func normalized(_ text: Bytes) -> String {
-        // Scalars are filtered, because Swift counts a carriage return and a line feed as one character.
-        String(String.UnicodeScalarView(text.text.unicodeScalars.filter { $0 != "\r" }))
-            .replacing("\\n", with: "\n").replacing("\\r", with: "")
+        let unescaped = text.withoutByteOrderMark.text.replacing("\\n", with: "\n").replacing("\\r", with: "\n")
+        let isSpace: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
+        let lines = Bytes(utf8: unescaped).lines.map { line in
+            String(decoding: line.array.drop(while: isSpace).reversed().drop(while: isSpace).reversed(), as: UTF8.self)
+        }
+        return lines.filter { !$0.isEmpty }.joined(separator: "\n")
     }
 
     /// Each block with its first and last line. The text between blocks is left out.

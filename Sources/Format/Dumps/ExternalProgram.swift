@@ -77,10 +77,37 @@ package struct ExternalProgram: Sendable {
         try await run(input, seconds) { input, started in
             let result = try await Subprocess.run(
                 executable, arguments: arguments, environment: environment, platformOptions: options, input: input,
-                output: .bytes(limit: mostOutput), error: .string(limit: 1 << 20), body: { started.record($0) })
+                output: .sequence, error: .sequence
+            ) { execution in
+                started.record(execution)
+                async let errors = Self.end(of: execution.standardError)
+                let output = try await Self.all(of: execution.standardOutput, most: mostOutput)
+                return (output, try await errors)
+            }
             guard case .exited(let status) = result.terminationStatus else { throw Failure.endedBySignal }
-            return Finished(status: status, output: result.standardOutput, errors: result.standardError)
+            return Finished(status: status, output: result.closureResult.0, errors: result.closureResult.1)
         }
+    }
+
+    /// Reads a stream to its end.
+    private static func all(of stream: SubprocessOutputSequence, most: Int) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        for try await piece in stream {
+            unsafe piece.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
+            guard bytes.count <= most else { throw Failure.outputTooLarge }
+        }
+        return bytes
+    }
+
+    /// Reads a stream to its end, and returns what came last.
+    private static func end(of stream: SubprocessOutputSequence) async throws -> String {
+        let most = 64 << 10
+        var last: [UInt8] = []
+        for try await piece in stream {
+            unsafe piece.withUnsafeBytes { unsafe last.append(contentsOf: $0) }
+            if last.count > 2 * most { last.removeFirst(last.count - most) }
+        }
+        return String(decoding: last, as: UTF8.self)
     }
 
     /// Runs the program. Its output goes to the standard error of this process.

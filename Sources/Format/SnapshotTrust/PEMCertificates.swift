@@ -12,7 +12,7 @@ struct PEMCertificates {
         guard text.count <= limits.chainBytes else {
             throw .chainTooLarge(bytes: text.count, limit: limits.chainBytes)
         }
-        let bytes = text.array
+        let bytes = text.withoutByteOrderMark.array
         guard !bytes.allSatisfy(Self.isWhiteSpace) else { throw .emptyChain }
 
         var certificates: [[UInt8]] = []

@@ -140,16 +140,14 @@ extension KeyDirectory {
 
     /// Whether `.gitignore` keeps private keys out of a repository.
     func ignoresKeys() throws(FileError) -> Bool {
-        try FileStore.read(ignorePath, limit: 1 << 20)?.text.split(whereSeparator: \.isNewline)
-            .contains(Substring(Self.ignoredNames)) ?? false
+        try FileStore.read(ignorePath, limit: 1 << 20)?.lines.contains(Bytes(utf8: Self.ignoredNames)) ?? false
     }
 
     /// Keeps private keys out of a repository, with `.gitignore`.
     func ignoreKeys() throws(FileError) {
         guard try !ignoresKeys() else { return }
-        let present = try FileStore.read(ignorePath, limit: 1 << 20)?.text ?? ""
-        let start = present.isEmpty || present.hasSuffix("\n") ? present : present + "\n"
-        try FileStore.replace(ignorePath, with: Bytes(utf8: "\(start)\(Self.ignoredNames)\n"))
+        let present = try FileStore.read(ignorePath, limit: 1 << 20) ?? Bytes()
+        try FileStore.replace(ignorePath, with: present.appending(lines: [Self.ignoredNames]))
     }
 
     /// Writes a private key, or a text that contains one.

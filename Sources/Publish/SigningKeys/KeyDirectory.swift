@@ -43,7 +43,7 @@ package struct KeyDirectory: Sendable {
 
     /// Makes a new directory with a root, an intermediate and a signing certificate and their keys. Does I/O.
     ///
-    /// The directory appears complete or not at all. Unfinished directories of killed processes beside it are removed.
+    /// The directory appears complete or not at all.
     ///
     /// - Returns: SHA-256 of the root certificate's DER, which apps pin.
     /// - Throws: ``SigningKeyError`` if something is already there or if a name cannot be in a certificate, or
@@ -62,38 +62,15 @@ package struct KeyDirectory: Sendable {
             plan.signer, for: plan.signerKey ?? signerKey.publicKey, days: plan.signerDays, now: now)
         guard let digest = root.root else { preconditionFailure("a certificate that was just made has bytes") }
 
-        try FileStore.makeDirectories(FileStore.parent(of: path))
-        try removeUnfinished()
-        let made = KeyDirectory(FileStore.uniquePath(path) + ".tmp")
-        do {
-            try FileStore.makeDirectories(made.path)
-            // The lock tells other processes that this one is still at work.
-            let lock = try DirectoryLock(made.path)
-            try made.ignoreKeys()
-            try made.write(.root, rootKey, root.certificates)
-            try made.write(.intermediate, intermediateKey, [intermediate.certificate])
-            try made.write(.signer, plan.signerKey == nil ? signerKey : nil, chain)
-            try withExtendedLifetime(lock) { try FileStore.rename(made.path, to: path) }
-        } catch {
-            try? FileStore.removeTree(made.path)
-            throw error
-        }
+        let temporary = try TemporaryDirectory(beside: path)
+        defer { withExtendedLifetime(temporary) {} }
+        let made = KeyDirectory(temporary.path)
+        try made.ignoreKeys()
+        try made.write(.root, rootKey, root.certificates)
+        try made.write(.intermediate, intermediateKey, [intermediate.certificate])
+        try made.write(.signer, plan.signerKey == nil ? signerKey : nil, chain)
+        try FileStore.rename(made.path, to: path)
         return digest
-    }
-
-    /// Removes the unfinished directories that killed calls of ``create(_:now:)`` left.
-    private func removeUnfinished() throws(FileError) {
-        let parent = FileStore.parent(of: path)
-        let prefix = path.split(separator: "/").last.map { "\($0)." } ?? ""
-        for name in try FileStore.list(parent) ?? [] where name.hasPrefix(prefix) && name.hasSuffix(".tmp") {
-            let numbers = name.dropFirst(prefix.count).dropLast(4).split(
-                separator: "-", omittingEmptySubsequences: false)
-            let left = "\(parent)/\(name)"
-            guard numbers.count == 2, numbers.allSatisfy({ Int($0) != nil }), try FileStore.isDirectory(left),
-                try DirectoryLock(left) != nil
-            else { continue }
-            try FileStore.removeTree(left)
-        }
     }
 
     /// Makes a new signing key, issues its certificate with the intermediate key, and replaces the current ones. Does

@@ -46,7 +46,7 @@ struct RSDump: AsyncParsableCommand {
                     RefreshCommand.self, Status.self, Verify.self, GuardsCommand.self, Diff.self, LogCommand.self,
                     RebuildCommand.self,
                 ]),
-            .init(name: "Git", subcommands: [MergeCommand.self, GitSetup.self, MergeDriver.self]),
+            .init(name: "Git", subcommands: [MergeCommand.self, GitSetup.self, MergeDriver.self, TextConversion.self]),
             .init(name: "Publishing", subcommands: [KeysCommand.self, CheckCommand.self, PublishCommand.self]),
             .init(name: "Exchange", subcommands: [ImportCommand.self, ExportCommand.self, Embed.self]),
             .init(name: "Server", subcommands: [Serve.self]),

@@ -138,4 +138,106 @@ struct ConfigurationEditorTests {
         let lines = editor.text.unicodeScalars.split(separator: "\n")
         #expect(lines.count == 5 && lines.allSatisfy { $0.last == "\r" }, "\(editor.text.debugDescription)")
     }
+
+    /// libyaml ends a line at each of these, and no line has to have an end.
+    @Test(arguments: ["\n", "\r\n", "\r", "\u{85}", "\u{2028}", "\u{2029}"], ["", "\u{FEFF}"])
+    func editsBetweenAnyLineEnds(_ end: String, mark: String) throws {
+        let lines = ["# a\u{2028}# b", "version: 1", "server: prod # é", "collections:", "  main/x:", "    pin: 7"]
+        let new = end.unicodeScalars.allSatisfy { $0.isASCII } ? end : "\n"
+        for last in ["", end] {
+            let text = mark + lines.joined(separator: end) + last
+            var editor = try editor(text)
+            #expect(try editor.add(CollectionID("main/y"), attachments: nil))
+            #expect(editor.text == text + (last.isEmpty ? "\(new)  main/y:" : "  main/y:\(new)"))
+            var other = try self.editor(text)
+            try other.setServer("stage")
+            #expect(other.text == text.replacing("prod", with: "stage"))
+            #expect(try other.removePin(of: CollectionID("main/x"))?.at == Timestamp(milliseconds: 7))
+            #expect(
+                other.text.utf8.elementsEqual(
+                    (mark
+                        + lines.dropLast().joined(separator: end)
+                        .replacing("prod", with: "stage") + end).utf8))
+            #expect(try other.remove(CollectionID("main/x")))
+            #expect(try read(other).collections.isEmpty)
+        }
+    }
+
+    /// Whatever a text is made of, an edit changes only what it should, or nothing.
+    @Test func editsOfRandomTextsKeepEveryOtherByte() throws {
+        var random = SplitMix(state: 54)
+        let ends = ["\n", "\n", "\r\n", "\r", "\u{85}", "\u{2028}", "\u{2029}"]
+        let pieces = [
+            "version: 1", "server: prod", "server: 'http://é.example/v1'  # x", "trust:", "  roots:",
+            "  - \"\(String(repeating: "a", count: 64))\"", "collections:", "  main/a:",
+            "  main/a: {attachments: none}",
+            "  main/b:   # \u{301}é", "    attachments: none", "    pin: 3", "    pin:", "      at: 4", "# e\u{301}",
+            "",
+            "  ", "\t", "  # \u{1F600}", "'main/c':", "  \"main/x\": ~", "---", "...", "\u{FEFF}", "%",
+        ]
+        let (root, id) = (SHA256Digest(hashing: Bytes()), try CollectionID("main/a"))
+        let edits: [(inout ConfigurationEditor) throws -> Void] = [
+            { _ = try $0.add([CollectionID("main/aa"), CollectionID("main/z")], attachments: "none") },
+            { _ = try $0.remove(id) }, { try $0.setServer("stage") }, { try $0.addRoot(root) },
+            { try $0.setPin(Pin(at: Timestamp(milliseconds: 9), reason: "\"\u{301}\\"), of: id) },
+            { _ = try $0.removePin(of: id) },
+        ]
+        var counts = Array(repeating: 0, count: edits.count)
+        for _ in 0..<20_000 {
+            var text = random.below(8) == 0 ? "\u{FEFF}" : ""
+            let usual = ends[random.below(ends.count)]
+            var order = ["version: 1", "server: prod", "collections:", "  main/a:", "    pin: 3", "  main/b:"]
+            for _ in 0..<random.below(4) {
+                order.insert(pieces[random.below(pieces.count)], at: random.below(order.count + 1))
+            }
+            if random.below(3) == 0 { order.remove(at: random.below(order.count)) }
+            for line in order { text += line + (random.below(6) == 0 ? ends[random.below(ends.count)] : usual) }
+            if random.below(3) == 0 { text.unicodeScalars.removeLast() }
+            for (index, edit) in edits.enumerated() {
+                guard var editor = try? editor(text) else { continue }
+                let isDone = (try? edit(&editor)) != nil
+                let (before, after) = (Array(text.utf8), Array(editor.text.utf8))
+                guard isDone else {
+                    #expect(before == after, "\(text.debugDescription)")
+                    continue
+                }
+                if before != after { counts[index] += 1 }
+                _ = try read(editor)
+                // Two collections may be added in two places, and a pin may be replaced.
+                guard ![0, 4].contains(index) else {
+                    #expect(index == 4 || before.isSubsequence(of: after), "\(text.debugDescription)")
+                    continue
+                }
+                let start = zip(before, after).prefix { $0 == $1 }.count
+                let end = zip(before.dropFirst(start).reversed(), after.dropFirst(start).reversed())
+                    .prefix { $0 == $1 }.count
+                let changed = before.count - start - end
+                let server = try read(self.editor(text)).server
+                let most = [1: before.count, 2: server.utf8.count + 20, 3: 0, 5: 90]
+                #expect(
+                    changed <= most[index] ?? 0, "\(index) \(text.debugDescription) \(editor.text.debugDescription)")
+            }
+        }
+        #expect(counts.allSatisfy { $0 > 500 }, "\(counts)")
+    }
+}
+
+/// Numbers that are the same in every run.
+private struct SplitMix {
+    var state: UInt64
+
+    mutating func below(_ bound: Int) -> Int {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return Int((mixed ^ (mixed >> 31)) % UInt64(bound))
+    }
+}
+
+extension [UInt8] {
+    fileprivate func isSubsequence(of other: [UInt8]) -> Bool {
+        var rest = self[...]
+        for byte in other where byte == rest.first { rest = rest.dropFirst() }
+        return rest.isEmpty
+    }
 }

@@ -25,7 +25,7 @@ struct CertificateChainTests {
             text.replacingOccurrences(of: "\n", with: "\r"),
             text.replacingOccurrences(of: "\n", with: " \t\n\n"),
             "subject: the leaf\n" + text.replacingOccurrences(of: "E-----\n-----B", with: "E-----\nnext:\n-----B"),
-            String(text.dropLast()),
+            String(text.dropLast()), "\u{FEFF}" + text,
         ] {
             #expect(try chain(variant).root == made.anchors.roots[0])
         }

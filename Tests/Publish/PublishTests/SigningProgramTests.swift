@@ -21,11 +21,17 @@ import Testing
         #expect(made.text == hex.joined() + "\n")
         // A program that does not read its input ends nothing.
         #expect(try await SigningProgram("echo done").sign(message).text == "done\n")
+        // Neither does one that says a lot, in one line of 3 MB and after it.
+        let noisy = "head -c 3000000 /dev/zero | tr '\\0' x >&2; echo done"
+        #expect(try await SigningProgram(noisy).sign(message).text == "done\n")
     }
 
     @Test(arguments: [
         ("echo PIN incorrect >&2; exit 7", "PIN incorrect"), ("exit 7", "exit code 7"),
-        ("kill -9 $$", "killed by a signal"), ("cat", "too large"), ("no-such-program", "no-such-program"),
+        ("kill -9 $$", "killed by a signal"), ("cat", "too large"),
+        ("cat; exec sleep 100", "too large"),
+        ("head -c 3000000 /dev/zero >&2; echo '; no token' >&2; exit 1", "no token"),
+        ("no-such-program", "no-such-program"),
     ])
     func aFailureSaysWhy(command: String, words: String) async throws {
         let error = await #expect(throws: PublishError.self) {

@@ -1,3 +1,4 @@
+import enum Crypto.P384
 import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotTrust
@@ -43,6 +44,26 @@ import Testing
             }
             let foreign = try #require(SHA256Digest(hex: String(repeating: "ab", count: 32)))
             #expect(throws: ContentSignatureError.self) { try verify(signer, root: foreign, at: now) }
+        }
+    }
+
+    /// Editors and secret stores change the ends of lines, add a byte order mark, and lines of their own.
+    @Test(
+        arguments: ["\n", "\r\n", "\r", "\\n", "  \n\t", "\t \r\n\r\n"], ["", "\u{FEFF}", "\u{FEFF}gr\u{FC}\u{DF}e\n"])
+    func pemTextsOfOtherPrograms(end: String, start: String) throws {
+        try inDirectory { keys in
+            let root = try keys.create(.init(), now: now)
+            for path in [keys.keyPath(.signer), keys.certificatePath(.signer)] {
+                let text = try #require(try FileStore.read(path, limit: 65_536)).text
+                try FileStore.replace(
+                    path, with: Bytes(utf8: start + text.replacing("\n", with: end)),
+                    isPrivate: path == keys.keyPath(.signer))
+            }
+            try verify(keys.signer([:]), root: root, at: now)
+            let key = try #require(try FileStore.read(keys.keyPath(.signer), limit: 65_536))
+            let pem = P384.Signing.PrivateKey().publicKey.pemRepresentation.replacing("\n", with: end)
+            _ = try PublicKey(pem: Bytes(utf8: start + pem), place: "public.pem")
+            #expect(throws: SigningKeyError.self) { try PublicKey(pem: key, place: "private.key") }
         }
     }
 
@@ -150,7 +171,10 @@ import Testing
 
     @Test func whatAKilledCreationLeftIsRemovedOnceItsMakerIsGone() throws {
         try inDirectory { keys in
-            let (left, alive, other) = ("\(keys.path).1-1.tmp", "\(keys.path).2-1.tmp", "\(keys.path).mine.tmp")
+            let digits = String(repeating: "a", count: 15)
+            let (left, alive, other) = (
+                "\(keys.path).\(digits)1.tmp", "\(keys.path).\(digits)2.tmp", "\(keys.path).mine.tmp"
+            )
             for path in [left, alive, other] { try FileStore.makeDirectories(path) }
             try FileStore.replace("\(left)/root.key", with: Bytes(utf8: "secret"), isPrivate: true)
             let lock = try #require(try DirectoryLock(alive))

@@ -14,7 +14,7 @@ private final class RefreshPlace {
     let collection: ServerCollection
     let directory: DumpsDirectory
     var configuration = DumpsConfiguration()
-    private let folder = TemporaryDirectory("refresh-tests-")
+    private let folder = try! TemporaryDirectory()
 
     /// The collection has a record with a small attachment.
     init() throws {

@@ -161,8 +161,9 @@ extension SourceReader {
                 while offset < span.count {
                     let byte = span[offset]
                     if offset >= start, ![0x20, 0x09, 0x0A, 0x0D, 0x2C, 0x3A].contains(byte) { return (line, byte) }
-                    if byte == 0x0A { line += 1 }
-                    offset += 1
+                    let end = span.lineEnd(at: offset)
+                    if end > 0 { line += 1 }  // bounded: by the document
+                    offset += max(end, 1)  // bounded: by the document
                 }
                 return (line, 0)
             }

@@ -108,10 +108,10 @@ extension YAMLComposer {
 
         let kind: Kind
         let line: Int
-        let column: Int
+        let range: Range<Int>
 
         func node(_ content: YAMLNode.Content, isFlow: Bool = false) -> YAMLNode {
-            YAMLNode(content: content, line: line, column: column, isFlow: isFlow)
+            YAMLNode(content: content, line: line, range: range, isFlow: isFlow)
         }
     }
 
@@ -119,7 +119,9 @@ extension YAMLComposer {
         var event = unsafe yaml_event_t()
         guard unsafe yaml_parser_parse(parser, &event) == 1 else { throw failure() }
         defer { unsafe yaml_event_delete(&event) }
-        return unsafe Event(kind: kind(event), line: line(event.start_mark), column: event.start_mark.column + 1)
+        let (start, end) = unsafe (event.start_mark, event.end_mark)
+        return unsafe Event(
+            kind: kind(event), line: line(start), range: start.index..<max(start.index, end.index))
     }
 
     private func line(_ mark: yaml_mark_t) -> Int { mark.line + 1 }
@@ -154,9 +156,8 @@ extension YAMLComposer {
                 remedy: "correct this line")
         }
         // The reader runs ahead of the marks. It knows only the byte offset.
-        let before = unsafe text.prefix(parser.pointee.problem_offset)
+        let line = unsafe text.span.line(at: parser.pointee.problem_offset, isYAML: true)
         return ConfigurationError(
-            file: file, line: unsafe before.count { $0 == 0x0A } + 1, problem: "not YAML: \(problem)",
-            remedy: "correct this line")
+            file: file, line: line, problem: "not YAML: \(problem)", remedy: "correct this line")
     }
 }

@@ -22,8 +22,9 @@ package struct YAMLNode: Sendable {
     package let content: Content
     /// Counted from 1.
     package let line: Int
-    /// Counted from 1, in Unicode scalars.
-    package let column: Int
+    /// The place of a scalar, or of the beginning of a list or mapping. It counts the text's Unicode scalars without a
+    /// byte order mark, as libyaml does.
+    let range: Range<Int>
     /// Whether it is a list or a mapping in brackets.
     package let isFlow: Bool
 
@@ -63,24 +64,24 @@ package struct YAMLNode: Sendable {
     /// Refuses a text with many directives. libyaml compares each `%TAG` with all earlier ones, so a few megabytes of
     /// them would take minutes.
     private static func refuseDirectives(_ text: Bytes, file: String) throws(ConfigurationError) {
-        var (line, count) = (1, 0)
-        // The last three bytes. The lowest byte is the latest one.
-        var before: UInt32 = 0x0A
-        for byte in text.array {
-            if byte == UInt8(ascii: "%"), isLineEnd(before) { count += 1 }
-            guard count <= mostDirectives else {
-                throw ConfigurationError(
-                    file: file, line: line, problem: "more than \(mostDirectives) lines begin with %",
-                    remedy: "remove the directives; indent such lines if they belong to a string")
+        let refused = text.withSpan { span -> Int? in
+            var (position, count, isLineStart) = (0, 0, true)
+            while position < span.count {
+                if isLineStart, span[position] == UInt8(ascii: "%") { count += 1 }
+                if count > mostDirectives { return span.line(at: position, isYAML: true) }
+                let end = span.lineEnd(at: position, isYAML: true)
+                // A byte order mark does not count as part of a line.
+                isLineStart =
+                    end > 0
+                    || (position >= 2 && span[position] == 0xBF && span[position - 1] == 0xBB
+                        && span[position - 2] == 0xEF)
+                position += max(end, 1)  // bounded: by the text
             }
-            before = (before << 8 | UInt32(byte)) & 0xFF_FFFF
-            if byte == 0x0A { line += 1 }
+            return nil
         }
-    }
-
-    /// Whether the bytes end with a line end of YAML 1.1 (LF, CR, U+0085, U+2028, U+2029) or with a byte order mark.
-    private static func isLineEnd(_ bytes: UInt32) -> Bool {
-        [0x0A, 0x0D].contains(bytes & 0xFF) || bytes & 0xFFFF == 0xC285
-            || [0xE2_80A8, 0xE2_80A9, 0xEF_BBBF].contains(bytes)
+        guard let refused else { return }
+        throw ConfigurationError(
+            file: file, line: refused, problem: "more than \(mostDirectives) lines begin with %",
+            remedy: "remove the directives; indent such lines if they belong to a string")
     }
 }

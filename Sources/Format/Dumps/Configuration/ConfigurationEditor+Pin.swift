@@ -5,18 +5,18 @@ extension ConfigurationEditor {
     ///
     /// - Throws: ``ConfigurationError`` if the collection is not in the file.
     package mutating func setPin(_ pin: Pin, of id: CollectionID) throws(ConfigurationError) {
-        _ = try removePin(of: id)
-        var lines = self.lines
-        let place = try place(of: id)
+        var editor = self
+        _ = try editor.removePin(of: id)
+        let place = try editor.place(of: id)
         let indent = String(repeating: " ", count: place.indent)
-        let step = String(repeating: " ", count: place.indent - place.keyIndent)
+        let step = String(repeating: " ", count: max(place.indent - place.keyIndent, 1))
         var entry = ["\(indent)pin:", "\(indent)\(step)at: \(pin.at)  # \(pin.at.rfc3339)"]
         if let reason = pin.reason { entry.append("\(indent)\(step)reason: \(Self.quoted(reason))") }
         if let until = pin.until { entry.append("\(indent)\(step)until: \(Pin.dateText(until))") }
-        lines.insert(contentsOf: entry, at: place.line + 1)
-        try adopt(lines) { configuration in
-            configuration.collections.first { $0.id == id }?.pin == pin
-        }
+        var edited = EditedText(editor.text)
+        edited.insert(entry, at: edited.nextLine(after: place.key.upperBound))
+        try editor.adopt(edited, expecting: editor.configuration(with: pin, of: id))
+        self = editor
     }
 
     /// Removes a collection's pin.
@@ -24,26 +24,32 @@ extension ConfigurationEditor {
     /// - Returns: the removed pin; `nil` if there was none.
     /// - Throws: ``ConfigurationError`` if the collection is not in the file.
     package mutating func removePin(of id: CollectionID) throws(ConfigurationError) -> Pin? {
-        let before = try ConfigurationReader.read(text, file: file)
-        guard let settings = before.collections.first(where: { $0.id == id }) else { throw notThere(id) }
+        let before = try ConfigurationReader.read(text, file: file).collections
+        guard let settings = before.first(where: { $0.id == id }) else { throw notThere(id) }
         guard let pin = settings.pin else { return nil }
         guard let key = try place(of: id).settings?.members?.first(where: { $0.key.string == "pin" })?.key else {
             throw byHand(nil)
         }
-        var lines = self.lines
-        let line = key.line - 1
-        guard lines[line].prefix(key.column - 1).allSatisfy({ $0 == " " }) else { throw byHand(key.line) }
-        lines.removeSubrange(line..<Self.end(of: line, indent: key.column - 1, in: lines))
-        try adopt(lines) { configuration in
-            configuration.collections.contains { $0.id == id && $0.pin == nil }
-                && configuration.collections.count == before.collections.count
-        }
+        var edited = EditedText(text)
+        let start = key.range.lowerBound
+        guard let indent = edited.indent(of: start) else { throw byHand(key.line) }
+        edited.replace(edited.lineStart(of: start)..<edited.end(of: key.range.upperBound, indent: indent), with: "")
+        try adopt(edited, expecting: configuration(with: nil, of: id))
         return pin
     }
 
+    /// The present configuration with another pin of a collection.
+    private func configuration(with pin: Pin?, of id: CollectionID) throws(ConfigurationError) -> DumpsConfiguration {
+        var configuration = try ConfigurationReader.read(text, file: file)
+        for index in configuration.collections.indices where configuration.collections[index].id == id {
+            configuration.collections[index].pin = pin
+        }
+        return configuration
+    }
+
     private struct Place {
-        /// The line of the collection's name, counted from 0.
-        var line: Int
+        /// Where the collection's name is.
+        var key: Range<Int>
         var keyIndent: Int
         /// The indentation of its settings.
         var indent: Int
@@ -54,16 +60,15 @@ extension ConfigurationEditor {
     private func place(of id: CollectionID) throws(ConfigurationError) -> Place {
         let block = try collectionsBlock()
         let root = try ConfigurationReader.compose(text, file: file)
-        guard let key = block.keys.first(where: { $0.name == id.description }),
-            let value = root["collections"]?[id.description]
+        guard let (key, value) = root["collections"]?.members?.first(where: { $0.key.string == id.description })
         else { throw notThere(id) }
-        var place = Place(line: key.line, keyIndent: block.indent, indent: block.indent * 2, settings: nil)
+        var place = Place(key: key.range, keyIndent: block.indent, indent: block.indent * 2, settings: nil)
         guard let members = value.members else { return place }
-        guard !value.isFlow, let first = members.first?.key, first.line - 1 > key.line else {
-            throw byHand(key.line + 1)
-        }
+        guard !value.isFlow, let first = members.first?.key, first.line > key.line,
+            let indent = EditedText(text).indent(of: first.range.lowerBound)
+        else { throw byHand(key.line) }
         place.settings = value
-        place.indent = first.column - 1
+        place.indent = indent
         return place
     }
 
@@ -73,6 +78,7 @@ extension ConfigurationEditor {
 
     /// A double-quoted scalar of YAML (YAML 1.2, 7.3.1).
     private static func quoted(_ text: String) -> String {
-        "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+        // Scalars are compared, because Swift joins a quotation mark and a combining mark to one character.
+        "\"" + text.unicodeScalars.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : "\($0)" }.joined() + "\""
     }
 }

@@ -43,24 +43,28 @@ package struct ConfigurationEditor {
     package mutating func add(
         _ ids: [CollectionID], attachments: String?
     ) throws(ConfigurationError) -> Set<CollectionID> {
-        let before = Set(try ConfigurationReader.read(text, file: file).collections.map(\.id))
+        var expected = try ConfigurationReader.read(text, file: file)
+        let before = Set(expected.collections.map(\.id))
         let new = Set(ids).subtracting(before)
         guard !new.isEmpty else { return [] }
         for ids in Dictionary(grouping: before.union(new), by: \.ignoringCase).values where ids.count > 1 {
             throw .sameBundle(ids[0], ids[1], file: file, line: nil)
         }
-        let lines = self.lines
         let block = try collectionsBlock()
         let indent = String(repeating: " ", count: block.indent)
-        var edited: [String] = []
-        var copied = 0
-        for (line, id) in block.places(for: ids.filter(new.contains)) {
-            edited += lines[copied..<line]
-            copied = line
-            edited.append("\(indent)\(id):")
-            if let attachments { edited.append("\(indent)\(indent)attachments: \(attachments)") }
+        var edited = EditedText(text)
+        // The last place comes first, so that the others stay where they are.
+        for (position, id) in block.places(for: ids.filter(new.contains)).reversed() {
+            let settings = attachments.map { ["\(indent)\(indent)attachments: \($0)"] } ?? []
+            edited.insert(["\(indent)\(id):"] + settings, at: position)
         }
-        try adopt(edited + lines[copied...]) { Set($0.collections.map(\.id)) == before.union(new) }
+        for id in new {
+            var collection = expected.settings(of: id)
+            if let attachments { collection.attachments = AttachmentRule(attachments == "all" ? .all : .none) }
+            expected.collections.append(collection)
+        }
+        expected.collections.sort { $0.id < $1.id }
+        try adopt(edited, expecting: expected)
         return new
     }
 
@@ -68,38 +72,36 @@ package struct ConfigurationEditor {
     ///
     /// - Returns: `false` if it was not there. Nothing is changed then.
     package mutating func remove(_ id: CollectionID) throws(ConfigurationError) -> Bool {
-        let before = try ConfigurationReader.read(text, file: file)
-        guard before.collections.contains(where: { $0.id == id }) else { return false }
+        var expected = try ConfigurationReader.read(text, file: file)
+        guard expected.collections.contains(where: { $0.id == id }) else { return false }
         let block = try collectionsBlock()
         guard let key = block.keys.first(where: { $0.name == id.description }) else { throw byHand(nil) }
-        var lines = self.lines
-        lines.removeSubrange(key.line..<Self.end(of: key.line, indent: block.indent, in: lines))
-        try adopt(lines) {
-            $0.collections.count == before.collections.count - 1 && !$0.collections.contains { $0.id == id }
-        }
+        var edited = EditedText(text)
+        edited.replace(key.start..<edited.end(of: key.start, indent: block.indent), with: "")
+        expected.collections.removeAll { $0.id == id }
+        try adopt(edited, expecting: expected)
         return true
     }
 
     /// Sets the server.
     package mutating func setServer(_ server: String) throws(ConfigurationError) {
-        guard try ConfigurationReader.read(text, file: file).server != server else { return }
-        var lines = self.lines
-        let root = try ConfigurationReader.compose(text, file: file)
-        if let value = root["server"] {
-            let line = lines[value.line - 1]
-            guard let colon = line.firstIndex(of: ":") else { throw byHand(value.line) }
-            let comment = line.firstRange(of: " #").map { "  " + line[$0.lowerBound...].drop { $0 == " " } } ?? ""
-            lines[value.line - 1] = line[...colon] + " " + server + comment
+        var expected = try ConfigurationReader.read(text, file: file)
+        guard expected.server != server else { return }
+        var edited = EditedText(text)
+        if let value = try ConfigurationReader.compose(text, file: file)["server"] {
+            edited.replace(value.range, with: server)
         } else {
-            lines.insert("server: \(server)", at: try topLevelLine())
+            edited.insert(["server: \(server)"], at: try topLevelPosition())
         }
-        try adopt(lines) { $0.server == server }
+        expected.server = server
+        try adopt(edited, expecting: expected)
     }
 
     /// Adds a root certificate to the trusted ones.
     package mutating func addRoot(_ root: SHA256Digest) throws(ConfigurationError) {
-        guard try !ConfigurationReader.read(text, file: file).trust.roots.contains(root) else { return }
-        var lines = self.lines
+        var expected = try ConfigurationReader.read(text, file: file)
+        guard !expected.trust.roots.contains(root) else { return }
+        var edited = EditedText(text)
         let document = try ConfigurationReader.compose(text, file: file)
         let trust = document.members?.first { $0.key.string == "trust" }
         if let trust, let members = trust.value.members, !trust.value.isFlow {
@@ -107,95 +109,89 @@ package struct ConfigurationEditor {
                 guard case .sequence(let items) = roots.value.content, !roots.value.isFlow, let last = items.last else {
                     throw byHand(roots.key.line)
                 }
-                let indent = String(repeating: " ", count: Self.indentation(lines[last.line - 1]))
-                lines.insert("\(indent)- \"\(root)\"", at: last.line)
+                let line = edited.lineStart(of: last.range.lowerBound)
+                let indent = String(repeating: " ", count: edited.scalars[line...].prefix { $0 == " " }.count)
+                edited.insert(["\(indent)- \"\(root)\""], at: edited.nextLine(after: last.range.upperBound))
             } else {
-                lines.insert(contentsOf: ["  roots:", "    - \"\(root)\""], at: trust.key.line)
+                let place = edited.nextLine(after: trust.key.range.upperBound)
+                edited.insert(["  roots:", "    - \"\(root)\""], at: place)
             }
         } else if trust == nil {
-            lines.insert(contentsOf: ["trust:", "  roots:", "    - \"\(root)\"", ""], at: try topLevelLine())
+            edited.insert(["trust:", "  roots:", "    - \"\(root)\"", ""], at: try topLevelPosition())
         } else {
             throw byHand(trust?.key.line)
         }
-        try adopt(lines) { $0.trust.roots.contains(root) }
+        expected.trust.roots.append(root)
+        try adopt(edited, expecting: expected)
     }
 }
 
 extension ConfigurationEditor {
     struct Block {
         var indent: Int
-        /// The keys with their lines, which count from 0.
-        var keys: [(name: String, line: Int)]
-        var endLine: Int
+        /// The keys with the positions at which their lines begin.
+        var keys: [(name: String, start: Int)]
+        var end: Int
 
         /// The places for new collections.
         ///
         /// If the existing collections are sorted, each new one goes before the first that follows it in the alphabet.
         /// Otherwise the new ones go to the end, in the given order.
         ///
-        /// - Returns: each collection once, with the line to insert it before, sorted by line.
-        func places(for ids: [CollectionID]) -> [(line: Int, id: CollectionID)] {
+        /// - Returns: each collection once, with the position to insert it at, sorted by position.
+        func places(for ids: [CollectionID]) -> [(position: Int, id: CollectionID)] {
             var seen: Set<CollectionID> = []
             let ids = ids.filter { seen.insert($0).inserted }
             let names = keys.map(\.name)
-            guard names == names.sorted() else { return ids.map { (endLine, $0) } }
+            guard names == names.sorted() else { return ids.map { (end, $0) } }
             var later = keys[...]
             return ids.sorted { $0.description < $1.description }.map { id in
                 later = later.drop { $0.name <= id.description }
-                return (later.first?.line ?? endLine, id)
+                return (later.first?.start ?? end, id)
             }
         }
     }
 
-    /// The lines, each with the carriage return that may end it. Scalars are split, because Swift counts CR and LF as
-    /// one character.
-    var lines: [String] {
-        text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { String($0) }
-    }
-
     func collectionsBlock() throws(ConfigurationError) -> Block {
         let root = try ConfigurationReader.compose(text, file: file)
-        let lines = self.lines
+        let edited = EditedText(text)
         guard let pair = root.members?.first(where: { $0.key.string == "collections" }) else {
             throw ConfigurationError(
                 file: file, problem: "there is no \"collections:\"", remedy: "add a line \"collections:\" at the end")
         }
-        let keyLine = pair.key.line
-        guard let members = pair.value.members else { return Block(indent: 2, keys: [], endLine: keyLine) }
-        var keys: [(name: String, line: Int)] = []
-        for (key, _) in members {
-            guard let name = key.string else { throw byHand(keyLine) }
+        var block = Block(indent: 2, keys: [], end: edited.nextLine(after: pair.key.range.upperBound))
+        for (key, _) in pair.value.members ?? [] {
             // In the flow form `{a: b}`, the key has more than spaces before it.
-            guard lines[key.line - 1].prefix(key.column - 1).allSatisfy({ $0 == " " }) else { throw byHand(keyLine) }
-            keys.append((name, key.line - 1))
+            guard let name = key.string, let indent = edited.indent(of: key.range.lowerBound) else {
+                throw byHand(pair.key.line)
+            }
+            block.indent = indent
+            block.keys.append((name, edited.lineStart(of: key.range.lowerBound)))
+            block.end = edited.end(of: key.range.upperBound, indent: indent)
         }
-        guard let last = keys.last else { return Block(indent: 2, keys: [], endLine: keyLine) }
-        let indent = Self.indentation(lines[last.line])
-        return Block(indent: indent, keys: keys, endLine: Self.end(of: last.line, indent: indent, in: lines))
+        return block
     }
 
-    /// The line for a new key of the file's top level: before `collections:` and the comments right above it.
-    private func topLevelLine() throws(ConfigurationError) -> Int {
+    /// The position for a new key of the file's top level: before `collections:` and the comments right above it.
+    private func topLevelPosition() throws(ConfigurationError) -> Int {
         let root = try ConfigurationReader.compose(text, file: file)
+        let edited = EditedText(text)
         guard let key = root.members?.first(where: { $0.key.string == "collections" })?.key else {
-            return lines.count - 1
+            return edited.scalars.count
         }
-        var line = key.line - 1
-        let lines = self.lines
-        while line > 0, lines[line - 1].hasPrefix("#") { line -= 1 }
-        return line
+        var position = edited.lineStart(of: key.range.lowerBound)
+        while position > 0 {
+            let above = edited.lineBefore(position)
+            guard edited.scalars[above] == "#" else { break }
+            position = above
+        }
+        return position
     }
 
-    mutating func adopt(
-        _ lines: [String], _ isMeant: (DumpsConfiguration) -> Bool
-    ) throws(ConfigurationError) {
-        // New lines end as the first line does.
-        let hasReturns = self.lines.count > 1 && self.lines[0].unicodeScalars.last == "\r"
-        let ended = lines.enumerated().map { number, line in
-            hasReturns && number < lines.count - 1 && line.unicodeScalars.last != "\r" ? line + "\r" : line
-        }
-        let edited = ended.joined(separator: "\n")
-        guard let read = try? ConfigurationReader.read(edited, file: file), isMeant(read) else { throw byHand(nil) }
+    /// Takes over an edited text that means exactly what it should.
+    mutating func adopt(_ edited: EditedText, expecting expected: DumpsConfiguration) throws(ConfigurationError) {
+        let edited = edited.text
+        guard (try? ConfigurationReader.read(edited, file: file)) == expected else { throw byHand(nil) }
         text = edited
     }
 
@@ -204,20 +200,5 @@ extension ConfigurationEditor {
             file: file, line: line,
             problem: "rsdump cannot edit this line without changing others",
             remedy: "edit the file by hand")
-    }
-
-    /// The line after a key and everything that is indented more deeply. Blank lines and comments at the end do not
-    /// belong to the key.
-    static func end(of key: Int, indent: Int, in lines: [String]) -> Int {
-        let rest = lines.indices.dropFirst(key + 1)
-        let own = rest.prefix { isBlankOrComment(lines[$0]) || indentation(lines[$0]) > indent }
-        return (own.last { !isBlankOrComment(lines[$0]) } ?? key) + 1
-    }
-
-    static func indentation(_ line: String) -> Int { line.prefix { $0 == " " }.count }
-
-    static func isBlankOrComment(_ line: String) -> Bool {
-        let content = line.drop { $0 == " " || $0 == "\t" || $0 == "\r" }
-        return content.isEmpty || content.first == "#"
     }
 }

@@ -31,7 +31,7 @@ package struct ConfigurationReader {
         ]
         // The version is checked first, because a file for a later rsdump may have settings that this one does not
         // know.
-        if let requirement = root["requires"] { try checkRequirement(requirement) }
+        if let requirement = root["requires"] { configuration.requires = try checkedRequirement(requirement) }
         for (key, value) in try mapping(root, "the file") {
             switch key.string {
             case "version":
@@ -71,7 +71,7 @@ package struct ConfigurationReader {
     }
 
     /// Checks `requires: ">= 0.2"` against the version of this tool.
-    private func checkRequirement(_ node: YAMLNode) throws(ConfigurationError) {
+    private func checkedRequirement(_ node: YAMLNode) throws(ConfigurationError) -> String {
         let text = try string(node, "requires")
         let wanted =
             text.hasPrefix(">=") ? DumpsConfiguration.version(String(text.dropFirst(2).drop { $0 == " " })) : nil
@@ -83,6 +83,7 @@ package struct ConfigurationReader {
                 node, "the file requires \(text), and this rsdump is \(DumpsConfiguration.tool)",
                 remedy: "update rsdump")
         }
+        return text
     }
 
     private func collections(

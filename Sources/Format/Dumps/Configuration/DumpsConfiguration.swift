@@ -71,6 +71,8 @@ package struct DumpsConfiguration: Hashable, Sendable {
         }
     }
 
+    /// The lowest version of this tool that may read the file; `nil` for any.
+    package var requires: String?
     /// `prod`, `stage`, `dev`, or a base URL.
     package var server = "prod"
     /// Whether the server may use plain HTTP even if it is on another machine.

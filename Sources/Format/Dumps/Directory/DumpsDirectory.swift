@@ -105,10 +105,14 @@ package struct DumpsDirectory: Sendable {
 
     /// The text of `dumps.yaml`; `nil` if there is none.
     package func configurationText() throws -> String? {
-        guard let bytes = try FileStore.read(configurationPath, limit: Self.configurationBytes) else { return nil }
+        try FileStore.read(configurationPath, limit: Self.configurationBytes).map {
+            try Self.configurationText($0, file: configurationPath)
+        }
+    }
+
+    static func configurationText(_ bytes: Bytes, file: String) throws(ConfigurationError) -> String {
         guard let text = String(validating: bytes.array, as: UTF8.self) else {
-            throw ConfigurationError(
-                file: configurationPath, problem: "the text is not UTF-8", remedy: "save it as UTF-8")
+            throw ConfigurationError(file: file, problem: "the text is not UTF-8", remedy: "save it as UTF-8")
         }
         return text
     }

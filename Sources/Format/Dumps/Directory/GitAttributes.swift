@@ -14,13 +14,11 @@ extension DumpsDirectory {
     /// - Throws: `FileError`.
     package func writeGitAttributes() throws(FileError) -> Bool {
         let file = "\(path)/.gitattributes"
-        let text = try FileStore.read(file, limit: Self.configurationBytes)?.text ?? ""
-        let lines = text.split(separator: "\n").map { String($0) }
-        let missing = Self.gitAttributes.filter { !lines.contains($0) }
+        let present = try FileStore.read(file, limit: Self.configurationBytes) ?? Bytes()
+        let lines = present.lines
+        let missing = Self.gitAttributes.filter { !lines.contains(Bytes(utf8: $0)) }
         guard !missing.isEmpty else { return false }
-        let separator = text.isEmpty || text.hasSuffix("\n") ? "" : "\n"
-        try FileStore.replace(
-            file, below: path, with: Bytes(utf8: text + separator + missing.joined(separator: "\n") + "\n"))
+        try FileStore.replace(file, below: path, with: present.appending(lines: missing))
         return true
     }
 }

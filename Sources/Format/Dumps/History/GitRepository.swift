@@ -82,16 +82,25 @@ package struct GitRepository: Sendable {
         return existing
     }
 
-    /// The path of a hook of the repository, and the path of the directory relative to the top of the work tree.
-    package func hook(_ name: String) async throws(HistoryError) -> (path: String, directory: String) {
-        let output = try await checked(
-            ["rev-parse", "--path-format=absolute", "--git-path", "hooks/\(name)", "--show-prefix"], limit: Self.short)
-        let lines = String(decoding: output, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
-        guard lines.count >= 2 else {
-            throw .git(directory: directory, command: "rev-parse", problem: "it did not print the path of the hook")
+    /// The path of a hook, whether it is among the repository's own hooks, and the path of the directory relative to
+    /// the top of the work tree.
+    ///
+    /// With `core.hooksPath`, other repositories may have the same hooks.
+    package func hook(_ name: String) async throws(HistoryError) -> (path: String, isOwn: Bool, directory: String) {
+        let path = try await place(["--path-format=absolute", "--git-path", "hooks/\(name)"])
+        let common = try await place(["--path-format=absolute", "--git-common-dir"])
+        var prefix = try await place(["--show-prefix"])
+        if prefix.hasSuffix("/") { prefix.removeLast() }
+        return (path, path == "\(common)/hooks/\(name)", prefix.isEmpty ? "." : prefix)
+    }
+
+    /// A path that `git rev-parse` prints. It may contain line feeds.
+    private func place(_ arguments: [String]) async throws(HistoryError) -> String {
+        let output = try await checked(["rev-parse"] + arguments, limit: Self.short)
+        guard output.last == 0x0A, let path = String(validating: output.dropLast(), as: UTF8.self) else {
+            throw .git(directory: directory, command: "rev-parse", problem: "it did not print a path in UTF-8")
         }
-        let prefix = lines[1].hasSuffix("/") ? lines[1].dropLast() : lines[1]
-        return ("\(lines[0])", prefix.isEmpty ? "." : "\(prefix)")
+        return path
     }
 
     /// Stages changed or removed files of the directory for the next commit.
@@ -143,7 +152,7 @@ package struct GitRepository: Sendable {
         guard blob.size <= DumpsDirectory.configurationBytes else {
             throw HistoryError.overLimit(place: place, limit: "bytes", allowed: DumpsDirectory.configurationBytes)
         }
-        let text = try await contents(blob, of: path, at: revision).text
+        let text = try DumpsDirectory.configurationText(await contents(blob, of: path, at: revision), file: place)
         return try ConfigurationReader.read(text, file: place)
     }
 

@@ -42,7 +42,7 @@ extension DumpsDirectory {
                 "git:\(name): this commit has no \(directory)/dumps.lock.json; find one with: git log -- \(directory)"
             )
         }
-        let copy = TemporaryDirectory("rsdump-\(revision.commit.prefix(12))")
+        let copy = try TemporaryDirectory()
         let files = ["dumps.yaml", "dumps.lock.json"] + lock.collections.values.map(\.bundle.path).sorted()
         for file in files {
             guard let bytes = try await repository.file(file, at: revision) else { continue }

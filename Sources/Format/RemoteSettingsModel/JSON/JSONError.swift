@@ -55,11 +55,7 @@ package struct JSONError: Error, Hashable, Sendable {
 
     /// The line of the fault, counted from 1.
     package func line(in document: Bytes) -> Int {
-        document.withSpan { span in
-            var line = 1
-            for index in 0..<min(offset, span.count) where span[index] == 0x0A { line += 1 }
-            return line
-        }
+        document.withSpan { $0.line(at: offset) }
     }
 }
 

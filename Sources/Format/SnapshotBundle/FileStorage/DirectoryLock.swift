@@ -4,7 +4,7 @@ import RemoteSettingsModel
 /// ends.
 ///
 /// The lock is on the directory itself (`flock`), so it creates no file and leaves none behind.
-package final class DirectoryLock {
+package final class DirectoryLock: Sendable {
     private let descriptor: Int32
 
     /// Takes the lock.

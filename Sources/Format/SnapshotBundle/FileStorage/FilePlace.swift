@@ -96,14 +96,12 @@ extension FileStore {
     /// Creates a new directory with a name that begins with `prefix`.
     ///
     /// - Returns: its path.
-    package static func makeUniqueDirectory(_ prefix: String) throws(FileError) -> String {
-        try makeDirectories(parent(of: prefix))
-        for _ in 0..<1000 {
-            let path = uniquePath(prefix)
-            if unsafe mkdir(path, 0o777) == 0 { return path }
-            guard errno == EEXIST else { throw FileError("create the directory", path) }
-        }
-        throw FileError("create a new directory beside", prefix, code: EEXIST)
+    package static func makeUniqueDirectory(
+        _ prefix: String, ending: String = "", mode: mode_t = 0o777
+    ) throws(FileError) -> String {
+        let path = uniquePath(prefix) + ending
+        guard unsafe mkdir(path, mode) == 0 else { throw FileError("create the directory", path) }
+        return path
     }
 
     /// Removes a file below a directory that the user has given. No link is followed.

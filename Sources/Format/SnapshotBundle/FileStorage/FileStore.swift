@@ -414,6 +414,12 @@ package enum FileStore {
         return status.st_mode & S_IFMT == S_IFDIR
     }
 
+    /// Whether a path is a directory of this user. Links are not followed.
+    static func isOwnDirectory(_ path: String) throws(FileError) -> Bool {
+        guard let status = try status(path) else { return false }
+        return status.st_mode & S_IFMT == S_IFDIR && status.st_uid == geteuid()
+    }
+
     /// The directory for this user's temporary files: `TMPDIR`, or `/tmp` if that is not set.
     package static var temporaryDirectory: String {
         guard let path = unsafe getenv("TMPDIR").map({ unsafe String(cString: $0) }), !path.isEmpty else {
@@ -427,23 +433,17 @@ package enum FileStore {
     /// - Parameter prefix: the start of the directory's name.
     /// - Returns: the directory's path.
     package static func makeTemporaryDirectory(_ prefix: String) throws(FileError) -> String {
-        var template = Array("\(temporaryDirectory)/\(prefix)-XXXXXX".utf8CString)
-        let made = unsafe template.withUnsafeMutableBufferPointer { buffer in
-            unsafe buffer.baseAddress.flatMap { unsafe mkdtemp($0) }.map { unsafe String(cString: $0) }
-        }
-        guard let made else { throw FileError("create a temporary directory (see TMPDIR) in", temporaryDirectory) }
-        return made
+        try makeUniqueDirectory("\(temporaryDirectory)/\(prefix)", mode: 0o700)
     }
 
     /// Blocks the thread for a short while, for callers that cannot wait asynchronously.
     package static func pause(microseconds: UInt32) { usleep(microseconds) }
 
-    /// `path` with a suffix that no other task or process uses.
+    /// `path` with a suffix of 64 random bits, which no other task, process or machine uses.
     package static func uniquePath(_ path: String) -> String {
-        "\(path).\(getpid())-\(uniqueCount.add(1, ordering: .relaxed).newValue)"
+        let digits = String(UInt64.random(in: 0...UInt64.max), radix: 16)
+        return path + "." + String(repeating: "0", count: 16 - digits.utf8.count) + digits
     }
-
-    private static let uniqueCount = Atomic(0)
 
     /// The absolute path without links; `nil` if the path does not exist.
     package static func resolved(_ path: String) throws(FileError) -> String? {

@@ -54,7 +54,7 @@ package struct DefaultsDocument: Sendable {
             var (line, counted) = (1, 0)
             try reader.beginObject()
             while let key = try reader.nextKey() {
-                line += bytes[counted..<reader.offset].array.count { $0 == 0x0A }
+                line += bytes[counted..<reader.offset].withSpan { $0.line(at: $0.count) } - 1  // bounded: by the text
                 counted = reader.offset
                 members.append(Member(key: key, line: line, value: .json(try reader.value())))
             }

@@ -36,8 +36,10 @@ struct StorageDirectory: Sendable {
 
     /// - Parameter path: a directory's path; or `:memory:` for a private, temporary one that ends with the service.
     init(path: String) {
-        temporary = path == ":memory:" ? TemporaryDirectory("remote-settings") : nil
-        self.path = temporary?.path ?? path
+        let isTemporary = path == ":memory:"
+        temporary = isTemporary ? try? TemporaryDirectory() : nil
+        // If there is none, later writes fail, and their errors name this path.
+        self.path = isTemporary ? temporary?.path ?? "/dev/null/no-temporary-directory" : path
     }
 
     var backoffPath: String { "\(path)/.backoff.json" }

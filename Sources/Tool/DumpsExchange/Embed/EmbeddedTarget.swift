@@ -137,13 +137,20 @@ package struct EmbeddedTarget: Sendable {
     private var names: String {
         let own = collections.filter { $0 != Catalogue.collection }
         let plain = Dictionary(grouping: own) { SwiftName.of($0.name) }
+        var taken = Set(plain.filter { $0.value.count == 1 }.keys)
         return own.map { id in
-            let name = SwiftName.of(id.name)
-            // If two collections would get the same name, the name of their bucket comes before it.
-            let isTaken = plain[name]?.count ?? 0 > 1
+            var name = SwiftName.of(id.name)
+            // If several collections would get the same name, the name of their bucket comes before it. If that is not
+            // enough, as for a-b and a_b, a number follows.
+            if !taken.contains(name) {
+                let whole = SwiftName.of("\(id.bucket)-\(id.name)")
+                let numbered = (2...own.count + 2).lazy.map { "\(whole)_\($0)" }
+                name = taken.contains(whole) ? numbered.first { !taken.contains($0) } ?? whole : whole
+                taken.insert(name)
+            }
             return """
                     /// `\(id)`
-                    \(access)static let \(isTaken ? SwiftName.of("\(id.bucket)-\(id.name)") : name) =
+                    \(access)static let \(name) =
                         EmbeddedCollection("\(id)", in: .\(sourceName))
 
                 """

@@ -182,11 +182,11 @@ package struct Embedding: Sendable {
         let writer = BundleWriter(
             try verifier.snapshot(of: bundle, as: entry), attachments: try bundle.attachmentInputs(),
             compression: options.isStored ? .storedRecords : .deflate, limits: limits)
-        let temporary = FileStore.uniquePath("\(FileStore.temporaryDirectory)/rsdump-embed")
-        let written = try writer.write(toNewFile: temporary)
-        defer { try? FileStore.remove(temporary) }
+        let temporary = try TemporaryDirectory()
+        defer { withExtendedLifetime(temporary) {} }
+        let written = try writer.write(toNewFile: "\(temporary.path)/bundle.zip")
         // The mapping stays valid after the file is removed.
-        let content = try MappedFile(path: temporary).bytes
+        let content = try MappedFile(path: "\(temporary.path)/bundle.zip").bytes
         var packed = entry
         packed.bundle = .init(collection: bundle.head.collection, size: written.size, sha256: written.sha256)
         return (content, packed)

@@ -4,11 +4,11 @@ import SnapshotBundle
 /// A directory that is written under a temporary name beside its own, and is renamed when it is complete.
 final class ExportDirectory {
     let path: String
-    private let temporary: String
+    private let temporaryDirectory: TemporaryDirectory
+    private var temporary: String { temporaryDirectory.path }
     private let existing: Export.Existing
     /// Whether an existing directory is updated.
     let isUpdate: Bool
-    private var isFinished = false
     /// The folders from which an update removes attachments that were neither written nor kept.
     private var owned: Set<String> = []
     /// The number of files written so far. Their size in bytes follows.
@@ -20,11 +20,7 @@ final class ExportDirectory {
         self.path = path
         self.existing = existing
         isUpdate = if existing == .update { try FileStore.isDirectory(path) } else { false }
-        temporary = try FileStore.makeUniqueDirectory(path + ".tmp")
-    }
-
-    deinit {
-        if !isFinished { try? FileStore.removeTree(temporary) }
+        temporaryDirectory = try TemporaryDirectory(beside: path)
     }
 
     /// Writes one file.
@@ -92,11 +88,9 @@ final class ExportDirectory {
         try FileStore.flush(tree: temporary)
         if existing != .keep, try FileStore.isDirectory(path) || FileStore.size(path) != nil {
             try FileStore.exchange(path, with: temporary)
-            isFinished = true
             try FileStore.removeTree(temporary)
         } else {
             try FileStore.rename(temporary, to: path)
-            isFinished = true
         }
         return dropped
     }

@@ -24,6 +24,8 @@ package struct ChangeHooks: Sendable {
     }
 
     private let commands: [String]
+    /// The directory whose lock each change of the record needs.
+    private let directory: DumpsDirectory
     private let path: String
     private let seconds: Int
     private let limits: Limits
@@ -32,10 +34,14 @@ package struct ChangeHooks: Sendable {
 
     /// - Parameters:
     ///   - commands: commands for the shell.
-    ///   - path: the file that records the states that the commands know.
+    ///   - path: the file in the directory that records the states that the commands know.
     ///   - seconds: how long a command may take.
-    package init(_ commands: [String], keeping path: String, seconds: Int = 60, limits: Limits = Limits()) {
+    package init(
+        _ commands: [String], of directory: DumpsDirectory, keeping path: String, seconds: Int = 60,
+        limits: Limits = Limits()
+    ) {
         self.commands = commands
+        self.directory = directory
         self.path = path
         self.seconds = seconds
         self.limits = limits
@@ -43,8 +49,17 @@ package struct ChangeHooks: Sendable {
 
     /// Records what the commands know, before the state changes. Does I/O.
     ///
-    /// - Parameter state: the current state. A command that failed in an earlier run knows an older one.
-    package mutating func begin(_ state: DumpsChange.State) throws(FileError) {
+    /// - Parameters:
+    ///   - wait: how long to wait for another process that works in the directory.
+    ///   - state: the current state. A command that failed in an earlier run knows an older one.
+    package mutating func begin(
+        waiting wait: Duration = .seconds(1), _ state: () throws -> DumpsChange.State
+    ) async throws {
+        try FileStore.makeDirectories(directory.path)
+        let lock = try await directory.lock(waiting: wait)
+        defer { withExtendedLifetime(lock) {} }
+        if path == directory.hooksPath { try directory.prepareHooks() }
+        let state = try state()
         known = try read()
         for command in commands where known[command] == nil { known[command] = state }
         try write(known)
@@ -53,20 +68,30 @@ package struct ChangeHooks: Sendable {
     /// Runs each command, one after another, if something has changed since the state that it knows. Does I/O.
     ///
     /// - Parameter state: the state that is in place now.
-    /// - Throws: `FileError` if the record cannot be written. A command that was told may then be told again.
-    package func finish(_ state: DumpsChange.State) async throws(FileError) -> [Outcome] {
+    /// - Throws: ``DumpsError/busy(_:)`` if another process works in the directory, or `FileError` if the record cannot
+    ///   be written. A command that was told may then be told again.
+    package func finish(_ state: DumpsChange.State) async throws -> [Outcome] {
         var outcomes: [Outcome] = []
         for command in commands {
             let change = DumpsChange(from: known[command] ?? state, to: state)
             let failure = change.collections.isEmpty ? nil : await run(command, change)
             outcomes.append(Outcome(command: command, change: change, failure: failure))
             if failure == nil {
+                let lock = try await directory.lock(waiting: .seconds(1))
+                defer { withExtendedLifetime(lock) {} }
                 var left = try read()
                 left[command] = nil
                 try write(left)
             }
         }
         return outcomes
+    }
+
+    /// Removes a directory that only ``begin(waiting:_:)`` needed. Does I/O.
+    package func end() async throws {
+        guard path == directory.hooksPath else { return }
+        let lock = try await directory.lock(waiting: .seconds(1))
+        try withExtendedLifetime(lock) { try directory.finishHooks() }
     }
 
     /// - Returns: why the command failed; `nil` if it ended with 0.
@@ -111,6 +136,6 @@ package struct ChangeHooks: Sendable {
         }
         // A command may contain a secret.
         try FileStore.replace(
-            path, with: Bytes(JSONText.compact(.object(commands))), isContended: true, isPrivate: true)
+            path, with: Bytes(JSONText.compact(.object(commands))), isPrivate: true)
     }
 }

@@ -89,6 +89,9 @@ struct Diff: AsyncParsableCommand {
         if stat, format != .text {
             throw ValidationError("--stat requires --format text; the other formats have the counts anyway")
         }
+        if server.isGiven, ![old, newer].contains(.server) {
+            throw ValidationError("--server and --trust-root require that one side is server")
+        }
     }
 
     func run() async throws {

@@ -63,12 +63,10 @@ struct TrustOptions: ParsableArguments {
     }
 }
 
-/// The options for the server and its trusted root certificates.
-struct ServerOptions: ParsableArguments {
+/// The option for the server.
+struct ServerOption: ParsableArguments {
     @Option(help: ArgumentHelp("prod, stage, dev, or a base URL; without a version, /v2 is used.", valueName: "server"))
     var server: String?
-
-    @OptionGroup var trust: TrustOptions
 
     func validate() throws {
         do {
@@ -79,6 +77,16 @@ struct ServerOptions: ParsableArguments {
             throw ValidationError("\(error)")
         }
     }
+}
+
+/// The options for the server and its trusted root certificates.
+struct ServerOptions: ParsableArguments {
+    @OptionGroup private var option: ServerOption
+    @OptionGroup var trust: TrustOptions
+
+    var server: String? { option.server }
+    /// Whether one of the options was given.
+    var isGiven: Bool { server != nil || !trust.roots.isEmpty }
 
     /// The configuration with the options in place of its own settings.
     func applied(to configuration: DumpsConfiguration) throws -> DumpsConfiguration {

@@ -49,6 +49,10 @@ struct Embed: AsyncParsableCommand {
     @Option(help: "How to print the result: text or json.")
     var format = OutputFormat.text
 
+    func validate() throws {
+        if isPublic, swiftFile == nil { throw ValidationError("--public requires --swift") }
+    }
+
     mutating func run() async throws {
         let commit = try await dumps.checkOutCommit()
         defer { withExtendedLifetime(commit) {} }

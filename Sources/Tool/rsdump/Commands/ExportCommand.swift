@@ -111,8 +111,9 @@ struct ExportCommand: AsyncParsableCommand {
             if key != nil || value != nil {
                 throw ValidationError("--key and --value cannot be combined with --to mirror")
             }
-            if update {
-                throw ValidationError("--update cannot be combined with --to mirror; a mirror is always updated")
+            if update || force {
+                throw ValidationError(
+                    "--update and --force cannot be combined with --to mirror; a mirror is always updated")
             }
         case .layout(let layout):
             if url != nil || !history.isEmpty { throw ValidationError("--url and --history require --to mirror") }

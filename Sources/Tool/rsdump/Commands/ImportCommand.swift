@@ -81,6 +81,13 @@ struct ImportCommand: AsyncParsableCommand {
         if skipUnsupported, source != .template {
             throw ValidationError("--skip-unsupported requires --from firebase-template")
         }
+        if source == .template || source == .defaults {
+            if server.isGiven || !chains.isEmpty || time != nil {
+                throw ValidationError(
+                    "--server, --trust-root, --chain and --verify-at cannot be combined with --from firebase-template "
+                        + "or --from defaults, which import no signed data")
+            }
+        }
         if let time, Timestamp(rfc3339: time) == nil {
             throw ValidationError(
                 "--verify-at expects a date such as 2026-11-21 or 2026-11-21T08:00:00Z; found \(time)")

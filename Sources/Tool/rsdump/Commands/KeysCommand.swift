@@ -138,7 +138,7 @@ extension KeysCommand {
 
                 In the app:
                   RemoteSettingsConfig(
-                      server: …, trustRoots: try TrustAnchors(hashes: ["\(root)"])\(argument))
+                      server: …, trustRoots: try TrustAnchors(parsing: ["\(root)"])\(argument))
 
                 In dumps.yaml (if it does not exist, publish creates it with this):
                   trust:
@@ -247,8 +247,11 @@ extension KeysCommand {
 
         @OptionGroup var directory: DirectoryArgument
 
-        @Option(help: ArgumentHelp("How long the new signing certificate is valid.", valueName: "days"))
-        var days = KeyDirectory.Plan().signerDays
+        @Option(
+            help: ArgumentHelp(
+                "How long the new signing certificate is valid. (default: \(KeyDirectory.Plan().signerDays))",
+                valueName: "days"))
+        var days: Int?
 
         @Option(help: ArgumentHelp("The DNS name in it; the current one by default.", valueName: "name"))
         var signer: String?
@@ -267,9 +270,9 @@ extension KeysCommand {
 
         func validate() throws {
             try checkDays(days, "--days")
-            if certificate != nil, intermediate || signer != nil || signerPublicKey != nil {
+            if certificate != nil, intermediate || days != nil || signer != nil || signerPublicKey != nil {
                 throw ValidationError(
-                    "--certificate cannot be combined with --intermediate, --signer or --signer-public-key")
+                    "--certificate cannot be combined with --days, --intermediate, --signer or --signer-public-key")
             }
         }
 
@@ -280,7 +283,8 @@ extension KeysCommand {
                 return showInstalled(try keys.install(read(certificate), place: certificate, now: now), in: keys)
             }
             let end = try keys.renew(
-                named: signer.map { SignerName($0) }, for: signerKey(signerPublicKey), days: days,
+                named: signer.map { SignerName($0) }, for: signerKey(signerPublicKey),
+                days: days ?? KeyDirectory.Plan().signerDays,
                 includingIntermediate: intermediate ? KeyDirectory.Plan().intermediateDays : nil,
                 environment: environment, now: now)
             Console.print(

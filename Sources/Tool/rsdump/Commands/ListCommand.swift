@@ -26,7 +26,7 @@ struct ListCommand: AsyncParsableCommand {
     var text: String?
 
     @OptionGroup var dumps: DumpsOptions
-    @OptionGroup var server: ServerOptions
+    @OptionGroup var server: ServerOption
 
     @Flag(help: "Show only collections that are new since the directory was last verified.")
     var new = false

@@ -57,6 +57,7 @@ struct LogCommand: AsyncParsableCommand {
     func validate() throws {
         if blame, id == nil { throw ValidationError("--blame requires --id, the record whose fields are shown") }
         if blame, format != .text { throw ValidationError("--blame requires --format text") }
+        if blame, tags || number != nil { throw ValidationError("--blame cannot be combined with --tags or --number") }
         if tags, !folders.isEmpty {
             throw ValidationError("--tags cannot be combined with --from, because copies have no tags")
         }

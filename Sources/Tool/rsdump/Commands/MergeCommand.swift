@@ -140,8 +140,8 @@ struct GitSetup: AsyncParsableCommand {
         let isNew = try directory.writeGitAttributes()
         let quoted = "'" + program.replacing("'", with: "'\\''") + "'"
         try await repository.set("merge.rsdump.name", to: "lock and bundles of Remote Settings")
-        try await repository.set("merge.rsdump.driver", to: "\(quoted) merge-driver %A %P")
-        try await repository.set("diff.rsdump.textconv", to: "\(quoted) records")
+        try await repository.set("merge.rsdump.driver", to: "\(quoted.replacing("%", with: "%%")) merge-driver %A %P")
+        try await repository.set("diff.rsdump.textconv", to: "\(quoted) textconv")
         try await repository.set("diff.rsdump.cachetextconv", to: "true")
         try await installHook(running: quoted, repository)
         Console.print(
@@ -149,21 +149,51 @@ struct GitSetup: AsyncParsableCommand {
         Console.print("git now merges and shows the bundles of this clone with \(program)")
     }
 
-    /// Writes the hook, unless another program has one there.
+    /// Writes the hook, unless another program or another repository uses the file.
     private func installHook(running program: String, _ repository: GitRepository) async throws {
-        let (path, directory) = try await repository.hook("pre-merge-commit")
+        let (path, isOwn, directory) = try await repository.hook("pre-merge-commit")
         let mark = "# written by rsdump git-setup"
         let quoted = "'" + directory.replacing("'", with: "'\\''") + "'"
         let command = "[ ! -f \(quoted)/dumps.lock.json ] || \(program) merge --dumps \(quoted)"
-        let known = try FileStore.read(path, limit: 1 << 20)?.text
-        guard known.map({ $0.contains(mark) }) ?? true else {
+        guard isOwn else {
+            return Console.error(
+                "note: \(Console.visible(path)) is in core.hooksPath, which other repositories may use; add this line to "
+                    + "it: \(Console.visible(command))")
+        }
+        let known = try FileStore.read(path, limit: 1 << 20) ?? Bytes(utf8: "#!/bin/sh\n\(mark)\nset -e\n")
+        var lines = known.array.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        guard lines.contains(where: { $0.elementsEqual(mark.utf8) }) else {
             return Console.error("note: \(path) belongs to another program; add this line to it: \(command)")
         }
-        var lines = (known ?? "#!/bin/sh\n\(mark)\nset -e\n").split(separator: "\n").map(String.init)
-        lines.removeAll { $0.hasSuffix("--dumps \(quoted)") }
+        if lines.last?.isEmpty == true { lines.removeLast() }
+        lines.removeAll { $0.suffix(quoted.utf8.count).elementsEqual(quoted.utf8) }
+        lines.append(ArraySlice(command.utf8))
         try FileStore.makeDirectories(FileStore.parent(of: path))
-        try FileStore.replace(path, with: Bytes(utf8: (lines + [command]).joined(separator: "\n") + "\n"))
+        try FileStore.replace(path, with: Bytes(Array(lines.joined(separator: "\n".utf8)) + Array("\n".utf8)))
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+    }
+}
+
+/// `rsdump textconv`, which git runs for each bundle that it shows.
+struct TextConversion: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "textconv", abstract: "Print a bundle's records for git.", shouldDisplay: false)
+
+    @Argument(help: "The bundle.")
+    var file: String
+
+    func run() async throws {
+        // git reads nothing further if this fails, so a file that is no bundle is shown as its problem. git's temporary
+        // path is not part of it, because git stores the text.
+        let name = file.split(separator: "/").last.map { "\($0)" } ?? file
+        do {
+            let records = try BundleReader(bytes: MappedFile(path: file).bytes, name: name).payload().records
+            Console.buffered { write in
+                for record in records { write(record.json.array + [UInt8(ascii: "\n")]) }
+            }
+        } catch {
+            Console.print(Console.visible("\(error)"))
+        }
     }
 }
 

@@ -27,13 +27,14 @@ struct OnChangeOptions: ParsableArguments {
     }
 
     /// Makes a change to a directory of dumps, and runs the commands.
+    ///
+    /// - Parameter wait: how long to wait for another process that works in the directory.
     func telling<Value>(
-        of directory: DumpsDirectory, _ change: () async throws -> Value
+        of directory: DumpsDirectory, waiting wait: Duration = .zero, _ change: () async throws -> Value
     ) async throws -> (Value, [ChangeHooks.Outcome]) {
         guard !commands.isEmpty else { return (try await change(), []) }
-        try directory.prepareHooks()
-        defer { try? directory.finishHooks() }
-        return try await tell(keeping: directory.hooksPath, change) {
+        let hooks = ChangeHooks(commands, of: directory, keeping: directory.hooksPath)
+        return try await tell(hooks, waiting: wait, change) {
             try directory.lockFile(limits: Limits()).collections.mapValues(\.timestamp)
         }
     }
@@ -44,20 +45,23 @@ struct OnChangeOptions: ParsableArguments {
     ) async throws -> (Value, [ChangeHooks.Outcome]) {
         guard !commands.isEmpty else { return (try await change(), []) }
         try StaticMirror.check(folder)
-        try FileStore.makeDirectories(folder)
-        return try await tell(keeping: "\(folder)/\(StaticMirror.hooksName)", change, state: state)
+        let hooks = ChangeHooks(
+            commands, of: DumpsDirectory(folder), keeping: "\(folder)/\(StaticMirror.hooksName)")
+        return try await tell(hooks, waiting: .zero, change, state: state)
     }
 
     private func tell<Value>(
-        keeping path: String, _ change: () async throws -> Value, state: () throws -> DumpsChange.State
+        _ hooks: ChangeHooks, waiting wait: Duration, _ change: () async throws -> Value,
+        state: () throws -> DumpsChange.State
     ) async throws -> (Value, [ChangeHooks.Outcome]) {
-        var hooks = ChangeHooks(commands, keeping: path)
-        try hooks.begin(state())
+        var hooks = hooks
+        try await hooks.begin(waiting: max(wait, .seconds(1)), state)
         let result: Result<Value, any Error>
         do { result = .success(try await change()) } catch { result = .failure(error) }
         var outcomes: [ChangeHooks.Outcome] = []
         do {
             outcomes = try await hooks.finish(state())
+            try await hooks.end()
         } catch {
             // The change is in place, even if a command cannot be told.
             Console.error("warning: \(Console.visible("\(error)"))")

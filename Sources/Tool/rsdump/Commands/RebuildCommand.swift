@@ -38,8 +38,9 @@ struct RebuildCommand: AsyncParsableCommand {
 
     func run() async throws {
         let opened = try OpenDumps(dumps, applying: trust.applied)
-        let target = try output ?? FileStore.makeTemporaryDirectory("rsdump")
-        defer { if output == nil { try? FileStore.removeTree(target) } }
+        let temporary = output == nil ? try TemporaryDirectory() : nil
+        defer { withExtendedLifetime(temporary) {} }
+        let target = output ?? temporary?.path ?? ""
         try FileStore.makeDirectories(target)
         let rebuild = Rebuild(opened.directory, to: target, policy: opened.policy, limits: opened.limits)
         let outcomes = try await rebuild.run(collections)

@@ -114,7 +114,7 @@ struct RefreshCommand: AsyncParsableCommand {
         options.maxAge = maxAge?.duration
         options.wait = wait?.duration ?? .zero
         if let jobs { (options.jobs, options.streams) = (jobs, jobs) }
-        let (report, told) = try await onChange.telling(of: opened.directory) {
+        let (report, told) = try await onChange.telling(of: opened.directory, waiting: options.wait) {
             try await opened.refresh(collections, options: options, progress: progress)
         }
         for outcome in report.outcomes {

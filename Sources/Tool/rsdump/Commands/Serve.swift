@@ -89,10 +89,10 @@ struct Serve: AsyncParsableCommand {
 
     func run() async throws {
         guard demo else { return try await serve(dumps.directory) }
-        let path = try FileStore.makeTemporaryDirectory("rsdump-demo")
-        defer { try? FileStore.removeTree(path) }
-        let demo = try DemoOrigin(directory: path, now: HTTPEnvironment.system.now())
-        try await serve(DumpsDirectory(path), publish: { try await demo.publish(now: $0) }) {
+        let temporary = try TemporaryDirectory()
+        defer { withExtendedLifetime(temporary) {} }
+        let demo = try DemoOrigin(directory: temporary.path, now: HTTPEnvironment.system.now())
+        try await serve(DumpsDirectory(temporary.path), publish: { try await demo.publish(now: $0) }) {
             Console.print("trust-root \(demo.root)")
         }
     }

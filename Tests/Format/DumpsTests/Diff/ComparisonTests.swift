@@ -3,6 +3,78 @@ import Testing
 @testable import Dumps
 
 struct ComparisonTests {
+    /// The keys come from the reader's own errors, so a new one needs an example here, and has to be compared.
+    @Test func everySettingThatTheReaderKnowsIsCompared() throws {
+        let plain =
+            "version: 1\nserver: prod\ntrust: {}\ncatalogue: {publisher: a.example}\n"
+            + "attachments: {}\nbudget: {}\nguards: {}\n"
+        let general = "attachments: none\ncompression: stored\nguards: {schema: metadata}\n"
+        let hash = String(repeating: "b", count: 64)
+        let examples = [
+            "requires": "'>= 0.1'", "server": "stage", "allow-plain-http": "true", "compression": "stored",
+            "trust.roots": "[\(hash)]", "trust.signer": "a.example", "trust.accept-unsigned": "true",
+            "catalogue.publisher": "b.example", "catalogue.expires-after": "3d", "catalogue.max-age": "4d",
+            "attachments.include": "a == 1", "attachments.max-size": "1 MiB", "attachments.max-total": "2 MiB",
+            "budget.bundle": "1 MiB", "budget.attachment": "2 MiB", "budget.total": "3 MiB",
+            "guards.not-emptied": "false", "guards.min-records": "2", "guards.max-removed": "2",
+            "guards.max-changed": "10%", "guards.max-added": "3", "guards.max-growth": "50%",
+            "guards.required-ids": "[a]", "guards.field-types": "same", "guards.schema": "metadata",
+            "collections": "{main/b: }", "pin.at": "8", "pin.reason": "x", "pin.until": "2030-01-01",
+        ]
+        func read(_ text: String) throws(ConfigurationError) -> DumpsConfiguration {
+            try ConfigurationReader.read(text, file: "dumps.yaml")
+        }
+        func names(_ old: String, _ new: String) throws -> [String] {
+            try SettingChange.changes(from: read(old), to: read(new)).map(\.name)
+        }
+        func keys(_ text: String) throws -> [String] {
+            let error = #expect(throws: ConfigurationError.self) { try read(text) }
+            let list = try #require(error?.remedy.wholeMatch(of: /the keys here are (.*)/)?.1)
+            return list.split(separator: ", ").map { "\($0)" }
+        }
+        let sections = ["trust", "catalogue", "attachments", "budget", "guards"]
+        for key in try keys(plain + "unheard-of: 1\n") where key != "version" {
+            guard sections.contains(key) else {
+                let line = "\(key): \(try #require(examples[key], "\(key)"))\n"
+                let text = plain.split(separator: "\n").filter { !$0.hasPrefix("\(key):") }.joined(separator: "\n")
+                let name = key == "collections" ? "collections.main/b" : key
+                #expect(try names(plain, text + "\n" + line) == [name])
+                continue
+            }
+            let section = plain.replacing("\(key): {}", with: "").replacing(
+                "catalogue: {publisher: a.example}",
+                with:
+                    key == "catalogue" ? "" : "catalogue: {publisher: a.example}")
+            for inner in try keys(section + "\(key): {unheard-of: 1}\n") {
+                let value = try #require(examples["\(key).\(inner)"], "\(key).\(inner)")
+                let publisher = key == "catalogue" && inner != "publisher" ? "publisher: a.example, " : ""
+                let changed = try names(plain, section + "\(key): {\(publisher)\(inner): \(value)}\n")
+                #expect(changed == [key == "attachments" ? key : "\(key).\(inner)"])
+            }
+        }
+        func collection(_ settings: String) -> String { general + "version: 1\ncollections: {main/a: {\(settings)}}\n" }
+        for key in try keys(collection("unheard-of: 1")) {
+            let prefix = "collections.main/a.\(key)"
+            switch key {
+            case "attachments": #expect(try names(collection(""), collection("\(key): all")) == [prefix])
+            case "compression": #expect(try names(collection(""), collection("\(key): deflate")) == [prefix])
+            case "pin":
+                for inner in try keys(collection("pin: {unheard-of: 1}")) {
+                    let value = try #require(examples["pin.\(inner)"], "\(inner)")
+                    let at = inner == "at" ? "" : "at: 7, "
+                    #expect(try names(collection("pin: 7"), collection("pin: {\(at)\(inner): \(value)}")) == [prefix])
+                }
+            default:
+                for inner in try keys(collection("\(key): {unheard-of: 1}")) {
+                    let example = inner == "schema" ? "none" : examples["\(key).\(inner)"]
+                    let value = try #require(example, "\(key).\(inner)")
+                    let changed = try names(collection(""), collection("\(key): {\(inner): \(value)}"))
+                    #expect(changed == ["\(prefix).\(inner)"])
+                }
+            }
+        }
+    }
+
     @Test func statesOfEqualBytesAreTheSame() throws {
         let records = [#"{"id":"a","value":1}"#]
         let diff = try #require(

@@ -278,18 +278,24 @@ final class FileStoreTests {
         #expect(try FileStore.read(path("a"), limit: 10)?.text == "new")
     }
 
-    @Test func aDirectoryOfItsOwnIsNobodysLink() throws {
-        let prefix = path("tree")
-        // The next names are no secret.
-        let next = FileStore.uniquePath(prefix)
-        let number = try #require(next.split(separator: "-").last.flatMap { Int($0) })
-        for guess in number + 1...number + 20 {
-            try FileManager.default.createSymbolicLink(
-                atPath: next.dropLast("\(number)".count) + "\(guess)", withDestinationPath: directory.path)
+    @Test func anAbandonedTemporaryDirectoryIsRemovedByTheNextOne() throws {
+        let digits = "0123456789abcdef"
+        try FileStore.makeDirectories(path("keys.\(digits).tmp/inside"))
+        for kept in ["keys.\(digits)", "keys.\(digits.dropLast()).tmp", "keys.x.\(digits).tmp", "other.\(digits).tmp"] {
+            try FileStore.makeDirectories(path(kept))
         }
-        let made = try FileStore.makeUniqueDirectory(prefix)
-        #expect(try FileStore.isDirectory(made))
-        #expect(try FileStore.list(made) == [])
+        try FileStore.makeDirectories(path("outside"))
+        try link("keys.\(String(digits.reversed())).tmp", to: path("outside"))
+        let before = try Set(names())
+        let first = try SnapshotBundle.TemporaryDirectory(beside: path("keys"))
+        // The owner of this one is alive.
+        let second = try SnapshotBundle.TemporaryDirectory(beside: path("keys"))
+        let made = Set([first, second].map { $0.path.split(separator: "/").last.map(String.init) ?? "" })
+        #expect(made.count == 2)
+        #expect(try Set(names()) == before.subtracting(["keys.\(digits).tmp"]).union(made))
+        try FileStore.rename(second.path, to: path("keys"))
+        withExtendedLifetime(second) {}
+        #expect(try FileStore.isDirectory(path("keys")) && FileStore.isDirectory(first.path))
     }
 
     @Test func directoriesAreMadeWithTheirParents() throws {
@@ -382,8 +388,11 @@ final class FileStoreTests {
         #expect(FileStore.parent(of: path) == parent)
     }
 
-    @Test func uniquePathsDiffer() {
-        #expect(Set((0..<100).map { _ in FileStore.uniquePath("/a") }).count == 100)
+    /// Two containers may each have a process 1 that works in the same directory.
+    @Test func uniquePathsDoNotDependOnTheProcess() {
+        let names = (0..<1000).map { _ in FileStore.uniquePath("/a") }
+        #expect(Set(names).count == 1000)
+        #expect(names.allSatisfy { $0.utf8.count == 19 && !$0.contains("\(getpid())-") })
     }
 
     @Test func aDirectoryIsLockedOnce() throws {

@@ -1,3 +1,4 @@
+import Dumps
 import DumpsRefresh
 import RemoteSettingsModel
 import SnapshotBundle
@@ -27,8 +28,9 @@ struct ChangeHooksTests {
         defer { try? FileStore.removeTree(folder) }
         let (kept, late) = ("\(folder)/on-change.json", "\(folder)/late")
         let command = "\(trap)(trap '' TERM; sleep 12; touch '\(late)') & while :; do sleep 1; done"
-        var hooks = ChangeHooks([command, "cat >'\(folder)/told'"], keeping: kept, seconds: 1)
-        try hooks.begin(state(["main/a": 1]))
+        var hooks = ChangeHooks(
+            [command, "cat >'\(folder)/told'"], of: DumpsDirectory(folder), keeping: kept, seconds: 1)
+        try await hooks.begin { try state(["main/a": 1]) }
         #expect(try !FileStore.isOpenToOthers(kept))
         let outcomes = try await hooks.finish(state(["main/a": 2]))
         #expect(outcomes.map(\.status) == ["pending", "told"])
@@ -37,8 +39,8 @@ struct ChangeHooksTests {
         try await Task.sleep(for: .seconds(12))
         #expect(try !FileStore.exists(late))
 
-        var next = ChangeHooks([command], keeping: kept, seconds: 0)
-        try next.begin(state(["main/a": 2]))
+        var next = ChangeHooks([command], of: DumpsDirectory(folder), keeping: kept, seconds: 0)
+        try await next.begin { try state(["main/a": 2]) }
         #expect(try await next.finish(state(["main/a": 2])).first?.change.collections == [CollectionID("main/a")])
     }
 
@@ -47,10 +49,10 @@ struct ChangeHooksTests {
         let folder = try FileStore.makeTemporaryDirectory("hooks")
         defer { try? FileStore.removeTree(folder) }
         let kept = "\(folder)/on-change.json"
-        var first = ChangeHooks(["true"], keeping: kept)
-        try first.begin(state(["main/a": 1]))
+        var first = ChangeHooks(["true"], of: DumpsDirectory(folder), keeping: kept)
+        try await first.begin { try state(["main/a": 1]) }
         var second = first
-        try second.begin(state(["main/a": 1]))
+        try await second.begin { try state(["main/a": 1]) }
         #expect(try await first.finish(state(["main/a": 2])).map(\.status) == ["told"])
         #expect(try await second.finish(state(["main/a": 3])).map(\.status) == ["told"])
         #expect(try !FileStore.exists(kept))

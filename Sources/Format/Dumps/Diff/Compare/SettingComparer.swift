@@ -22,11 +22,13 @@ extension DumpsConfiguration {
     fileprivate var settings: [String: String] {
         var settings = ["server": server, "attachments": attachments.text]
         func set(_ name: String, _ value: (some CustomStringConvertible)?) { settings[name] = value.map { "\($0)" } }
-        if allowsPlainHTTP { set("allow-http", "true") }
+        set("requires", requires)
+        if allowsPlainHTTP { set("allow-plain-http", "true") }
         if !trust.roots.isEmpty { set("trust.roots", trust.roots.map(\.hex).joined(separator: ", ")) }
         set("trust.signer", trust.signer)
         if trust.acceptsUnsigned { set("trust.accept-unsigned", "true") }
         set("catalogue.publisher", catalogue?.publisher)
+        set("catalogue.expires-after", catalogue?.expiresAfter)
         set("catalogue.max-age", catalogue?.maxAge)
         if compression == .stored { set("compression", "stored") }
         set("budget.bundle", budget.bundle)
@@ -44,11 +46,11 @@ extension DumpsConfiguration {
             if collection.budget.attachment != budget.attachment {
                 set("\(name).budget.attachment", collection.budget.attachment)
             }
-            if collection.guards != guards {
-                let own = collection.guards.settings
-                for guarding in own where !guards.settings.contains(where: { $0 == guarding }) {
-                    set("\(name).guards.\(guarding.name.rawValue)", guarding.value)
-                }
+            let (own, general) = (collection.guards.settings, guards.settings)
+            for guarding in Guards.Name.allCases {
+                let value = own.first { $0.name == guarding }?.value
+                guard value != general.first(where: { $0.name == guarding })?.value else { continue }
+                set("\(name).guards.\(guarding.rawValue)", value ?? "off")
             }
             guard let pin = collection.pin else { continue }
             let terms = [pin.until.map { "until \(Pin.dateText($0))" }, pin.reason].compactMap(\.self)

@@ -1,0 +1,85 @@
+/// A YAML text that is edited at libyaml's positions. Everything else in it, line ends included, stays as it is.
+struct EditedText {
+    private let hasByteOrderMark: Bool
+    /// The Unicode scalars without a byte order mark, which libyaml does not count.
+    private(set) var scalars: [Unicode.Scalar]
+
+    init(_ text: String) {
+        scalars = Array(text.unicodeScalars)
+        hasByteOrderMark = scalars.first == "\u{FEFF}"
+        if hasByteOrderMark { scalars.removeFirst() }
+    }
+
+    var text: String {
+        String(String.UnicodeScalarView((hasByteOrderMark ? ["\u{FEFF}"] : []) + scalars))
+    }
+
+    /// Whether libyaml takes the scalar for the end of a line.
+    private static func isLineEnd(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "\n", "\r", "\u{85}", "\u{2028}", "\u{2029}": true
+        default: false
+        }
+    }
+
+    /// Where the line of a position begins.
+    func lineStart(of position: Int) -> Int {
+        (scalars[..<min(position, scalars.count)].lastIndex(where: Self.isLineEnd) ?? -1) + 1
+    }
+
+    /// Where the line after that of a position begins. At the last line, the end of the text.
+    func nextLine(after position: Int) -> Int {
+        guard position < scalars.count, let end = scalars[position...].firstIndex(where: Self.isLineEnd) else {
+            return scalars.count
+        }
+        return end + (scalars[end...].starts(with: ["\r", "\n"]) ? 2 : 1)
+    }
+
+    /// Where the line before one that begins at a position above 0 begins.
+    func lineBefore(_ line: Int) -> Int {
+        let hasTwo = line > 1 && scalars[line - 1] == "\n" && scalars[line - 2] == "\r"
+        return lineStart(of: line - (hasTwo ? 2 : 1))
+    }
+
+    /// The spaces before a position in its line; `nil` if there is anything else.
+    func indent(of position: Int) -> Int? {
+        guard position <= scalars.count else { return nil }
+        let before = scalars[lineStart(of: position)..<position]
+        return before.allSatisfy { $0 == " " } ? before.count : nil
+    }
+
+    /// The line after a key and everything that is indented more deeply. Blank lines and comments at the end do not
+    /// belong to the key.
+    func end(of key: Int, indent: Int) -> Int {
+        var end = nextLine(after: key)
+        var line = end
+        while line < scalars.count {
+            let next = nextLine(after: line)
+            let content = scalars[line..<next].drop { $0 == " " || $0 == "\t" || Self.isLineEnd($0) }
+            if let first = content.first, first != "#" {
+                guard scalars[line...].prefix(while: { $0 == " " }).count > indent else { break }
+                end = next
+            }
+            line = next
+        }
+        return end
+    }
+
+    mutating func replace(_ range: Range<Int>, with text: String) {
+        scalars.replaceSubrange(range.clamped(to: scalars.indices), with: text.unicodeScalars)
+    }
+
+    /// Inserts lines, each of which ends as the first line of the text does.
+    mutating func insert(_ lines: [String], at position: Int) {
+        let end: String =
+            switch scalars.firstIndex(where: { $0 == "\n" || $0 == "\r" }) {
+            case let first? where scalars[first...].starts(with: ["\r", "\n"]): "\r\n"
+            case let first?: String(scalars[first])
+            case nil: "\n"
+            }
+        // A text whose last line has no end gets none.
+        let isAfterLine = position == 0 || Self.isLineEnd(scalars[position - 1])
+        let new = lines.map { isAfterLine ? $0 + end : end + $0 }.joined()
+        replace(position..<position, with: new)
+    }
+}
