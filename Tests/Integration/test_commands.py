@@ -51,7 +51,7 @@ def test_help_breaks_no_line_of_a_list():
 def test_help_names_every_command_and_exit_code():
     outcome = rsdump.run("--help")
     assert outcome.code == rsdump.DONE
-    for command in ("refresh", "add", "remove", "status", "inspect", "records", "attachment", "verify"):
+    for command in ("refresh", "add", "remove", "status", "show", "verify"):
         assert outcome.says(command), command
     for words in ("1 ", "2 ", "3 ", "4 ", "5 "):
         assert outcome.says(words), str(outcome)
@@ -111,7 +111,7 @@ def test_output_replaces_nothing_that_the_command_reads(dumps, sample, tmp_path)
     bundle = dumps.path / f"{ICONS}.zip"
     (tmp_path / "link").hardlink_to(bundle)
     for path in (bundle, tmp_path / "link"):
-        outcome = rsdump.run("attachment", bundle, "petals-05", "--output", path)
+        outcome = rsdump.run("show", bundle, "petals-05", "--attachment", "--output", path)
         assert outcome.code == rsdump.USAGE and "is the bundle itself" in outcome.err, str(outcome)
     assert {path: path.read_bytes() for path in before} == before
 
@@ -201,12 +201,12 @@ def test_a_lock_of_an_unknown_version_is_refused(dumps):
 
 
 def test_records_are_json_lines(dumps):
-    outcome = rsdump.run("records", SETTINGS, "--dumps", dumps.path)
+    outcome = rsdump.run("show", SETTINGS, "--records", "--dumps", dumps.path)
     assert outcome.code == rsdump.DONE, str(outcome)
     assert [json.loads(line) for line in outcome.out.splitlines()] == dumps.bundle(SETTINGS).records
 
 
-@pytest.mark.parametrize("command", [("verify",), ("records", "main/large"), ("attachment", "main/icons", "petals-22")])
+@pytest.mark.parametrize("command", [("verify",), ("show", "main/large", "--records"), ("show", "main/icons", "petals-22", "--attachment")])
 def test_a_full_disk_under_standard_output_is_an_error(dumps, command):
     with open("/dev/full", "wb") as full:
         finished = subprocess.run(
@@ -217,30 +217,39 @@ def test_a_full_disk_under_standard_output_is_an_error(dumps, command):
 
 
 def test_one_record_by_its_id(dumps):
-    outcome = rsdump.run("records", REGIONS, "--id", "jp", "--dumps", dumps.path)
+    outcome = rsdump.run("show", REGIONS, "jp", "--dumps", dumps.path)
     assert outcome.code == rsdump.DONE, str(outcome)
     assert json.loads(outcome.out)["translations"]["ja"] == "日本"
 
 
 def test_records_of_a_bundle_file(dumps):
-    outcome = rsdump.run("records", dumps.bundle_path(SETTINGS))
+    outcome = rsdump.run("show", dumps.bundle_path(SETTINGS), "--records")
     assert outcome.code == rsdump.DONE and len(outcome.out.splitlines()) == 5, str(outcome)
 
 
 def test_an_attachment_into_a_file(dumps, tmp_path):
     target = tmp_path / "icon.svg"
-    outcome = rsdump.run("attachment", ICONS, "petals-05", "-o", target, "--dumps", dumps.path)
+    outcome = rsdump.run("show", ICONS, "petals-05", "--attachment", "-o", target, "--dumps", dumps.path)
     assert outcome.code == rsdump.DONE, str(outcome)
     assert target.read_bytes() == samples.svg(5)
 
 
 def test_an_attachment_on_standard_output(dumps):
-    outcome = rsdump.run("attachment", ICONS, "petals-05", "--dumps", dumps.path)
+    outcome = rsdump.run("show", ICONS, "petals-05", "--attachment", "--dumps", dumps.path)
     assert outcome.out.encode() == samples.svg(5)
 
 
-def test_inspect_says_what_is_in_a_bundle(dumps):
-    outcome = rsdump.run("inspect", ICONS, "--dumps", dumps.path)
+@pytest.mark.parametrize("arguments", [
+    ("--attachment",), ("-o", "x"), ("petals-05", "-o", "x"), ("petals-05", "--records"), ("petals-05", "--format", "json"),
+    ("--records", "--format", "json"), ("--records", "--attachments"),
+])
+def test_what_show_cannot_do_at_once_is_refused(dumps, arguments, tmp_path):
+    outcome = rsdump.run("show", ICONS, *arguments, "--dumps", dumps.path, cwd=tmp_path)
+    assert outcome.code == rsdump.USAGE and not outcome.out and not list(tmp_path.glob("x")), str(outcome)
+
+
+def test_show_prints_a_summary_of_a_bundle(dumps):
+    outcome = rsdump.run("show", ICONS, "--dumps", dumps.path)
     assert outcome.code == rsdump.DONE, str(outcome)
     assert outcome.says(ICONS, str(dumps.bundle(ICONS).timestamp), "20"), str(outcome)
 
@@ -319,7 +328,7 @@ def test_verify_with_another_root_fails(dumps, sample):
 
 @pytest.mark.parametrize("command, word", [
     ("list --trust-root 00", "--trust-root"), ("export --to mirror --output x --url http://a.example --force", "--force"),
-    ("watch --trust-root " + "00" * 32, "--refresh"), ("diff a b --server prod", "--server"),
+    ("diff a b --server prod", "--server"),
     ("diff a b --trust-root " + "00" * 32, "--trust-root"), ("embed --public", "--swift"),
     ("log main/a --id x --blame --number 2", "--number"), ("log main/a --id x --blame --tags", "--tags"),
     ("import x --from defaults --server prod", "--server"), ("import x --from firebase-template --chain c.pem", "--chain"),

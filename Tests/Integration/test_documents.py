@@ -176,7 +176,7 @@ def test_an_exit_code_that_no_document_explains(known):
 def test_what_is_not_a_statement_about_this_program(known):
     text = """`git push --force`, `--locked`, `Tests/FLOOR/ROOMTests`, `Sources/EmbeddedDumps`, rsdump carries on.
 
-        $ curl --fail https://example.org | rsdump records main/regions # --looked
+        $ curl --fail https://example.org | rsdump show main/regions # --looked
     """
     assert list(statements.command_problems("README.md", text, known, set())) == []
     assert list(statements.path_problems("README.md", text)) == []

@@ -112,7 +112,7 @@ def test_an_output_that_is_no_file_stays(dumps, sample, outside, tmp_path, kind)
 
     before = identity()
     assert rsdump.run("keys", "create", keys).code == rsdump.DONE
-    icon = json.loads(rsdump.run("records", f"{dumps.path}/main/icons.zip").out.splitlines()[0])["id"]
+    icon = json.loads(rsdump.run("show", f"{dumps.path}/main/icons.zip", "--records").out.splitlines()[0])["id"]
     export = ("export", "--dumps", dumps.path, "--output", output, "--to")
     defaults = ("--key", "id", "--value", "id", SETTINGS)
     for command in (

@@ -477,14 +477,14 @@ def test_freezing_for_a_release_is_one_command_and_so_is_thawing(history):
 def test_a_commit_stands_wherever_a_bundle_or_a_directory_is_named(history, tmp_path):
     history.tree.git("tag", "v1.0", "HEAD~1")
     old, new = history.first, history
-    by_name = rsdump.run("records", f"git:v1.0:{SETTINGS}", "--dumps", history.path)
-    by_path = rsdump.run("records", f"git:v1.0:{history.bundle_path(SETTINGS)}")
-    plain = rsdump.run("records", old.bundle_path(SETTINGS))
-    assert by_name.out == by_path.out == plain.out != rsdump.run("records", new.bundle_path(SETTINGS)).out
-    content = rsdump.run("inspect", f"git:v1.0:{SETTINGS}", "--format", "json", "--dumps", history.path).json()
+    by_name = rsdump.run("show", f"git:v1.0:{SETTINGS}", "--records", "--dumps", history.path)
+    by_path = rsdump.run("show", f"git:v1.0:{history.bundle_path(SETTINGS)}", "--records")
+    plain = rsdump.run("show", old.bundle_path(SETTINGS), "--records")
+    assert by_name.out == by_path.out == plain.out != rsdump.run("show", new.bundle_path(SETTINGS), "--records").out
+    content = rsdump.run("show", f"git:v1.0:{SETTINGS}", "--format", "json", "--dumps", history.path).json()
     assert content["timestamp"] == timestamp(old, SETTINGS)
-    record = json.loads(rsdump.run("records", ICONS, "--dumps", history.path).out.splitlines()[0])["id"]
-    assert rsdump.run("attachment", f"git:v1.0:{ICONS}", record, "--dumps", history.path).code == rsdump.DONE
+    record = json.loads(rsdump.run("show", ICONS, "--records", "--dumps", history.path).out.splitlines()[0])["id"]
+    assert rsdump.run("show", f"git:v1.0:{ICONS}", record, "--attachment", "--dumps", history.path).code == rsdump.DONE
     verified = rsdump.run("verify", "--locked", "--dumps", f"git:v1.0:{history.path}")
     assert verified.code == rsdump.DONE, str(verified)
     for source, name in ((f"git:v1.0:{history.path}", "a"), (old.path, "b")):
@@ -492,7 +492,7 @@ def test_a_commit_stands_wherever_a_bundle_or_a_directory_is_named(history, tmp_
         assert exported.code == rsdump.DONE, str(exported)
     assert everything_below(tmp_path / "a") == everything_below(tmp_path / "b")
     for place in ("git:v9:main/settings", "git:v1.0:main/nothing", "git:v1.0", f"git:v1.0:{history.path}/main/none.zip"):
-        assert rsdump.run("records", place, "--dumps", history.path).code == rsdump.USAGE
+        assert rsdump.run("show", place, "--dumps", history.path).code == rsdump.USAGE
     assert rsdump.run("verify", "--dumps", "git:v9:" + str(history.path)).code == rsdump.USAGE
 
 

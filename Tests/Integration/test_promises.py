@@ -39,7 +39,7 @@ def test_its_dumps_are_verified_and_made_again(given):
 
 
 def test_its_attachment_is_read(given, tmp_path):
-    outcome = rsdump.run("attachment", "main/files", "a", "--dumps", given / "dumps", "-o", tmp_path / "ab.txt")
+    outcome = rsdump.run("show", "main/files", "a", "--attachment", "--dumps", given / "dumps", "-o", tmp_path / "ab.txt")
     assert outcome.code == rsdump.DONE, str(outcome)
     assert (tmp_path / "ab.txt").read_bytes() == b"hello\n"
 

@@ -51,7 +51,7 @@ struct RSDump: AsyncParsableCommand {
             .init(name: "Exchange", subcommands: [ImportCommand.self, ExportCommand.self, Embed.self]),
             .init(name: "Server", subcommands: [Serve.self]),
             .init(name: "App", subcommands: [Sync.self, Get.self, ConfigCommand.self]),
-            .init(name: "Bundle", subcommands: [Inspect.self, Records.self, AttachmentCommand.self]),
+            .init(name: "Bundle", subcommands: [ShowCommand.self]),
         ])
 
     /// Like ArgumentParser's own `main`, but exits with the codes of ``ExitStatus``.

@@ -3,7 +3,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// The contents of a bundle's manifest, as text and as JSON.
-struct InspectReport {
+struct BundleSummary {
     let manifest: Manifest
     let content: SHA256Digest
     let name: String

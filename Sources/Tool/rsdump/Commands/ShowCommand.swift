@@ -1,0 +1,111 @@
+import ArgumentParser
+import Dumps
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// `rsdump show`
+struct ShowCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show what a bundle contains: a summary, its records, or an attachment.",
+        discussion: """
+            Without a record's id, it prints a summary from the bundle's manifest, or, with --records, every record as \
+            one line of canonical JSON, sorted by id. With an id, it prints that record, or, with --attachment, the \
+            bytes of its attachment, whose size and hash are checked against the record. No signature is verified; \
+            rsdump verify does that.
+
+            Examples:
+              rsdump show main/regions
+              rsdump show main/regions --records | jq .name
+              rsdump show old/regions.zip de
+              rsdump show main/icons petals-05 --attachment -o icon.svg
+            """)
+
+    @OptionGroup var argument: BundleArgument
+
+    @Argument(help: ArgumentHelp("A record's id.", valueName: "record-id"))
+    var recordID: String?
+
+    @Flag(help: "Print all records, one JSON object per line.")
+    var records = false
+
+    @Flag(help: "List the attachments in the summary.")
+    var attachments = false
+
+    @Flag(help: "Extract the record's attachment.")
+    var attachment = false
+
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp("The file to write the attachment to; standard output by default.", valueName: "file"))
+    var output: String?
+
+    @Option(help: "How to print the summary: text or json.")
+    var format: OutputFormat?
+
+    func validate() throws {
+        if attachment, recordID == nil { throw ValidationError("--attachment requires the id of a record") }
+        if output != nil, !attachment { throw ValidationError("--output requires --attachment") }
+        let isSummary = recordID == nil && !records
+        if !isSummary, attachments || format != nil {
+            throw ValidationError("--attachments and --format are for the summary, without --records or a record's id")
+        }
+        if records, recordID != nil { throw ValidationError("give a record's id or --records, not both") }
+    }
+
+    func run() async throws {
+        try FileStore.checkOutput(output)
+        let bundle = try await argument.open()
+        if let recordID {
+            let record = try bundle.record(recordID)
+            if attachment { try writeAttachment(of: record, in: bundle) } else { Console.print(record.json.text) }
+        } else if records {
+            let records = try bundle.payload().records
+            Console.buffered { write in
+                for record in records { write(record.json.array + [UInt8(ascii: "\n")]) }
+            }
+        } else {
+            let report = BundleSummary(
+                manifest: try bundle.manifest(), content: Manifest.digest(of: try bundle.manifestText()),
+                name: bundle.name, listsAttachments: attachments)
+            (format ?? .text).print(report.text, report.json)
+        }
+    }
+
+    private func writeAttachment(of record: Record, in bundle: BundleReader) throws {
+        guard let attachment = try record.attachment() else {
+            throw CommandFailure(.someFailed, "\(bundle.name): record \(Console.visible(record.id)) has no attachment")
+        }
+        guard try bundle.attachmentSize(attachment.hash) != nil else {
+            let reason = try bundle.manifest().files.first { $0.sha256 == attachment.hash }?.omitted
+            throw CommandFailure(
+                .someFailed,
+                "\(bundle.name): the attachment of record \(Console.visible(record.id)) is not in this bundle "
+                    + "(\(reason.map { "\($0)" } ?? "no reason")); change attachments: in dumps.yaml, then run "
+                    + "rsdump refresh"
+            )
+        }
+        guard let output else {
+            _ = try bundle.streamAttachment(attachment.hash) { piece in Console.write(piece, to: 1) }
+            return
+        }
+        guard try !FileStore.isSameFile(output, bundle.name) else {
+            throw CommandFailure(
+                .usage, "\(output) is the bundle itself, which would be overwritten; give another file to --output")
+        }
+        try FileStore.writeOutput(output) { write in
+            _ = try bundle.streamAttachment(attachment.hash) { piece in try write(piece) }
+        }
+    }
+}
+
+extension BundleReader {
+    /// - Throws: ``CommandFailure`` if the bundle has no such record, or `BundleError`.
+    fileprivate func record(_ id: String) throws -> Record {
+        guard let record = try payload().records.record(id: id) else {
+            throw CommandFailure(
+                .someFailed, "\(name): there is no record \(Console.visible(id)); to list them, give --records")
+        }
+        return record
+    }
+}
