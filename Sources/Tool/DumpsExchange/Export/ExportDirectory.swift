@@ -5,7 +5,6 @@ import SnapshotBundle
 final class ExportDirectory {
     let path: String
     private let temporary: String
-    private let existing: Export.Existing
     /// Whether an existing directory is updated.
     let isUpdate: Bool
     private var isFinished = false
@@ -18,9 +17,10 @@ final class ExportDirectory {
     /// - Throws: `FileError`.
     init(_ path: String, _ existing: Export.Existing) throws(FileError) {
         self.path = path
-        self.existing = existing
         isUpdate = if existing == .update { try FileStore.isDirectory(path) } else { false }
-        temporary = try FileStore.makeUniqueDirectory(path + ".tmp")
+        // A directory of the user's own stays one after an update.
+        temporary =
+            try isUpdate ? FileStore.makeUniqueDirectory(path + ".tmp") : FileStore.makeOutputDirectory(for: path)
     }
 
     deinit {
@@ -80,24 +80,18 @@ final class ExportDirectory {
         return true
     }
 
-    /// Renames the directory to its final name.
-    ///
-    /// If that name is already taken, the two are exchanged, so that one of them is always there. The old one is then
-    /// removed.
+    /// Gives the directory its final path.
     ///
     /// - Returns: the files that an update removed.
     func finish() throws -> [String] {
         var dropped: [String] = []
-        if isUpdate { try carry("", &dropped) }
-        try FileStore.flush(tree: temporary)
-        if existing != .keep, try FileStore.isDirectory(path) || FileStore.size(path) != nil {
-            try FileStore.exchange(path, with: temporary)
-            isFinished = true
-            try FileStore.removeTree(temporary)
+        if isUpdate {
+            try carry("", &dropped)
+            try FileStore.exchangeOutput(temporary, with: path)
         } else {
-            try FileStore.rename(temporary, to: path)
-            isFinished = true
+            try FileStore.placeOutput(temporary, at: path)
         }
+        isFinished = true
         return dropped
     }
 
