@@ -280,6 +280,55 @@ def test_without_catalogue_in_the_configuration_everything_is_as_before(origin, 
     assert refused.code == rsdump.USAGE and refused.says("dumps.yaml", "catalogue:"), str(refused)
 
 
+def other_number(origin, older):
+    lock = origin.dumps.lock
+    lock["catalogue"]["number"] += 1
+    return lock
+
+
+def no_entry(origin, older):
+    lock = origin.dumps.lock
+    del lock["collections"][CATALOGUE]
+    return lock
+
+
+def nothing(origin, older):
+    return {"version": 1, "collections": {}}
+
+
+def older_lock(origin, older):
+    return older.dumps.lock
+
+
+def unsigned_entry(origin, older):
+    lock = origin.dumps.lock
+    lock["collections"][CATALOGUE]["trust"] = "imported"
+    return lock
+
+
+def earlier_verification(origin, older):
+    lock = origin.dumps.lock
+    lock["collections"][CATALOGUE]["trust"]["signed"]["verifiedAt"] -= 10 * 365 * 86_400_000
+    return lock
+
+
+@pytest.mark.parametrize("edit", [
+    other_number, no_entry, nothing, older_lock, unsigned_entry, earlier_verification], ids=lambda edit: edit.__name__)
+def test_a_lock_file_that_is_not_of_the_catalogues_bundle_publishes_nothing(origin, tmp_path, edit):
+    """A publisher that went on from another catalogue than its newest would sign one number twice."""
+    older = origin.copy(tmp_path / "older")
+    origin.publish(one=2)
+    path = origin.dumps.path / "dumps.lock.json"
+    path.write_text(json.dumps(edit(origin, older), indent=2))
+    before = origin.dumps.files()
+    for arguments in (("publish",), ("publish", "--confirm"), ("publish", "--resign"), ("check",)):
+        outcome = origin.run(*arguments)
+        assert outcome.code != rsdump.DONE, str(outcome)
+        assert arguments == ("publish", "--resign") or outcome.code == rsdump.VERIFICATION, str(outcome)
+        assert origin.dumps.files() == before
+    assert origin.run("publish").says(CATALOGUE, "restore it with git")
+
+
 def test_staging_cannot_stand_in_for_production(origin, served, tmp_path):
     """Arbitrary files: the same keys sign staging, whose collections have the same names and are newer."""
     staging = Origin(tmp_path / "staging", name="staging.example.org", keys=origin.path / "keys")

@@ -246,6 +246,41 @@ def test_what_is_there_is_replaced_only_when_told(dumps, tmp_path, layout):
         assert set(tree(output)) == {f"{SETTINGS}.json", f"{SETTINGS}.timestamp"}
 
 
+@pytest.mark.parametrize("command", [
+    ("export", "--to", "firefox", "--force"), ("export", "--to", "changesets", "--force"),
+    ("export", "--to", "tar.zst", "--force"), ("rebuild",)], ids=lambda command: "-".join(command))
+def test_only_a_directory_of_its_own_is_replaced(dumps, tmp_path, command):
+    """A mistyped --output must not cost anything."""
+    output = tmp_path / "home"
+    output.mkdir()
+    arguments = (*command, "--dumps", dumps.path, "--output", output)
+    # Empty, and then its own, with whatever was added since.
+    for _ in range(2):
+        outcome = rsdump.run(*arguments)
+        assert outcome.code == rsdump.DONE and not (output / "stale").exists(), str(outcome)
+        if output.is_dir():
+            (output / "stale").write_text("")
+    shutil.rmtree(output) if output.is_dir() else output.unlink()
+    output.mkdir()
+    (output / "thesis.txt").write_text("mine")
+    (output / "main").mkdir()
+    (output / "main/settings.zip").write_text("mine")
+    before = tree(output)
+    outcome = rsdump.run(*arguments)
+    assert outcome.code == rsdump.USAGE, str(outcome)
+    assert outcome.says(str(output), "rsdump did not create this directory"), str(outcome)
+    assert tree(output) == before and sorted(path.name for path in tmp_path.iterdir()) == ["dumps", "home"]
+
+
+def test_an_update_gives_no_right_to_replace(dumps, tmp_path):
+    output = tmp_path / "tree"
+    output.mkdir()
+    (output / "kept").write_text("mine")
+    exported("firefox", dumps, output, "--update")
+    outcome = export("firefox", dumps, output, "--force")
+    assert outcome.code == rsdump.USAGE and (output / "kept").read_text() == "mine", str(outcome)
+
+
 @pytest.mark.parametrize("flag", ["--force", "--update"])
 @pytest.mark.parametrize("output", ["dumps", "./dumps/", "link", ".", "main/.."])
 def test_the_dumps_themselves_are_never_replaced(dumps, tmp_path, output, flag):

@@ -80,6 +80,23 @@ def test_a_chain_that_cannot_be_used(dumps, sample, fault):
     check_isolated(dumps, dumps.refresh(), before, SETTINGS)
 
 
+def test_a_chain_whose_server_asks_to_wait(sample, empty):
+    """Nothing is wrong with the signature: the cause of the cause decides."""
+    empty.add(sample, SETTINGS, REGIONS)
+    sample.faults({"path": "chains/", "status": 503, "headers": {"Retry-After": "70"}})
+    outcome = empty.refresh()
+    assert outcome.code == rsdump.BACKOFF and not outcome.says("no valid signature"), str(outcome)
+    again = empty.refresh()
+    assert again.code == rsdump.BACKOFF and empty.names == [], str(again)
+
+
+def test_a_chain_whose_server_is_ill(sample, empty):
+    empty.add(sample, SETTINGS)
+    sample.faults({"path": "chains/", "status": 500})
+    outcome = empty.refresh()
+    assert outcome.code == rsdump.UNREACHABLE and outcome.says("500", "chains/"), str(outcome)
+
+
 @pytest.mark.parametrize("fault", [
     {"corrupt": True}, {"truncate": 100}, {"endless": True}, {"status": 404}, {"status": 503}, {"redirect": "self"},
     {"body": ""},

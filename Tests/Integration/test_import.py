@@ -256,8 +256,11 @@ def test_a_signed_refresh_replaces_what_was_imported(sample, tmp_path):
     assert dumps.files() == before
 
 
-def test_a_server_behind_what_was_imported_is_a_rollback(sample, tmp_path):
+@pytest.mark.parametrize("options", [(), ("--full",)])
+def test_a_server_behind_what_was_imported_is_no_rollback(sample, tmp_path, options):
+    """Nobody has signed the timestamp of the import, so it proves nothing against what the server has signed."""
     changeset = sample.changeset(SETTINGS)
+    signed = changeset["timestamp"]
     changeset["metadata"].pop("signature", None)
     changeset["metadata"].pop("signatures", None)
     changeset["timestamp"] += 10_000_000
@@ -266,10 +269,35 @@ def test_a_server_behind_what_was_imported_is_a_rollback(sample, tmp_path):
     dumps = Dumps(tmp_path / "dumps")
     assert import_(
         "changeset", path, dumps.path, "--server", sample.url, "--trust-root", sample.root).code == rsdump.DONE
-    before = dumps.files()
-    outcome = dumps.refresh()
-    assert outcome.code == rsdump.SOME_FAILED and outcome.says(SETTINGS, "older"), str(outcome)
-    assert dumps.files() == before
+    outcome = dumps.refresh(*options)
+    assert outcome.code == rsdump.DONE, str(outcome)
+    assert dumps.bundle(SETTINGS).timestamp == signed and "signed" in dumps.lock["collections"][SETTINGS]["trust"]
+    assert dumps.verify("--locked").code == rsdump.DONE
+
+
+def test_an_older_signed_state_replaces_an_unsigned_one(dumps, tmp_path):
+    exported = tmp_path / "changesets"
+    assert rsdump.run(
+        "export", "--to", "changesets", SETTINGS, "--output", exported, "--dumps", dumps.path).code == rsdump.DONE
+    path = next(exported.rglob("settings.json"))
+    changeset = json.loads(path.read_text())
+    signed = changeset["timestamp"]
+    for key in ("signature", "signatures"):
+        changeset["metadata"].pop(key, None)
+    changeset["timestamp"] += 10_000
+    unsigned = tmp_path / "settings.json"
+    unsigned.write_text(json.dumps(changeset))
+    target = Dumps(tmp_path / "target")
+    trust = ("--server", "https://example.org/v1", "--trust-root", root(dumps))
+    assert import_("changeset", unsigned, target.path, *trust).code == rsdump.DONE
+    assert target.verify("--locked").code == rsdump.VERIFICATION
+    outcome = import_("changeset", exported, target.path)
+    assert outcome.code == rsdump.DONE and target.bundle(SETTINGS).timestamp == signed, str(outcome)
+    assert target.verify("--locked").code == rsdump.DONE
+
+
+def root(dumps):
+    return dumps.lock["collections"][SETTINGS]["trust"]["signed"]["root"]
 
 
 def test_nothing_older_is_taken(tree, tmp_path):

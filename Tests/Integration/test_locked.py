@@ -10,6 +10,7 @@ import zipfile
 import pytest
 
 import rsdump
+from dumps import Dumps
 from test_changes import ICONS, REGIONS, SETTINGS
 from test_pins import everything, flip_in_chain, pinned
 
@@ -187,6 +188,23 @@ def test_a_file_too_few(dumps):
     assert dumps.verify("--locked").code == rsdump.VERIFICATION
 
 
+def test_an_unsigned_bundle_is_locked_only_if_dumps_yaml_says_so(sample, tmp_path):
+    changeset = sample.changeset(SETTINGS)
+    for key in ("signature", "signatures"):
+        changeset["metadata"].pop(key, None)
+    document, dumps = tmp_path / "settings.json", Dumps(tmp_path / "dumps")
+    document.write_text(json.dumps(changeset))
+    imported = rsdump.run(
+        "import", "--from", "changeset", document, "--dumps", dumps.path, "--server", sample.url, "--trust-root",
+        sample.root)
+    assert imported.code == rsdump.DONE, str(imported)
+    assert dumps.verify().code == rsdump.DONE
+    outcome = dumps.verify("--locked")
+    assert outcome.code == rsdump.VERIFICATION and outcome.says(SETTINGS, "imported without a signature"), str(outcome)
+    dumps.config.write_text(dumps.config.read_text().replace("trust:\n", "trust:\n  accept-unsigned: true\n"))
+    assert dumps.verify("--locked").code == rsdump.DONE
+
+
 # rebuild
 
 
@@ -240,10 +258,11 @@ def test_another_compressor_gives_the_same_content_in_other_bytes(dumps):
     verified = dumps.verify("--locked")
     assert verified.code == rsdump.DONE, str(verified)
     outcome = rebuild(dumps)
-    assert outcome.code == rsdump.DONE and outcome.says("same content, other bytes", "4 of 5"), str(outcome)
-    report = rebuild(dumps, "main/large", "--format", "json").json()
+    assert outcome.code == rsdump.VERIFICATION and outcome.says("same content, other bytes", "4 of 5"), str(outcome)
+    outcome = rebuild(dumps, "main/large", "--format", "json")
+    report = outcome.json()
     (large,) = report["collections"]
-    assert report["rebuilt"] is True and large["status"] == "same-content"
+    assert outcome.code == rsdump.VERIFICATION and report["rebuilt"] is False and large["status"] == "same-content"
     assert large["rebuiltBundle"]["size"] < large["lockedBundle"]["size"]
 
 

@@ -5,8 +5,11 @@ import re
 import shutil
 import subprocess
 
+import pytest
+
 import rsdump
 import toolchain
+from git_tree import GitTree
 from serve import Serving
 
 SCRIPT = rsdump.REPOSITORY / "scripts/faults"
@@ -56,6 +59,36 @@ def test_a_full_disk_is_no_failure_of_a_collection(dumps, sample, tmp_path):
     sample.patch_record("main/settings", "telemetry", {"value": True})
     outcome = dumps.refresh("main/settings", env=fault(tmp_path, dumps.path, "full", at=1))
     assert outcome.code == rsdump.TRY_AGAIN and outcome.says("No space left"), str(outcome)
+    # Also beside collections that did not change, and of which nothing is written.
+    everything = dumps.refresh(env=fault(tmp_path, dumps.path, "full", at=1))
+    assert everything.code == rsdump.TRY_AGAIN and everything.says("No space left"), str(everything)
+
+
+@pytest.fixture
+def full_disk(tmp_path):
+    library = tmp_path / "full.so"
+    source = rsdump.REPOSITORY / "Tests/Servers/disk/full_disk.c"
+    subprocess.run([toolchain.clang(), "-shared", "-fPIC", "-o", library, source], check=True)
+    return {"LD_PRELOAD": str(library), "FULL_DISK_AFTER": "0"}
+
+
+def test_a_full_disk_is_the_cause_whatever_fails_by_it(dumps, tmp_path, full_disk):
+    tree = GitTree(dumps.path.parent)
+    tree.commit("first")
+    older = dumps.copy(tmp_path / "older")
+    commands = {
+        "embed": ("embed", "--dumps", f"git:HEAD:{dumps.path}", "--output", tmp_path / "Embedded"),
+        "rebuild": ("rebuild", "--dumps", dumps.path),
+        "pin": ("pin", "main/settings", "--from", older.path, "--at", older.bundle("main/settings").timestamp,
+                "--dumps", dumps.path),
+        "import": ("import", "--from", "dumps", older.path, "--dumps", tmp_path / "new"),
+    }
+    for name, arguments in commands.items():
+        # Without the measurement of `rsdump.run`, which writes a file, too.
+        done = subprocess.run(
+            [rsdump.BINARY, *map(str, arguments)], capture_output=True, text=True, env=rsdump.environment(full_disk))
+        output = done.stdout + done.stderr
+        assert done.returncode == rsdump.TRY_AGAIN and "No space left" in output, f"{name}: {done.returncode} {output}"
 
 
 def test_a_bundle_whose_pages_cannot_be_read_is_named():

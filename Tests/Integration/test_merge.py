@@ -1,4 +1,5 @@
 """Two branches that refreshed the same directory: git merge alone, rsdump merge, and bundles that git shows as records."""
+import json
 import shutil
 import subprocess
 
@@ -6,6 +7,7 @@ import pytest
 
 import rsdump
 from git_tree import GitTree
+from test_catalogues import Origin
 from test_changes import ICONS, REGIONS, SETTINGS
 from test_pins import pinned, refreshed, timestamp
 
@@ -116,6 +118,105 @@ def test_a_state_that_does_not_verify_is_not_taken(dumps, sample, tree):
     assert dumps.lock["collections"][SETTINGS] == theirs["collections"][SETTINGS]
     assert dumps.lock["collections"][REGIONS] == ours["collections"][REGIONS]
     verified(dumps)
+
+
+def import_unsigned(dumps, sample):
+    """Replaces the settings by newer ones that nobody signed."""
+    changeset = sample.changeset(SETTINGS)
+    for key in ("signature", "signatures"):
+        changeset["metadata"].pop(key, None)
+    changeset["timestamp"] += 10_000
+    changeset["changes"] = changeset["changes"][:1]
+    lock = dumps.lock
+    del lock["collections"][SETTINGS]
+    (dumps.path / "dumps.lock.json").write_text(json.dumps(lock, indent=2))
+    dumps.bundle_path(SETTINGS).unlink()
+    document = dumps.path.parent / ".git/settings.json"
+    document.write_text(json.dumps(changeset))
+    outcome = rsdump.run("import", "--from", "changeset", document, "--dumps", dumps.path)
+    assert outcome.code == rsdump.DONE and dumps.lock["collections"][SETTINGS]["trust"] == "imported", str(outcome)
+
+
+def forge(dumps, sample):
+    dumps.edit_bundle(SETTINGS, "records.json", b'"id":"telemetry"', b'"id":"telemetrx"')
+
+
+@pytest.mark.parametrize("by", ["git", "rsdump"])
+@pytest.mark.parametrize("accepts", [False, True])
+@pytest.mark.parametrize("change, word", [(import_unsigned, "it is signed"), (forge, "does not verify")])
+def test_only_what_verifies_replaces_a_signed_state(dumps, sample, tree, change, word, accepts, by):
+    """Only the other branch has changed it, so git alone would take it."""
+    if accepts:
+        text = dumps.config.read_text()
+        dumps.config.write_text(text.replace("trust:\n", "trust:\n  accept-unsigned: true\n"))
+    set_up(dumps, tree)
+    before, bundle = dumps.lock, dumps.bundle_path(SETTINGS).read_bytes()
+    tree.git("checkout", "--quiet", "-b", "other")
+    change(dumps, sample)
+    tree.commit("other")
+    tree.git("checkout", "--quiet", "main")
+    # Without a commit of its own, git would move the branch and merge nothing.
+    (tree.root / "code").write_text("1")
+    tree.commit("main")
+    if by == "git":
+        tree.git("merge", "--quiet", "--no-edit", "other")
+    else:
+        outcome = rsdump.run("merge", "--with", "other", "--dumps", dumps.path)
+        assert outcome.code == rsdump.DONE and outcome.says(f"{SETTINGS}: ours", word), str(outcome)
+    assert dumps.lock == before and dumps.bundle_path(SETTINGS).read_bytes() == bundle
+    verified(dumps)
+
+
+def test_a_signed_state_replaces_a_newer_unsigned_one(dumps, sample, tree):
+    set_up(dumps, tree)
+    signed = dumps.lock
+    import_unsigned(dumps, sample)
+    tree.commit("imported")
+    tree.git("checkout", "--quiet", "-b", "other", "HEAD~1")
+    (tree.root / "code").write_text("1")
+    tree.commit("other")
+    tree.git("checkout", "--quiet", "main")
+    outcome = rsdump.run("merge", "--with", "other", "--dumps", dumps.path)
+    assert outcome.code == rsdump.DONE and outcome.says(f"{SETTINGS}: theirs", "it is signed"), str(outcome)
+    assert dumps.lock == signed
+    verified(dumps)
+
+
+@pytest.mark.parametrize("side", ["ours", "theirs"])
+def test_the_number_of_a_catalogue_comes_from_its_bundle(tmp_path, side):
+    origin = Origin(tmp_path / "origin")
+    origin.publish(one=1, two=2)
+    tree = GitTree(origin.path)
+    (origin.path / ".gitignore").write_text("keys/\n")
+    tree.git("config", "user.name", "Test")
+    tree.git("config", "user.email", "test@example.org")
+    tree.commit("first")
+    tree.git("checkout", "--quiet", "-b", "other")
+
+    def forge_number():
+        path = origin.dumps.path / "dumps.lock.json"
+        lock = json.loads(path.read_text())
+        lock["catalogue"]["number"] = 4711
+        path.write_text(json.dumps(lock, indent=2))
+
+    if side == "theirs":
+        forge_number()
+        tree.commit("other")
+        tree.git("checkout", "--quiet", "main")
+        origin.publish(one=3)
+        newer = origin.dumps.lock
+        tree.commit("main")
+    else:
+        origin.publish(one=3)
+        newer = origin.dumps.lock
+        tree.commit("other")
+        tree.git("checkout", "--quiet", "main")
+        forge_number()
+        tree.commit("main")
+    outcome = origin.run("merge", "--with", "other")
+    assert outcome.code == rsdump.DONE, str(outcome)
+    assert origin.dumps.lock == newer and newer["catalogue"]["number"] == 2
+    assert origin.run("verify").code == rsdump.DONE
 
 
 def test_a_collection_that_one_side_removed_stays_away(dumps, sample, tree):

@@ -16,6 +16,7 @@ import rsdump
 from dumps import Dumps
 from json_shape import lock_entries
 from mirror import Mirror
+from publishing import LargeFiles
 
 
 @pytest.fixture(scope="module")
@@ -233,3 +234,28 @@ def test_objects_json_tells_an_upload_all_it_needs(mirror, dumps):
             answer = mirror.get(path)
             assert answer.status_code == 200, path
             assert hashlib.sha256(answer.content).hexdigest() == each["sha256"], path
+
+
+def test_a_bundle_that_is_cut_short_meanwhile_is_to_blame(tmp_path):
+    """The system says of such a write only that the address is bad."""
+    large = LargeFiles(tmp_path)
+    library, bundle = tmp_path / "cut.so", large.dumps.bundle_path("main/files")
+    source = rsdump.REPOSITORY / "Tests/Servers/disk/cut_short.c"
+    subprocess.run([toolchain.clang(), "-shared", "-fPIC", "-o", library, source], check=True)
+    outcome = rsdump.run(
+        "export", "--to", "mirror", "--output", tmp_path / "mirror", "--url", "https://settings.example.org", "--dumps",
+        large.dumps.path, env={"LD_PRELOAD": str(library), "CUT_SHORT": str(bundle)})
+    assert outcome.code == rsdump.SOME_FAILED, str(outcome)
+    assert outcome.says(str(bundle)) and not outcome.says("Bad address"), str(outcome)
+    assert not (tmp_path / "mirror/current").exists()
+
+
+@pytest.mark.parametrize("name", ["tree-house", "current.bak", "on-change.json.old"])
+def test_what_only_looks_like_a_part_of_a_mirror_is_kept(dumps, tmp_path, name):
+    output = tmp_path / "mirror"
+    (output / name).mkdir(parents=True)
+    (output / name / "mine").write_text("mine")
+    outcome = rsdump.run(
+        "export", "--to", "mirror", "--output", output, "--url", "https://settings.example.org", "--dumps", dumps.path)
+    assert outcome.code == rsdump.USAGE and outcome.says(name), str(outcome)
+    assert (output / name / "mine").read_text() == "mine"

@@ -382,9 +382,21 @@ def test_an_imported_bundle_stays_imported(imported, how):
     assert unpin(imported, SETTINGS).code == rsdump.DONE
     refreshed(imported)
     assert "signed" in imported.lock["collections"][SETTINGS]["trust"]
-    # From a signed state one may go back to the imported one, which is then called what it is.
-    outcome = pinned(imported, SETTINGS, "--at", timestamp(imported.first, SETTINGS), "--format", "json").json()[0]
-    assert outcome["verifiedAsLocked"] is False and trust(imported) == "imported"
+    # From a signed state one may go back to the imported one in the history, which is then called what it is. From
+    # elsewhere, only if dumps.yaml accepts that.
+    signed, at = everything(imported), timestamp(imported.first, SETTINGS)
+    refused = pin(imported, SETTINGS, "--at", at, "--from", imported.first.path)
+    assert refused.code == rsdump.VERIFICATION, str(refused)
+    assert refused.says("it is not signed, and the current bundle is", "accept-unsigned: true"), str(refused)
+    assert everything(imported) == signed
+    text = imported.config.read_text()
+    imported.config.write_text(text.replace("trust:\n", "trust:\n  accept-unsigned: true\n"))
+    taken = pinned(imported, SETTINGS, "--at", at, "--from", imported.first.path)
+    assert taken.says("imported without a signature, in place of a signed state"), str(taken)
+    assert unpin(imported, SETTINGS).code == rsdump.DONE
+    imported.config.write_text(text)
+    refreshed(imported)
+    assert pinned(imported, SETTINGS, "--at", at).says("in place of a signed state") and trust(imported) == "imported"
 
 
 def test_an_imported_bundle_alone_is_vouched_for_by_nobody(imported, tmp_path):

@@ -1,4 +1,5 @@
 import RemoteSettingsModel
+import SnapshotBundle
 
 /// Why a command could not start on a dumps directory, or why the directory does not accept something.
 package enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -45,6 +46,19 @@ package enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
         case .notComparable(let problem): problem
         case .refused(let id, let expected, let found, let remedy):
             "\(id): expected \(expected), found \(found); \(remedy)"
+        }
+    }
+}
+
+extension Error {
+    /// Whether a file of this machine could not be read or written, as on a full disk. Such an error says nothing about
+    /// the data, so it must not be wrapped in one that does.
+    package var isOfMachine: Bool {
+        switch self as any Error {
+        case let error as FileError: !error.isWrongKind && !error.isMissing && !error.isOfSource
+        case let error as BundleError: error.kind == .unwritable
+        case HistoryError.file(let error): error.isOfMachine
+        default: false
         }
     }
 }

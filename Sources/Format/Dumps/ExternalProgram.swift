@@ -12,6 +12,8 @@ package struct ExternalProgram: Sendable {
         case endedBySignal
         /// The program was ended because it took too long.
         case late(seconds: Int)
+        /// The file for its input could not be written.
+        case file(FileError)
         /// The system's message.
         case failed(String)
     }
@@ -156,7 +158,7 @@ package struct ExternalProgram: Sendable {
         do throws(FileError) {
             return try FileStore.openUnnamedFile(with: input)
         } catch {
-            throw .failed("\(error)")
+            throw .file(error)
         }
     }
 
@@ -202,6 +204,7 @@ extension ExternalProgram.Failure: CustomStringConvertible {
         case .outputTooLarge: "its output is too large"
         case .endedBySignal: "it was killed by a signal"
         case .late(let seconds): "it was stopped because it took longer than \(Counted.text(seconds, "second"))"
+        case .file(let error): "\(error)"
         case .failed(let problem): problem
         }
     }

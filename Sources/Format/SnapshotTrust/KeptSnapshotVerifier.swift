@@ -57,11 +57,9 @@ package final class KeptSnapshotVerifier: Sendable {
         return Snapshot(vouchingFor: unverified, chain: pem, provenance: newest.snapshot.provenance)
     }
 
-    /// Whether one of the chains leads to a pinned root, at the time of its verification. Without a chain, whether
-    /// unsigned states are accepted.
+    /// Whether one of the chains leads to a pinned root, at the time of its verification.
     package func vouches(forChain pem: Bytes?, of collection: CollectionID, at time: Timestamp?) -> Bool {
-        guard let pem else { return policy.acceptsUnsigned }
-        guard let time else { return false }
+        guard let pem, let time else { return false }
         return KeptChains(text: pem).chains.contains { chain in
             (try? verifiedChain(chain, signer: policy.signer(for: collection), at: time)) != nil
         }

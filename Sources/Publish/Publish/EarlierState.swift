@@ -66,7 +66,7 @@ package struct EarlierState: Sendable {
             return bundle
         } catch let error as RollbackError {
             throw error
-        } catch {
+        } catch  where !error.isOfMachine {
             throw RollbackError.notVouched(historic.collection, place: "\(historic.origin)", problem: "\(error)")
         }
     }

@@ -106,6 +106,11 @@ package struct Publisher: Sendable {
             )
         }
         guard let catalogue = configuration.catalogue else { return (states, nil) }
+        do {
+            try directory.checkCatalogue(lock, roots: nil, limits: limits)
+        } catch  where !error.isOfMachine {
+            throw PublishError.damaged(Catalogue.collection, "\(error)")
+        }
         let next = try previewedCatalogue(catalogue, states, lock, in: directory, at: time, limits: limits)
         states.append(
             (
@@ -289,6 +294,13 @@ package struct Publisher: Sendable {
         // If a signer fails, nothing has been changed.
         let intake = try SnapshotIntake(directory, new: configuration, takesTogether: true, limits: limits)
         defer { intake.end() }
+        if configuration.catalogue != nil {
+            do {
+                try intake.checkCatalogue(roots: policy.roots)
+            } catch  where !error.isOfMachine {
+                throw PublishError.damaged(Catalogue.collection, "\(error)")
+            }
+        }
         let run = Run(
             intake: intake, verifier: BundleVerifier(policy, limits: limits), configuration: configuration,
             server: server)
@@ -480,7 +492,7 @@ package struct Publisher: Sendable {
                 vouched = .failure(.notVouched(id, "\(error)"))
             }
             return Held(unverified: unverified, entry: entry, vouched: vouched)
-        } catch {
+        } catch  where !error.isOfMachine {
             throw PublishError.damaged(id, "\(error)")
         }
     }
@@ -497,6 +509,13 @@ package struct Publisher: Sendable {
             source, onto: held?.present, at: options.time, isExact: isExact, limits: limits)
         try check(state)
         guard let held, case .success(let present) = held.vouched else {
+            // An unsigned state sets no minimum, but nobody goes back behind one by accident.
+            if let timestamp = held?.unverified.timestamp, state.timestamp < timestamp {
+                throw DumpsError.refused(
+                    id, expected: "at least \(timestamp) (\(timestamp.rfc3339)), the current timestamp",
+                    found: "\(state.timestamp) (\(state.timestamp.rfc3339))",
+                    remedy: "if this is intended, remove the collection first: rsdump remove \(id)")
+            }
             return (state, try await signed(state, chains))
         }
         let before = try PublishedFrom(present, held.entry, limits: limits)

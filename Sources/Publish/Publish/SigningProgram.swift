@@ -21,15 +21,16 @@ package struct SigningProgram: Sendable {
     /// Runs the command. Does I/O.
     ///
     /// - Returns: the command's output.
-    /// - Throws: ``PublishError/noSignature(_:)`` if it fails, takes too long or writes too much.
-    package func sign(_ message: Bytes) async throws(PublishError) -> Bytes {
+    /// - Throws: ``PublishError/noSignature(_:)`` if it fails, takes too long or writes too much; `FileError`.
+    package func sign(_ message: Bytes) async throws -> Bytes {
         do throws(ExternalProgram.Failure) {
             let finished = try await ExternalProgram(shell: command)
                 .run(input: message, mostOutput: Self.outputBytes, seconds: seconds)
             guard finished.status == 0 else { throw .failed(finished.reason) }
             return Bytes(finished.output)
         } catch {
-            throw .noSignature("\(error)")
+            if case .file(let error) = error { throw error }
+            throw PublishError.noSignature("\(error)")
         }
     }
 }

@@ -71,7 +71,7 @@ package struct StaticMirror: Sendable {
             try FileStore.rename(temporary, to: "\(folder)/\(name)")
         }
         if before != name { try Link.replace("\(folder)/\(Self.linkName)", with: name) }
-        for other in try FileStore.list(folder) ?? [] where other.hasPrefix(Self.treePrefix) && other != name {
+        for other in try FileStore.list(folder) ?? [] where Self.isTree(other) && other != name {
             try FileStore.removeTree("\(folder)/\(other)")
         }
         return Report(
@@ -79,10 +79,24 @@ package struct StaticMirror: Sendable {
             bytes: tree.objects.saturatingSum(\.size), notes: tree.notes)
     }
 
+    /// Whether this is the name of a tree, which no folder of the user has by chance.
+    private static func isTree(_ name: String) -> Bool {
+        let digits = name.utf8.dropFirst(treePrefix.utf8.count)
+        return name.hasPrefix(treePrefix) && digits.count == 32
+            && digits.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+    }
+
     /// Whether a killed process may have left a file or folder with this name.
     private static func isTemporary(_ name: String) -> Bool {
-        name.hasPrefix(temporaryPrefix) || name.hasPrefix("\(linkName).")
-            || name.hasPrefix("\(hooksName).")
+        // `FileStore.uniquePath` adds a dot and two numbers.
+        func isUnique(_ rest: Substring) -> Bool {
+            rest.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: "-") }
+        }
+        if name.hasPrefix("\(linkName).") { return isUnique(name.dropFirst(linkName.count + 1)) }
+        if name.hasPrefix("\(hooksName)."), name.hasSuffix(".tmp") {
+            return isUnique(name.dropFirst(hooksName.count + 1).dropLast(4))
+        }
+        return name.hasPrefix(temporaryPrefix)
     }
 
     /// The collections of the mirror in a folder, with their timestamps; empty if there is no mirror. Does
@@ -106,7 +120,7 @@ package struct StaticMirror: Sendable {
             return
         }
         let foreign = names.first { name in
-            ![linkName, hooksName].contains(name) && !name.hasPrefix(treePrefix) && !isTemporary(name)
+            ![linkName, hooksName].contains(name) && !isTree(name) && !isTemporary(name)
         }
         if let foreign { throw MirrorError.notAMirror(folder, found: foreign) }
     }

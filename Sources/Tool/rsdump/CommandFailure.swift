@@ -42,7 +42,7 @@ struct CommandFailure: Error, CustomStringConvertible {
             case .backoff: .backoff
             case .unreachable, .answer, .cancelled: error.isUnavailability ? .unreachable : .someFailed
             }
-        case let error as FileError: error.isWrongKind || error.isMissing ? .usage : .tryAgain
+        case let error as FileError: error.isOfMachine ? .tryAgain : .usage
         case DumpsError.emptyMonitor, DumpsError.refused: .someFailed
         case DumpsError.busy: .tryAgain
         case is DumpsError: .usage

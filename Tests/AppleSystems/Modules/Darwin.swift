@@ -242,6 +242,14 @@ public func fcntl(_ fd: Int32, _ command: Int32, _ ptr: UnsafeMutableRawPointer)
 @discardableResult public func renameat(
     _ fd: Int32, _ path: CString!, _ other: Int32, _ target: CString!
 ) -> Int32 { absent() }  // renameat(2)
+public let XATTR_NOFOLLOW: Int32 = 1  // setxattr(2)
+@discardableResult public func setxattr(
+    _ path: String!, _ name: String!, _ value: UnsafeRawPointer!, _ size: Int, _ position: UInt32, _ options: Int32
+) -> Int32 { absent() }  // setxattr(2)
+@discardableResult public func getxattr(
+    _ path: String!, _ name: String!, _ value: UnsafeMutableRawPointer!, _ size: Int, _ position: UInt32,
+    _ options: Int32
+) -> Int { absent() }  // getxattr(2)
 @discardableResult public func renamex_np(_ path: CString!, _ target: CString!, _ flags: UInt32) -> Int32 { absent() }  // rename(2)
 @discardableResult public func link(_ path: CString!, _ other: CString!) -> Int32 { absent() }  // link(2)
 @discardableResult public func linkat(

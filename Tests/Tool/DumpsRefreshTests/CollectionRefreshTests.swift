@@ -287,6 +287,35 @@ struct CollectionRefreshTests {
         try await place.expectFailure("equivocation", isFull: true)
     }
 
+    /// A lock file that was edited, and a bundle whose payload was, each with a later timestamp.
+    @Test(arguments: [false, true])
+    func unverifiedIsNoMinimum(isUnsigned: Bool) async throws {
+        try await place.refresh()
+        let held = try #require(try place.lock().collections[place.id])
+        let later = held.timestamp.advanced(by: .seconds(3600))
+        if isUnsigned {
+            let payload = try Payload(
+                parsing: Bytes(utf8: #"{"data":[],"last_modified":"\#(later)"}"#), limits: Limits())
+            let unverified = UnverifiedSnapshot(
+                collection: place.id, payload: payload,
+                metadata: try CollectionMetadata(parsing: Bytes(utf8: "{}"), limits: Limits()))
+            try place.directory.prepareWork()
+            let entry = try place.directory.pack(
+                Snapshot(vouchingFor: unverified, chain: nil, provenance: .imported), attachments: [:],
+                settings: place.settings, server: place.server.url, limits: Limits())
+            try FileStore.rename(place.directory.packPath(place.id), to: place.bundlePath)
+            try place.directory.writeLock(LockFile(collections: [place.id: entry]))
+        } else {
+            var entry = held
+            entry.timestamp = later
+            try place.directory.writeLock(LockFile(collections: [place.id: entry]))
+        }
+        let outcome = try await place.refresh().0
+        #expect(outcome.status == .updated || outcome.status == .repaired, "\(String(describing: outcome.error))")
+        #expect(try place.lock().collections[place.id]?.timestamp == held.timestamp)
+        #expect(try place.lock().collections[place.id]?.trust.isSigned == true)
+    }
+
     @Test func repacked() async throws {
         try await place.refresh()
         place.settings.attachments = AttachmentRule(.none)

@@ -32,14 +32,13 @@ extension DumpsDirectory {
     ///
     /// - Parameters:
     ///   - records: the snapshot's payload, if it was already compressed.
-    ///   - old: the current bundle. Parts that did not change are copied from it in their compressed form.
     ///   - server: the URL of the server that the snapshot came from, or the source of an import.
     ///   - flushing: see `OutputFile.create`.
     /// - Returns: the bundle's future lock entry.
     /// - Throws: `BudgetExcess`, `BundleError` or ``FileError``, after removing the bundle.
     package func pack(
         _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput], records: PackedRecords? = nil,
-        keeping old: BundleReader? = nil, settings: DumpsConfiguration.Collection, server: String, limits: Limits,
+        settings: DumpsConfiguration.Collection, server: String, limits: Limits,
         flushing: Bool = true
     ) throws -> LockFile.Collection {
         let path = packPath(snapshot.collection)
@@ -47,7 +46,7 @@ extension DumpsDirectory {
         do {
             let writer = BundleWriter(
                 snapshot, attachments: attachments, compression: settings.compression, packedRecords: records,
-                keeping: old, limits: limits)
+                limits: limits)
             let written = try writer.write(toNewFile: path, flushing: flushing)
             try settings.budget.check(size: written.size, of: written.manifest)
             try BundleReader(path: path, limits: limits)

@@ -11,16 +11,13 @@ extension DumpsDirectory {
         of id: CollectionID, _ entry: LockFile.Collection, isPacked: Bool = false, limits: Limits
     ) throws(BundleError) -> Catalogue.Entry {
         let bundle = try BundleReader(path: isPacked ? packPath(id) : bundlePath(id), limits: limits)
-        let text = try bundle.manifestText()
-        let content = Manifest.digest(of: text)
+        let content = Manifest.digest(of: try bundle.manifestText())
         guard content == entry.content else {
             throw BundleError(
                 .disagreement, file: bundle.name, expected: "the content \(entry.content), as the lock says",
                 found: content.hex)
         }
-        let manifest = try Manifest(parsing: text, file: bundle.name, limits: limits)
-        return Catalogue.Entry(
-            timestamp: manifest.head.timestamp, payload: manifest.entries[0].sha256, records: manifest.head.records)
+        return try bundle.listedState()
     }
 
     /// The packaged catalogue, as the lock names it; `nil` if there is no catalogue. Nothing is verified. Does I/O.
@@ -31,6 +28,37 @@ extension DumpsDirectory {
         let bundle = try BundleReader(path: bundlePath(Catalogue.collection), limits: limits)
         let catalogue = try Catalogue(bundle.payload().records)
         return LockFile.CatalogueReference(publisher: catalogue.publisher, number: catalogue.number)
+    }
+
+    /// Checks that the lock file describes the catalogue's bundle: its bytes, what it claims about the signature, and
+    /// the number, unless the root is not trusted. Does I/O.
+    ///
+    /// A publisher that continued from another catalogue than the newest one would sign a number twice.
+    ///
+    /// - Parameter roots: the trusted roots; `nil` to trust what the lock file claims.
+    /// - Throws: `BundleError`, `FileError` or `ContentSignatureError` if they disagree; `CatalogueError`.
+    package func checkCatalogue(_ lock: LockFile, roots: TrustAnchors?, limits: Limits) throws {
+        let path = bundlePath(Catalogue.collection)
+        guard let entry = lock.collections[Catalogue.collection] else {
+            guard try FileStore.kind(path) == nil, lock.catalogue == nil else {
+                throw BundleError(
+                    .disagreement, file: lockPath,
+                    expected: "an entry for \(path), because the directory has catalogues", found: "none")
+            }
+            return
+        }
+        let claimed = entry.trust.verdict.map { verdict in
+            TrustPolicy(roots: TrustAnchors([verdict.root]), signer: SignerName(verdict.signer))
+        }
+        try BundleVerifier(claimed ?? TrustPolicy(roots: TrustAnchors([])), limits: limits)
+            .verify(path, of: Catalogue.collection, against: entry)
+        let isTrusted = entry.trust.verdict.map { roots?.roots.contains($0.root) ?? true } ?? false
+        guard isTrusted, let listed = lock.catalogue, let found = try packagedCatalogue(lock, limits: limits),
+            listed != found
+        else { return }
+        throw BundleError(
+            .disagreement, file: lockPath, expected: "catalogue \(found.number) of \(found.publisher), as in \(path)",
+            found: "\(listed.number) of \(listed.publisher)")
     }
 
     /// The packaged catalogue, verified at the time in the lock; `nil` if there is none. Does I/O.
@@ -44,6 +72,17 @@ extension DumpsDirectory {
         let bundle = try BundleReader(path: bundlePath(Catalogue.collection), limits: limits)
         return try VerifiedCatalogue(
             verifier.snapshot(of: bundle, as: entry), roots: verifier.policy.roots, limits: limits)
+    }
+}
+
+extension BundleReader {
+    /// The bundle's state as a catalogue lists it, from the manifest; nothing is inflated.
+    ///
+    /// - Throws: `BundleError` if the manifest cannot be read.
+    func listedState() throws(BundleError) -> Catalogue.Entry {
+        let manifest = try manifest()
+        return Catalogue.Entry(
+            timestamp: manifest.head.timestamp, payload: manifest.entries[0].sha256, records: manifest.head.records)
     }
 }
 

@@ -4,20 +4,25 @@ import SnapshotTrust
 
 /// A merge of the dumps of two commits: for each collection, the state of one of them.
 ///
-/// | Ours | Theirs | The merge has |
-/// |---|---|---|
-/// | a state | another state, and the merged `dumps.yaml` pins one of them | that of the pin |
-/// | as in the common ancestor | another state | theirs |
-/// | another state | as in the common ancestor | ours |
-/// | a state | another state | the newer one |
-/// | the newer state, which does not verify | an older one | theirs |
-/// | a state | none, because `dumps.yaml` no longer names it | none |
+/// If the two states of a collection differ, only one that verifies is used. Of two such states, the first of these
+/// rules decides:
+///
+/// 1. A signed state replaces an unsigned one, never the reverse. An unsigned state of the other commit requires
+///    `accept-unsigned` in `dumps.yaml`.
+/// 2. With a catalogue, all states come from the side with the later catalogue, because those of one catalogue belong
+///    together. A pinned collection is an exception.
+/// 3. The state that `dumps.yaml` pins.
+/// 4. The newer state.
+/// 5. The state that differs from the common ancestor's.
+/// 6. Ours.
+///
+/// A collection that only one side has is removed if the merged `dumps.yaml` no longer lists it.
 ///
 /// The merged `dumps.yaml` has the settings of both sides. If only one side changed a setting since the ancestor, that
-/// side counts; if both did, ours counts. With a catalogue, all states are taken from the later catalogue, because
-/// those of one catalogue belong together.
+/// side counts; if both did, ours counts. Its trust is what states are verified with. The numbers of catalogues come
+/// from the verified catalogues, never from the lock files.
 package struct DumpsMerge: Sendable {
-    /// What was done with a collection that differs between the two sides.
+    /// What was done with a collection, if git would not do the same.
     package struct Choice: Sendable {
         package let collection: CollectionID
         /// Whether the state is that of the other commit; `nil` if the collection is removed.
@@ -34,12 +39,16 @@ package struct DumpsMerge: Sendable {
         let configuration: DumpsConfiguration
     }
 
-    package private(set) var lock: LockFile
-    /// The collections that both sides changed, or that one of them removed, sorted.
+    package private(set) var lock = LockFile()
+    /// The collections that both sides changed, and those for which git alone would take another state, sorted.
     package private(set) var choices: [Choice] = []
     private let repository: GitRepository
     private let ours: Side
     private let theirs: Side
+    private let base: Side?
+    private let limits: Limits
+    /// The later catalogue and its side; `nil` without a catalogue.
+    private var leader: (catalogue: Catalogue, isTheirs: Bool)?
     /// The side from which each merged bundle comes.
     private var revisions: [CollectionID: GitRepository.Revision] = [:]
 
@@ -48,17 +57,18 @@ package struct DumpsMerge: Sendable {
     /// - Parameters:
     ///   - name: the other commit, such as `MERGE_HEAD`. The first one is `HEAD`.
     ///   - ancestor: the common ancestor; `nil` for the one that git finds.
-    ///   - policy: makes the policy that bundles are verified with, from our `dumps.yaml`.
+    ///   - policy: makes the policy that bundles are verified with, from the server and the trust of the merged
+    ///     `dumps.yaml`.
     /// - Throws: ``HistoryError`` if git or a lock cannot be read, ``ConfigurationError``, or ``DumpsError`` if neither
     ///   state of a collection verifies.
     package init(
         in directory: String, with name: String, ancestor: String? = nil,
         policy: (DumpsConfiguration) throws -> TrustPolicy, limits: Limits = Limits()
     ) async throws {
+        self.limits = limits
         repository = try await GitRepository(containing: directory, limits: limits)
         ours = try await Self.side("HEAD", repository)
         theirs = try await Self.side(name, repository)
-        let base: Side?
         if let ancestor {
             base = try await Self.side(ancestor, repository)
         } else if let commit = try await repository.commonAncestor("HEAD", theirs.revision.commit) {
@@ -66,25 +76,20 @@ package struct DumpsMerge: Sendable {
         } else {
             base = nil
         }
-        lock = LockFile(catalogue: ours.lock.catalogue)
-        let verifier = BundleVerifier(try policy(ours.configuration), limits: limits)
-        var all = Set(ours.lock.collections.keys)
-        all.formUnion(theirs.lock.collections.keys)
-        let takesCatalogue = (theirs.lock.catalogue?.number ?? 0) > (ours.lock.catalogue?.number ?? 0)
-        if takesCatalogue { lock.catalogue = theirs.lock.catalogue }
-        for id in all.sorted() {
-            let (mine, other) = (ours.lock.collections[id], theirs.lock.collections[id])
-            let known = base?.lock.collections[id]
-            let pin = merged(after: base) { side in side.configuration.settings(of: id).pin?.at }
-            let isPinnedHere = pin != nil && (mine?.timestamp == pin || other?.timestamp == pin)
-            // The states of a catalogue belong together, so none of them is merged alone.
-            let isChosen = isPinnedHere || pin == nil && lock.catalogue != nil
-            if mine == other || !isChosen && other == known {
+        var settings = ours.configuration
+        settings.server = merged { $0.configuration.server }
+        settings.allowsPlainHTTP = merged { $0.configuration.allowsPlainHTTP }
+        settings.trust = merged { $0.configuration.trust }
+        let verifier = BundleVerifier(try policy(settings), limits: limits)
+        if let publisher = merged({ $0.configuration.catalogue?.publisher }) {
+            try await chooseCatalogue(of: publisher, verifier)
+        }
+        for id in Set(ours.lock.collections.keys).union(theirs.lock.collections.keys).sorted() {
+            let mine = ours.lock.collections[id]
+            if mine == theirs.lock.collections[id] {
                 keep(id, mine, of: ours)
-            } else if !isChosen, mine == known {
-                keep(id, other, of: theirs)
             } else {
-                try await choose(id, pin, after: base, takesCatalogue: takesCatalogue, verifier)
+                try await choose(id, verifier)
             }
         }
     }
@@ -122,32 +127,75 @@ package struct DumpsMerge: Sendable {
         if entry != nil { revisions[id] = side.revision }
     }
 
-    /// A setting as the `dumps.yaml` of both sides give it together.
-    private func merged<Value: Equatable>(after base: Side?, _ value: (Side) -> Value) -> Value {
+    /// A setting of the merged `dumps.yaml`.
+    private func merged<Value: Equatable>(_ value: (Side) -> Value) -> Value {
         base.map(value) == value(ours) ? value(theirs) : value(ours)
     }
 
-    /// Chooses between two states that both differ from the ancestor's, or one of which is pinned.
-    private mutating func choose(
-        _ id: CollectionID, _ pin: Timestamp?, after base: Side?, takesCatalogue: Bool, _ verifier: BundleVerifier
-    ) async throws {
-        guard merged(after: base, { side in side.configuration.allCollections.contains { $0.id == id } }) else {
-            choices.append(
-                Choice(collection: id, isTheirs: nil, timestamp: nil, reason: "dumps.yaml no longer names it"))
+    /// Finds the later one of the two catalogues. One that does not verify does not count.
+    private mutating func chooseCatalogue(of publisher: PublisherName, _ verifier: BundleVerifier) async throws {
+        let mine = try await catalogue(of: publisher, in: ours, verifier)
+        let other = try await catalogue(of: publisher, in: theirs, verifier)
+        let isLater =
+            if let mine, let other {
+                mine != other && (try? other.checkSuccession(of: mine)) != nil
+            } else {
+                mine == nil
+            }
+        guard let found = (isLater ? other : mine)?.catalogue else { return }
+        leader = (found, isLater)
+        lock.catalogue = .init(publisher: found.publisher, number: found.number)
+    }
+
+    private func catalogue(
+        of publisher: PublisherName, in side: Side, _ verifier: BundleVerifier
+    ) async throws -> VerifiedCatalogue? {
+        guard let entry = side.lock.collections[Catalogue.collection] else { return nil }
+        do {
+            let bundle = try await verified(Catalogue.collection, entry, in: side, verifier)
+            let found = try VerifiedCatalogue(
+                verifier.snapshot(of: bundle, as: entry), roots: verifier.policy.roots, limits: limits)
+            return found.catalogue.publisher == publisher ? found : nil
+        } catch let error as HistoryError {
+            throw error
+        } catch {
+            return nil
+        }
+    }
+
+    /// Chooses between two states that differ.
+    private mutating func choose(_ id: CollectionID, _ verifier: BundleVerifier) async throws {
+        let known = base?.lock.collections[id]
+        let entries = [ours.lock.collections[id], theirs.lock.collections[id]]
+        // What git does without this merge: nil if it cannot decide.
+        let byGit = entries[0] == known ? 1 : entries[1] == known ? 0 : nil
+        let isListed = merged { $0.configuration.allCollections.contains { $0.id == id } }
+        guard isListed || !entries.contains(nil) else {
+            if byGit.map({ entries[$0] != nil }) ?? true {
+                choices.append(
+                    Choice(collection: id, isTheirs: nil, timestamp: nil, reason: "dumps.yaml no longer names it"))
+            }
             return
         }
-        let sides = [ours, theirs].filter { $0.lock.collections[id] != nil }.sorted { left, right in
-            if lock.catalogue != nil, pin == nil { return (left.revision == theirs.revision) == takesCatalogue }
-            let (a, b) = (left.lock.collections[id]?.timestamp, right.lock.collections[id]?.timestamp)
-            guard let a, let b, a != b else { return false }
-            if a == pin || b == pin { return a == pin }
-            return a > b
+        let pin = merged { $0.configuration.settings(of: id).pin?.at }
+        let leading = pin == nil ? leader : nil
+        func rank(_ number: Int, _ entry: LockFile.Collection) -> [UInt64] {
+            [
+                entry.trust.isSigned ? 1 : 0, leading.map { $0.isTheirs == (number == 1) ? 1 : 0 } ?? 0,
+                entry.timestamp == pin ? 1 : 0, entry.timestamp.milliseconds, entry == known ? 0 : 1,
+            ]
         }
+        let candidates = entries.enumerated().compactMap { number, entry in
+            entry.map { (number: number, entry: $0, rank: rank(number, $0)) }
+        }.sorted { $1.rank.lexicographicallyPrecedes($0.rank) }
         var problem: String?
-        for side in sides {
-            guard let entry = side.lock.collections[id] else { continue }
+        for (number, entry, _) in candidates {
+            let side = number == 1 ? theirs : ours
             do {
-                try await verify(id, entry, in: side, verifier)
+                let bundle = try await verified(id, entry, in: side, verifier)
+                if let listed = leading?.catalogue.entries[id], try bundle.listedState() != listed {
+                    throw DumpsError.notComparable("it is not the state that the later catalogue lists")
+                }
             } catch let error as HistoryError {
                 throw error
             } catch {
@@ -155,29 +203,38 @@ package struct DumpsMerge: Sendable {
                 continue
             }
             keep(id, entry, of: side)
+            guard number != byGit else { return }
+            let isOnlySigned = Set(candidates.map(\.entry.trust.isSigned)).count > 1
             let reason =
-                if let problem { "the other one does not verify: \(problem)" } else if entry.timestamp == pin {
+                if let problem { "the other one does not verify: \(problem)" } else if candidates.count == 1 {
+                    "the other side has none"
+                } else if isOnlySigned { "it is signed" } else if entry.timestamp == pin {
                     "it is pinned there"
-                } else if sides.count == 1 { "the other side has none" } else if lock.catalogue != nil {
-                    "it is from the later catalogue"
-                } else { "it is newer" }
+                } else if leading != nil { "it is from the later catalogue" } else { "it is newer" }
             choices.append(
-                Choice(
-                    collection: id, isTheirs: side.revision == theirs.revision, timestamp: entry.timestamp,
-                    reason: reason))
+                Choice(collection: id, isTheirs: number == 1, timestamp: entry.timestamp, reason: reason))
             return
         }
         throw DumpsError.nothingVerifies(id, problem: problem ?? "there is none")
     }
 
-    private func verify(
+    /// Verifies a state as a refresh would: an unsigned state that is not ours already must be accepted by the
+    /// configuration, and never replaces a signed one.
+    private func verified(
         _ id: CollectionID, _ entry: LockFile.Collection, in side: Side, _ verifier: BundleVerifier
-    ) async throws {
+    ) async throws -> BundleReader {
+        let mine = ours.lock.collections[id]
+        guard entry.trust.isSigned || entry == mine || verifier.policy.acceptsUnsigned && mine?.trust.isSigned != true
+        else {
+            throw DumpsError.notComparable(
+                "it is not signed" + (mine?.trust.isSigned == true ? ", and the current state is" : ""))
+        }
         let name = "git:\(side.revision.commit.prefix(12)):\(entry.bundle.path)"
         guard let bytes = try await repository.file(entry.bundle.path, at: side.revision) else {
-            throw BundleError(.missing, file: name, expected: "the bundle that this commit's lock names", found: "none")
+            throw BundleError(
+                .missing, file: name, expected: "the bundle that this commit's lock file lists", found: "none")
         }
-        try verifier.verify(bytes, name: name, of: id, against: entry)
+        return try verifier.verify(bytes, name: name, of: id, against: entry)
     }
 
     private static func side(_ name: String, _ repository: GitRepository) async throws -> Side {

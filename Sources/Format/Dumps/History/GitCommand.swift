@@ -38,6 +38,7 @@ struct GitCommand: Sendable {
             switch error {
             case .notFound: throw .noGit
             case .outputTooLarge: throw .overLimit(place: directory, limit: limit.name, allowed: limit.allowed)
+            case .file(let error): throw .file(error)
             case .endedBySignal, .late, .failed:
                 throw .git(directory: directory, command: arguments.first ?? "", problem: "\(error)")
             }

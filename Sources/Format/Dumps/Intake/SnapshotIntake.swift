@@ -100,6 +100,11 @@ package final class SnapshotIntake {
         return try directory.listedState(of: id, entry, isPacked: heldBack[id] != nil, limits: limits)
     }
 
+    /// Checks the catalogue, as `DumpsDirectory.checkCatalogue(_:roots:limits:)` does.
+    package func checkCatalogue(roots: TrustAnchors) throws {
+        try directory.checkCatalogue(lockFile, roots: roots, limits: limits)
+    }
+
     /// Packs an offered snapshot, unless the current bundle is better.
     ///
     /// - Throws: ``DumpsError`` if it must not replace the current bundle; `BundleError` if an attachment does not
@@ -132,6 +137,8 @@ package final class SnapshotIntake {
     private func check(
         _ snapshot: Snapshot, against held: LockFile.Collection, samePayload: Bool
     ) throws(DumpsError) {
+        // The timestamp of an unsigned state proves nothing against a signed one.
+        guard held.trust.isSigned || !snapshot.provenance.isSigned else { return }
         let (id, offered) = (snapshot.collection, snapshot.timestamp)
         let removal = "if this is intended, remove the collection first: rsdump remove \(id)"
         guard offered >= held.timestamp else {
@@ -193,7 +200,7 @@ package final class SnapshotIntake {
         let id = offer.snapshot.collection
         defer { if heldBack[id] == nil { try? FileStore.remove(directory.packPath(id)) } }
         var entry = try directory.pack(
-            offer.snapshot, attachments: sources, keeping: present?.reader, settings: settings, server: offer.origin,
+            offer.snapshot, attachments: sources, settings: settings, server: offer.origin,
             limits: limits)
         let isSameState = present?.reader.hasPayload(offer.snapshot.payload) ?? false
         entry.accepted = isSameState ? held?.accepted ?? [] : offer.accepted.map(\.sentence)

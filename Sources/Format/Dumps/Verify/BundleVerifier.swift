@@ -82,10 +82,11 @@ package struct BundleVerifier: Sendable {
     }
 
     /// Verifies a bundle as ``verify(_:of:against:)`` does, for a bundle in memory.
+    @discardableResult
     package func verify(
         _ bytes: Bytes, name: String, of id: CollectionID, against entry: LockFile.Collection
-    ) throws {
-        _ = try verify(
+    ) throws -> BundleReader {
+        try verify(
             name, size: bytes.count, of: id, against: entry,
             open: { try BundleReader(bytes: bytes, name: name, limits: limits) },
             digest: { SHA256Digest(hashing: bytes) })

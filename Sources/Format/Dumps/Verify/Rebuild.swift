@@ -28,7 +28,7 @@ package struct Rebuild: Sendable {
 
     /// Prepares a rebuild.
     ///
-    /// - Parameter output: an existing directory outside `directory`, which gets `<bucket>/<collection>.zip`.
+    /// - Parameter output: an empty directory, which gets `<bucket>/<collection>.zip`.
     package init(
         _ directory: DumpsDirectory, to output: String, policy: TrustPolicy, limits: Limits
     ) {
@@ -42,9 +42,8 @@ package struct Rebuild: Sendable {
     ///
     /// - Parameter names: the collections; an empty list means all in the lock.
     /// - Throws: `BundleError` or ``FileError`` if the lock cannot be read; ``DumpsError`` if a name is not in the
-    ///   lock, or if the output is the directory itself.
+    ///   lock.
     package func run(_ names: [CollectionID]) async throws -> [Outcome] {
-        guard try !directory.isAt(output) else { throw DumpsError.ownDirectory(output) }
         let lock = try directory.lockFile(limits: limits)
         let unknown = names.filter { lock.collections[$0] == nil }
         guard unknown.isEmpty else { throw DumpsError.notLocked(unknown, directory.lockPath) }
@@ -64,7 +63,6 @@ package struct Rebuild: Sendable {
         let snapshot = try verifier.snapshot(of: bundle, as: entry)
         let path = "\(output)/\(LockFile.Bundle.path(of: id))"
         try FileStore.makeDirectories(FileStore.parent(of: path), below: output)
-        try FileStore.remove(path, below: output)
         let writer = BundleWriter(
             snapshot, attachments: try bundle.attachmentInputs(), compression: bundle.compression, limits: limits)
         let written = try writer.write(toNewFile: path)

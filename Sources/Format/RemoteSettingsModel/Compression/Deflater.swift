@@ -74,10 +74,6 @@ package final class Deflater: @unchecked Sendable {
         return (output, isWhole)
     }
 
-    /// The end of every part that ``block(_:isLast:)`` makes, except the last: the bytes of an empty stored block. The
-    /// same bytes may also occur elsewhere.
-    package static let blockEnd: [UInt8] = [0, 0, 0xFF, 0xFF]
-
     /// Deflates more bytes of the stream and passes the output to `consume`.
     package func deflate<Failure: Error>(
         _ bytes: Span<UInt8>, to consume: (Span<UInt8>) throws(Failure) -> Void

@@ -116,31 +116,6 @@ package final class Inflater {
         }
     }
 
-    /// Whether `input` is a part of a stream that refers to nothing before it, ends where another part may follow, and
-    /// inflates to exactly `bytes`.
-    package func isBlock(_ input: Bytes, of bytes: Bytes) -> Bool {
-        reset()
-        var buffer = [UInt8](repeating: 0, count: 64 << 10)
-        var (consumed, produced) = (0, 0)
-        var isAtEnd = false
-        while let step = try? inflate(input, from: consumed, into: &buffer) {
-            // 128 means that a block has just ended, that it was not the last one, and that no bits of a byte are left
-            // over. The next call takes that back.
-            let wasAtEnd = isAtEnd
-            isAtEnd = unsafe stream.pointee.data_type == 128
-            guard !step.isEnd, produced + step.produced <= bytes.count else { return false }
-            let isSame = bytes[produced..<produced + step.produced].withSpan { wanted in
-                wanted.hasSameBytes(as: buffer.span.extracting(0..<wanted.count))
-            }
-            guard isSame else { return false }
-            consumed += step.consumed
-            produced += step.produced
-            guard step.consumed == 0, step.produced == 0 else { continue }
-            return consumed == input.count && produced == bytes.count && (wasAtEnd || isAtEnd)
-        }
-        return false
-    }
-
     /// Inflates at most `size` bytes into a new array.
     ///
     /// - Parameter offset: how much of `input` has already been consumed.

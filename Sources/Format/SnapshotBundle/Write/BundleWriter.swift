@@ -21,7 +21,6 @@ package struct BundleWriter: Sendable {
     private let sources: [SHA256Digest: AttachmentInput]
     private let compression: Compression
     private let packedRecords: PackedRecords?
-    private let old: BundleReader?
     private let limits: Limits
 
     /// Makes a writer for one snapshot.
@@ -31,16 +30,12 @@ package struct BundleWriter: Sendable {
     ///     size, location and record ids come from the records.
     ///   - packedRecords: the snapshot's payload if it is already compressed; used only if records are compressed. It
     ///     is not compared with the snapshot here; ``BundleReader/verifyContents()`` does that for the finished bundle.
-    ///   - old: the bundle of an earlier state. Unchanged parts of its compressed payload are copied and not compressed
-    ///     again. The written bytes do not depend on it.
     package init(
         _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput],
         compression: Compression = .deflate, packedRecords: PackedRecords? = nil,
-        keeping old: BundleReader? = nil,
         limits: Limits = Limits()
     ) {
         self.snapshot = snapshot
-        self.old = old
         self.packedRecords = packedRecords
         sources = attachments
         self.compression = compression
@@ -96,7 +91,7 @@ package struct BundleWriter: Sendable {
             }
             try writer.write(BundleFormat.records, content: packedRecords.content, bytes: packedRecords.bytes)
         } else {
-            try writer.write(snapshot.payload, keeping: old, file: name)
+            try writer.write(snapshot.payload, file: name)
         }
         try writer.write(BundleFormat.metadata, snapshot.metadata.json)
         if let chain = snapshot.chain, manifest.entries.count > 2 { try writer.write(BundleFormat.chain, chain) }
@@ -234,15 +229,13 @@ package struct PackedRecords: Sendable {
 
     /// Compresses a payload.
     ///
-    /// - Parameter old: see ``BundleWriter``.
     /// - Returns: `nil` if the payload is so large that it is written block by block.
     /// - Throws: ``BundleError`` if there is not enough memory.
-    package init?(_ payload: Payload, keeping old: BundleReader? = nil) throws(BundleError) {
+    package init?(_ payload: Payload) throws(BundleError) {
         guard payload.bytes.count <= EntryWriter.wholeTrial else { return nil }
         let file = BundleFormat.records
         var deflated: [UInt8] = []
-        let crc = try PayloadBlocks(payload, file: file).write(keeping: old, file: file) {
-            (block) throws(BundleError) in
+        let crc = try PayloadBlocks(payload, file: file).write(file: file) { (block) throws(BundleError) in
             deflated.append(contentsOf: block)
         }
         let isStored = deflated.count >= payload.bytes.count

@@ -37,12 +37,10 @@ struct EntryWriter {
 
     /// Writes `records.json`. A payload larger than ``wholeTrial`` is written block by block.
     ///
-    /// - Parameters:
-    ///   - old: see ``PayloadBlocks/write(keeping:file:_:)``.
-    ///   - file: the name of the bundle that is being written, for error messages.
-    func write(_ payload: Payload, keeping old: BundleReader?, file: String) throws(BundleError) {
+    /// - Parameter file: the name of the bundle that is being written, for error messages.
+    func write(_ payload: Payload, file: String) throws(BundleError) {
         let (name, bytes) = (BundleFormat.records, payload.bytes)
-        if let packed = try PackedRecords(payload, keeping: old) {
+        if let packed = try PackedRecords(payload) {
             return try write(name, content: packed.content, bytes: packed.bytes)
         }
         guard deflater?.smaller(bytes[0..<Self.prefixTrial]) != nil else {
@@ -50,7 +48,7 @@ struct EntryWriter {
         }
         try archive.begin(name, size: bytes.count, isStored: false)
         let blocks = try PayloadBlocks(payload, file: file)
-        let crc = try blocks.write(keeping: old, file: file) { (block) throws(BundleError) in
+        let crc = try blocks.write(file: file) { (block) throws(BundleError) in
             try archive.append(block)
         }
         try archive.endEntry(crc: crc)

@@ -39,8 +39,11 @@ package final class OutputFile {
     private func write(_ bytes: UnsafeRawBufferPointer) throws(BundleError) {
         guard let descriptor else { return unsafe memory.append(contentsOf: bytes) }
         guard unsafe writeFully(descriptor, bytes) else {
+            // The bytes may be in a mapped file that was cut short meanwhile.
+            let kind = errno == EFAULT ? BundleError.Kind.wrongSource : .unwritable
             throw BundleError(
-                .unwritable, file: name, expected: "room for \(bytes.count) bytes", found: lastSystemError())
+                kind, file: name, expected: "\(bytes.count) more bytes",
+                found: kind == .wrongSource ? "a source that was cut short meanwhile" : lastSystemError())
         }
     }
 

@@ -5,9 +5,8 @@ import RemoteSettingsModel
 /// each other.
 ///
 /// Where a block begins depends on the ids and sizes of the records near that point. A change of one record therefore
-/// changes only one or two blocks. The others are copied from the old bundle, and git stores them once. The bytes are
-/// the same, whatever is copied and however many cores there are, because blocks from another version of zlib are not
-/// copied.
+/// changes only one or two blocks, and git stores the others once. Every block is deflated anew, so the bytes depend
+/// neither on an earlier bundle nor on the number of cores.
 ///
 /// The bytes are defined by these rules:
 /// - The first block begins with the payload. A record begins a further block if the block before it has at least L
@@ -82,24 +81,20 @@ struct PayloadBlocks {
 
     /// Passes the deflated blocks to `consume` in their order.
     ///
-    /// - Parameter old: the bundle from which equal blocks are copied.
     /// - Returns: the CRC-32 of the payload.
     func write(
-        keeping old: BundleReader?, file: String, _ consume: (Span<UInt8>) throws(BundleError) -> Void
+        file: String, _ consume: (Span<UInt8>) throws(BundleError) -> Void
     ) throws(BundleError) -> UInt32 {
-        // Nothing is copied from a damaged old bundle.
-        let kept = old.flatMap { try? KeptBlocks(of: $0, for: self) }
         var crc: UInt32 = 0
         var start = 0
         // Only some blocks are compressed at a time, so that they are never all in memory.
         let width = 8 * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         while start < ranges.count {
             let wave = start..<min(start + width, ranges.count)
-            for block in try deflated(wave, kept, file) {
+            for block in try deflated(wave, file) {
                 try block.bytes.withSpan(consume)
                 crc = crc32(crc, followedBy: block.crc, count: block.size)
             }
-            kept?.discard(wave)
             start = wave.upperBound
         }
         return crc
@@ -111,14 +106,12 @@ struct PayloadBlocks {
         let crc: UInt32
     }
 
-    private func deflated(
-        _ wave: Range<Int>, _ kept: KeptBlocks?, _ file: String
-    ) throws(BundleError) -> [Deflated] {
+    private func deflated(_ wave: Range<Int>, _ file: String) throws(BundleError) -> [Deflated] {
         let made = Mutex<[Int: Deflated]>([:])
         DispatchQueue.concurrentPerform(iterations: wave.count) { offset in
             let index = wave.lowerBound + offset
             let text = payload.bytes[ranges[index]]
-            guard let bytes = kept?.bytes(index) ?? deflated(index) else { return }
+            guard let bytes = deflated(index) else { return }
             let block = Deflated(bytes: bytes, size: text.count, crc: crc32(of: text))
             made.withLock { $0[index] = block }
         }
@@ -130,88 +123,9 @@ struct PayloadBlocks {
     }
 
     /// Deflates a block; `nil` if there is not enough memory.
-    func deflated(_ index: Int) -> Bytes? {
+    private func deflated(_ index: Int) -> Bytes? {
         Deflater(level: level).map { deflater in
             Bytes(deflater.block(payload.bytes[ranges[index]], isLast: index == ranges.count - 1))
         }
-    }
-}
-
-/// The deflated blocks of a bundle that a new payload also has.
-struct KeptBlocks {
-    private let entry: PackedEntry
-    /// The places in the entry's data, by the number of the block in the new payload.
-    private let places: [Int: Range<Int>]
-
-    /// The number of bytes by which blocks are matched before they are compared.
-    private static let head = 512
-
-    /// Inflates the bundle's blocks on all cores and compares them. The bundle does not have to be trusted: a block is
-    /// used only if it inflates, on its own, to what the new payload has.
-    init(of bundle: BundleReader, for blocks: PayloadBlocks) throws(BundleError) {
-        let entry = try bundle.entry(1)
-        self.entry = entry
-        guard entry.isDeflated else {
-            places = [:]
-            return
-        }
-        let places = Self.places(of: blocks, in: entry.bytes) { entry.discard($0) }
-        let indices = places.keys.sorted()
-        // The written bytes must not depend on who made the current bundle. A sample shows whether it was written by a
-        // version of zlib that deflates differently.
-        let isSame = Set([indices.first, indices.last, indices.isEmpty ? nil : indices[indices.count / 2]])
-            .allSatisfy { index in index.map { blocks.deflated($0) == places[$0].map { entry.bytes[$0] } } ?? true }
-        self.places = isSame ? places : [:]
-    }
-
-    /// Finds the blocks.
-    ///
-    /// - Parameter done: called with each part of `data` that has been searched.
-    private static func places(
-        of blocks: PayloadBlocks, in data: Bytes, done: @Sendable (Range<Int>) -> Void
-    ) -> [Int: Range<Int>] {
-        // The last block has the timestamp and ends the stream.
-        let wanted = Dictionary(grouping: blocks.ranges.indices.dropLast()) { index in
-            let range = blocks.ranges[index]
-            return blocks.payload.bytes[range.lowerBound..<min(range.upperBound, range.lowerBound + head)]
-        }
-        let ends = ends(in: data, most: 4 * blocks.ranges.count + 64)
-        let found = Mutex<[Int: Range<Int>]>([:])
-        DispatchQueue.concurrentPerform(iterations: ends.count) { number in
-            let place = (number == 0 ? 0 : ends[number - 1])..<ends[number]
-            defer { done(place) }
-            guard let inflater = try? Inflater(),
-                let first = try? inflater.piece(of: data[place], from: 0, size: head).bytes
-            else { return }
-            // Only a few blocks begin alike.
-            for index in wanted[Bytes(first)]?.prefix(4) ?? []
-            where inflater.isBlock(data[place], of: blocks.payload.bytes[blocks.ranges[index]]) {
-                found.withLock { $0[index] = place }
-                break
-            }
-        }
-        return found.withLock { $0 }
-    }
-
-    /// The places after what may be the end of a block; none if there are more than `most`.
-    private static func ends(in data: Bytes, most: Int) -> [Int] {
-        let search = ByteSearch(Deflater.blockEnd)
-        return data.withSpan { span in
-            var ends: [Int] = []
-            var start = 0
-            while let next = search.first(in: span.extracting(start..<span.count)) {
-                start += next + Deflater.blockEnd.count
-                guard ends.count < most else { return [] }
-                ends.append(start)
-            }
-            return ends
-        }
-    }
-
-    func bytes(_ index: Int) -> Bytes? { places[index].map { entry.bytes[$0] } }
-
-    /// Releases the pages of blocks that were copied.
-    func discard(_ indices: Range<Int>) {
-        for place in indices.compactMap({ places[$0] }) { entry.discard(place) }
     }
 }

@@ -169,9 +169,11 @@ extension CurrentState {
 
     /// The lowest timestamp that a verified state of the server may have.
     ///
-    /// The high-water mark matters if its file is damaged. It counts only if a root that is pinned now vouched for the
-    /// state: whoever signed under a root that was removed since could have chosen any timestamp.
+    /// Only a signed state sets a minimum, because anyone could have chosen the timestamp of an unsigned one. The
+    /// high-water mark matters if its file is damaged. It counts only if the state's chain leads to a root that is
+    /// pinned now: the owner of a key under a removed root could have chosen any timestamp.
     func floor(of id: CollectionID, _ session: Session) -> Timestamp? {
+        let timestamp = snapshot?.provenance.isSigned == true ? self.timestamp : nil
         guard let mark = highWaterMark, timestamp.map({ $0 < mark.timestamp }) ?? true,
             // The mark is not signed. A mark in the future comes from damage, and would refuse everything.
             mark.timestamp <= session.now.advanced(by: .seconds(Limits.clockToleranceSeconds)),

@@ -19,7 +19,9 @@ package actor ChainStore {
     /// The time of the run, at which the chains must be valid.
     let time: Timestamp
     private let keeper: (any Keeper)?
-    private var chains: [String: Task<Result<CertificateChain, ContentSignatureError>, Never>] = [:]
+    private var chains: [String: Task<Result<CertificateChain, FetchError>, Never>] = [:]
+    /// Why chains could not be fetched, by URL.
+    private var failures: [String: HTTPError] = [:]
     private var verdicts: [Key: Result<VerifiedChain, ContentSignatureError>] = [:]
 
     /// Makes a store.
@@ -62,6 +64,16 @@ package actor ChainStore {
         return found
     }
 
+    /// Why the chains could not be fetched, if that is the only reason for `error`; `nil` otherwise. If a server asked
+    /// to wait, that counts.
+    func cause(of error: ContentSignatureError, _ signatures: [ServedSignature]) -> HTTPError? {
+        guard case .noValidSignature(_, let reasons) = error,
+            reasons.allSatisfy({ if case .chainUnavailable = $0.reason { true } else { false } })
+        else { return nil }
+        let causes = signatures.compactMap { failures[$0.x5u] }
+        return causes.first { $0.category == .backoff } ?? causes.first
+    }
+
     private func verdict(_ x5u: String, _ signer: SignerName) async -> Result<VerifiedChain, ContentSignatureError> {
         let key = Key(x5u: x5u, signer: signer)
         if let known = verdicts[key] { return known }
@@ -72,7 +84,22 @@ package actor ChainStore {
         let fetched = await chain(x5u)
         // Another task that waited for the same chain may have verified it first.
         if let known = verdicts[key] { return known }
-        let verdict = fetched.flatMap { chain in
+        let verdict = Result { () throws(ContentSignatureError) in
+            do throws(FetchError) {
+                return try fetched.get()
+            } catch {
+                switch error {
+                case .signature(let error): throw error
+                case .http(let error):
+                    // A URL that leads nowhere is a fault of the metadata that names it.
+                    if error.isUnavailability || [.backoff, .cancelled].contains(error.category) {
+                        failures[x5u] = error
+                    }
+                    throw .chainUnavailable(reason: "\(error)")
+                default: throw .chainUnavailable(reason: "\(error)")
+                }
+            }
+        }.flatMap { chain in
             Result { () throws(ContentSignatureError) in
                 try chain.verified(anchors: policy.roots, signer: signer, at: time)
             }
@@ -90,17 +117,17 @@ package actor ChainStore {
             anchors: policy.roots, signer: signer, at: time)
     }
 
-    private func chain(_ x5u: String) async -> Result<CertificateChain, ContentSignatureError> {
+    private func chain(_ x5u: String) async -> Result<CertificateChain, FetchError> {
         if let known = chains[x5u] { return await known.value }
         let client = client
-        let task = WorkThreads.startLikewise { () -> Result<CertificateChain, ContentSignatureError> in
-            do {
+        let task = WorkThreads.startLikewise { () -> Result<CertificateChain, FetchError> in
+            do throws(HTTPError) {
                 let document = try await client.chain(x5u: x5u)
                 return Result { () throws(ContentSignatureError) in
                     try CertificateChain(pem: document.body, limits: client.limits)
-                }
+                }.mapError(FetchError.signature)
             } catch {
-                return .failure(.chainUnavailable(reason: "\(error)"))
+                return .failure(.http(error))
             }
         }
         chains[x5u] = task

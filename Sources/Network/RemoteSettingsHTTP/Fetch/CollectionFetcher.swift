@@ -147,9 +147,14 @@ package struct CollectionFetcher: Sendable {
         }
         let signer = policy.signer(for: unverified.collection)
         let verdicts = await chains.verdicts(on: unverified.signatures, signer: signer)
-        let snapshot = try Result { () throws(ContentSignatureError) in
-            try unverified.verified(with: verdicts, signer: signer, limits: client.limits)
-        }.mapError(FetchError.signature).get()
+        let snapshot: Snapshot
+        do throws(ContentSignatureError) {
+            snapshot = try unverified.verified(with: verdicts, signer: signer, limits: client.limits)
+        } catch {
+            // A chain that could not be fetched proves nothing against the signature.
+            if let cause = await chains.cause(of: error, unverified.signatures) { throw .http(cause) }
+            throw .signature(error)
+        }
         // Other readers of the snapshot may trust another root.
         guard verdicts.count > 1 else { return snapshot }
         return snapshot.keeping(await chains.chains(on: unverified.signatures, verdicts), limits: client.limits)

@@ -125,7 +125,13 @@ struct MirrorTree {
         while let piece = try pieces.next() {
             piece.withSpan { hasher.update($0) }
             size += piece.count
-            try file.write(piece)
+            do throws(FileError) {
+                try file.write(piece)
+            } catch {
+                // The bundle was cut short meanwhile. Reading its bytes ends the process with an error that names it.
+                if error.isOfSource { piece.withSpan { hasher.update($0) } }
+                throw error
+            }
         }
         try file.finish(flushing: false)
         try FileTime.set(path, to: time)

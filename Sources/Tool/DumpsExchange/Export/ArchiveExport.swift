@@ -7,7 +7,7 @@ enum ArchiveExport {
     /// - Returns: the number of files and their size in bytes.
     static func write(
         _ bundles: [BundleReader], of directory: DumpsDirectory, to output: String, _ compression: TarFile.Compression,
-        replaces: Bool, limits: Limits
+        limits: Limits
     ) throws -> (files: Int, bytes: Int) {
         var members: [TarFile.Member] = []
         let ids = bundles.map(\.head.collection)
@@ -29,8 +29,7 @@ enum ArchiveExport {
         let temporary = FileStore.uniquePath(output) + ".tmp"
         let size = try TarFile.write(members, compression, toNewFile: temporary)
         do {
-            if replaces, try FileStore.isDirectory(output) { try FileStore.removeTree(output) }
-            try FileStore.rename(temporary, to: output)
+            try FileStore.placeOutput(temporary, at: output)
         } catch {
             try? FileStore.remove(temporary)
             throw error

@@ -87,8 +87,7 @@ package struct Export: Sendable {
             }
         case .tarZstd, .tarXz:
             (report.files, report.bytes) = try ArchiveExport.write(
-                bundles, of: directory, to: output, layout == .tarXz ? .xz : .zstd, replaces: existing == .replace,
-                limits: limits)
+                bundles, of: directory, to: output, layout == .tarXz ? .xz : .zstd, limits: limits)
         case .plist, .json, .xml: try writeDefaults(bundles, to: output, into: &report)
         }
         for head in bundles.map(\.head) where head.omitted > 0 {
@@ -118,7 +117,7 @@ package struct Export: Sendable {
         let isDirectory = try FileStore.isDirectory(output)
         guard try isDirectory || FileStore.size(output) != nil else { return }
         switch existing {
-        case .replace: return
+        case .replace: try FileStore.checkReplaceable(output)
         case .update:
             guard !isDirectory else { return }
             throw ExchangeError(

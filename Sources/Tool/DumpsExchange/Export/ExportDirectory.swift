@@ -6,7 +6,6 @@ final class ExportDirectory {
     let path: String
     private let temporaryDirectory: TemporaryDirectory
     private var temporary: String { temporaryDirectory.path }
-    private let existing: Export.Existing
     /// Whether an existing directory is updated.
     let isUpdate: Bool
     /// The folders from which an update removes attachments that were neither written nor kept.
@@ -18,9 +17,10 @@ final class ExportDirectory {
     /// - Throws: `FileError`.
     init(_ path: String, _ existing: Export.Existing) throws(FileError) {
         self.path = path
-        self.existing = existing
         isUpdate = if existing == .update { try FileStore.isDirectory(path) } else { false }
-        temporaryDirectory = try TemporaryDirectory(beside: path)
+        // A directory of the user's own stays one after an update.
+        temporaryDirectory =
+            try isUpdate ? TemporaryDirectory(beside: path) : FileStore.makeOutputDirectory(for: path)
     }
 
     /// Writes one file.
@@ -76,21 +76,16 @@ final class ExportDirectory {
         return true
     }
 
-    /// Renames the directory to its final name.
-    ///
-    /// If that name is already taken, the two are exchanged, so that one of them is always there. The old one is then
-    /// removed.
+    /// Gives the directory its final path.
     ///
     /// - Returns: the files that an update removed.
     func finish() throws -> [String] {
         var dropped: [String] = []
-        if isUpdate { try carry("", &dropped) }
-        try FileStore.flush(tree: temporary)
-        if existing != .keep, try FileStore.isDirectory(path) || FileStore.size(path) != nil {
-            try FileStore.exchange(path, with: temporary)
-            try FileStore.removeTree(temporary)
+        if isUpdate {
+            try carry("", &dropped)
+            try FileStore.exchangeOutput(temporary, with: path)
         } else {
-            try FileStore.rename(temporary, to: path)
+            try FileStore.placeOutput(temporary, at: path)
         }
         return dropped
     }

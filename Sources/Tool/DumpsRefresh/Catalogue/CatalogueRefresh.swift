@@ -43,7 +43,7 @@ struct CatalogueStep: Sendable {
             var known = planned
             // Only its number must go forward. Nothing but the catalogue itself vouches for its timestamp.
             known.isVouchedFor = true
-            let snapshot = try await fetcher.fetch(known, onto: base).snapshot
+            let snapshot = try await fetcher.fetch(known, onto: base, minimum: nil).snapshot
             let found = try verified(snapshot, after: held)
             guard let held, !isWorthWriting(found, over: held, planned) else {
                 return Result(catalogue: found, snapshot: snapshot)

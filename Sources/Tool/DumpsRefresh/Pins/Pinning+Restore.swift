@@ -10,20 +10,26 @@ extension Pinning {
     /// If the older bundle comes with a lock, its chain is verified at the `verifiedAt` of that lock. A bundle without
     /// a lock is verified at the current time: its chain must still be valid.
     ///
+    /// - Parameter isForeign: whether the bundle comes from outside of the directory's own history. An unsigned one
+    ///   then does not replace a signed one unless the configuration accepts unsigned collections.
     /// - Returns: the lock's new entry, and whether its signature was verified at the time in the older bundle's own
     ///   lock.
     /// - Throws: ``PinError`` if the bundle cannot be verified; nothing is changed then.
     func restore(
-        _ historic: HistoricBundle, settings: DumpsConfiguration.Collection, lock: LockFile
+        _ historic: HistoricBundle, isForeign: Bool, settings: DumpsConfiguration.Collection, lock: LockFile
     ) async throws -> (entry: LockFile.Collection, isAsLocked: Bool) {
         let id = settings.id
+        func unusable(_ error: any Error) -> any Error {
+            if error.isOfMachine { return error }
+            return PinError.notVouchedFor(id, place: "\(historic.origin)", problem: "\(error)")
+        }
         let locked: LockFile.Collection?
         let bytes: Bytes
         do {
             locked = try await historic.lockEntry()
             bytes = try await historic.contents()
         } catch {
-            throw PinError.notVouchedFor(id, place: "\(historic.origin)", problem: "\(error)")
+            throw unusable(error)
         }
         try directory.prepareWork()
         let temporary = directory.packPath(id)
@@ -36,9 +42,10 @@ extension Pinning {
             let file = try WritableFile(creating: temporary)
             try file.write(bytes)
             try file.finish(flushing: true)
-            entry = try verified(temporary, settings: settings, held: lock.collections[id], locked: locked)
+            entry = try verified(
+                temporary, isForeign: isForeign, settings: settings, held: lock.collections[id], locked: locked)
         } catch {
-            throw PinError.notVouchedFor(id, place: "\(historic.origin)", problem: "\(error)")
+            throw unusable(error)
         }
         var after = lock
         after.collections[id] = entry
@@ -51,15 +58,17 @@ extension Pinning {
     }
 
     private func verified(
-        _ path: String, settings: DumpsConfiguration.Collection, held: LockFile.Collection?,
+        _ path: String, isForeign: Bool, settings: DumpsConfiguration.Collection, held: LockFile.Collection?,
         locked: LockFile.Collection?
     ) throws -> LockFile.Collection {
         let verifier = BundleVerifier(policy, limits: limits)
         let bundle = try BundleReader(path: path, limits: limits)
         let manifest = try bundle.verifyContents()
-        if manifest.head.trust == .unsigned, !policy.acceptsUnsigned {
+        let losesSignature = held?.trust.isSigned == true && manifest.head.trust != .signed
+        if manifest.head.trust == .unsigned || isForeign && losesSignature, !policy.acceptsUnsigned {
             throw CollectionError.configuration(
-                "it is not signed; to accept unsigned collections, write trust: accept-unsigned: true in dumps.yaml")
+                "it is not signed" + (losesSignature ? ", and the current bundle is" : "")
+                    + "; to accept unsigned collections, write trust: accept-unsigned: true in dumps.yaml")
         }
         if manifest.head.trust == .imported, locked == nil {
             throw CollectionError.configuration(

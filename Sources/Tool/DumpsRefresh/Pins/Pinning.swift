@@ -14,6 +14,8 @@ package struct Pinning: Sendable {
         /// Whether the signature was verified at the time in the bundle's own lock, not at the current time. `false` if
         /// it has no signature.
         package let isVerifiedAsLocked: Bool
+        /// Whether an unsigned state has replaced a signed one.
+        package let hasLostSignature: Bool
     }
 
     let directory: DumpsDirectory
@@ -76,11 +78,15 @@ package struct Pinning: Sendable {
                 let outcome: Outcome
                 switch candidate {
                 case .present(let entry):
-                    outcome = Outcome(pin: pin, entry: entry, restored: nil, isVerifiedAsLocked: entry.trust.isSigned)
-                case .historic(let bundle):
-                    let (entry, isAsLocked) = try await restore(bundle, settings: settings, lock: lock)
                     outcome = Outcome(
-                        pin: pin, entry: entry, restored: bundle.origin, isVerifiedAsLocked: isAsLocked)
+                        pin: pin, entry: entry, restored: nil, isVerifiedAsLocked: entry.trust.isSigned,
+                        hasLostSignature: false)
+                case .historic(let bundle):
+                    let (entry, isAsLocked) = try await restore(
+                        bundle, isForeign: path != nil, settings: settings, lock: lock)
+                    outcome = Outcome(
+                        pin: pin, entry: entry, restored: bundle.origin, isVerifiedAsLocked: isAsLocked,
+                        hasLostSignature: lock.collections[id]?.trust.isSigned == true && !entry.trust.isSigned)
                 }
                 if editor.text != text { try directory.writeConfiguration(editor.text) }
                 return outcome

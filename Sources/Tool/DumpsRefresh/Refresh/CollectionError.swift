@@ -68,10 +68,10 @@ package enum CollectionError: Error, Sendable {
     }
 
     /// Whether a file of this machine could not be read or written.
-    var isOfFile: Bool {
+    var isOfMachine: Bool {
         switch self {
-        case .file(let error): !error.isWrongKind && !error.isMissing
-        case .bundle(let error): error.kind == .unwritable
+        case .file(let error): error.isOfMachine
+        case .bundle(let error): error.isOfMachine
         default: false
         }
     }
@@ -89,6 +89,7 @@ package enum CollectionError: Error, Sendable {
         case let excess as BudgetExcess: self = .overBudget(excess)
         case let error as BundleError: self = .bundle(error)
         case let error as FileError: self = .file(error)
+        case HistoryError.file(let error): self = .file(error)
         case is CancellationError: self = .cancelled
         default: self = .configuration("\(error)")
         }

@@ -26,6 +26,7 @@ import SnapshotTrust
 /// | it was killed between rename and lock | the next run records the bundle in the lock | `killedBeforeTheLock` |
 /// | the current bundle is damaged | everything but intact attachments is fetched | `damagedBundle` |
 /// | other records have the same timestamp | it fails; the current bundle stays | `otherRecordsAtTheSameTime` |
+/// | the current bundle is newer, but does not verify | the server's state is taken | `unverifiedIsNoMinimum` |
 /// | only the rule for attachments changed | the bundle is verified and packed again | `repacked` |
 struct CollectionRefresher: Sendable {
     let directory: DumpsDirectory
@@ -66,7 +67,7 @@ struct CollectionRefresher: Sendable {
             // Compress the payload while attachments are downloaded.
             async let records =
                 planned.settings.compression == .stored
-                ? nil : PackedRecords(snapshot.payload, keeping: atHand?.reader)
+                ? nil : PackedRecords(snapshot.payload)
             var attachments = try await gatherer.gather(
                 wanted, of: planned.id, from: atHand?.reader, isDoubtful: planned.action.isRefetch,
                 hasZip: snapshot.metadata.hasAttachmentsZip, into: &outcome)
@@ -75,14 +76,13 @@ struct CollectionRefresher: Sendable {
             onEvent(.packing(planned.id))
             defer { if !outcome.isHeldBack { try? FileStore.remove(directory.packPath(planned.id)) } }
             var entry = try directory.pack(
-                snapshot, attachments: attachments, records: try await records, keeping: atHand?.reader,
+                snapshot, attachments: attachments, records: try await records,
                 settings: planned.settings, server: server, limits: limits, flushing: false)
             entry.accepted = isSameState ? planned.held?.accepted ?? [] : outcome.accepted.map(\.sentence)
             if let held = planned.held, atHand?.isFile(of: entry, lockedAs: held) == true {
                 // The content is the same, so the file and its `verifiedAt` stay as they are.
-                let rule = entry.attachmentRule
-                entry = held
-                entry.attachmentRule = rule
+                (entry.server, entry.bundle, entry.trust) = (held.server, held.bundle, held.trust)
+                entry.accepted = held.accepted
             } else {
                 try await replace(planned.id, with: entry)
                 outcome.isHeldBack = holdsBack
@@ -124,7 +124,9 @@ extension CollectionRefresher {
             if case .failure(let error)? = payload {
                 outcome.notes.append("the current bundle's records cannot be read (\(error)); everything was fetched")
             }
-            let fetched = try await fetcher.fetch(planned, onto: planned.isBase(atHand?.reader.head) ? old : nil)
+            let fetched = try await fetcher.fetch(
+                planned, onto: planned.isBase(atHand?.reader.head) ? old : nil,
+                minimum: verifier.minimum(for: planned, in: atHand?.reader, old))
             if let retried = fetched.retried {
                 outcome.notes.append("a delta could not be used (\(retried)); everything was fetched")
             }
@@ -153,7 +155,7 @@ extension CollectionRefresher {
         if old == snapshot.payload { return true }
         // A damaged or edited bundle differs too. Only a bundle that verifies shows that the server contradicts itself.
         // If there is a catalogue, it decides which of the two is right.
-        if !planned.isVouchedFor, atHand.reader.head.trust != .imported, isVerified(atHand, planned.id, held) {
+        if !planned.isVouchedFor, held.trust.isSigned, isVerified(atHand, planned.id, held) {
             throw CollectionError.fetch(.equivocation(held.timestamp))
         }
         return false

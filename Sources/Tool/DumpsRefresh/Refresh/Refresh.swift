@@ -286,13 +286,16 @@ package struct Refresh: Sendable {
     private func compare(_ plan: [PlannedCollection], _ step: CatalogueStep.Result) async -> [CollectionOutcome] {
         let fetcher = CollectionFetcher(
             client: client, chains: ChainStore(client: client, policy: policy, time: now), policy: policy)
+        let verifier = BundleVerifier(policy, limits: limits)
         var outcomes: [CollectionOutcome] = []
         for planned in plan {
             var outcome = outcomeWithoutWork(planned, step) ?? self.planned(planned)
             // The monitor does not list it, so only its state shows whether it changed.
             if planned.action == .probe, outcome.error == nil {
                 do {
-                    let fetched = try await fetcher.fetch(planned, onto: nil)
+                    let bundle = try? BundleReader(path: directory.bundlePath(planned.id), limits: limits)
+                    let minimum = verifier.minimum(for: planned, in: bundle, try? bundle?.payload())
+                    let fetched = try await fetcher.fetch(planned, onto: nil, minimum: minimum)
                     outcome.serverTimestamp = fetched.snapshot.timestamp
                     if try directory.isHeld(fetched.snapshot, planned, limits: limits) { outcome.status = .unchanged }
                 } catch let error as BundleError {

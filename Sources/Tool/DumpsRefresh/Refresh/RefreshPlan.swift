@@ -49,9 +49,6 @@ package struct PlannedCollection: Sendable {
     var listed: Catalogue.Entry?
     /// Whether a catalogue decides which state is taken. An older state than the bundle's is then not a rollback.
     var isVouchedFor = false
-    /// Whether the configuration trusts what vouches for the bundle. If not, the lock's timestamp is not a floor,
-    /// because a thief of a key may have made it.
-    var isTrusted = false
     /// The number of the catalogue whose state the collection does not have because it is pinned; `nil` if there is
     /// none.
     var leftCatalogue: UInt64?
@@ -95,11 +92,9 @@ struct RefreshPlanner {
         monitor: [CollectionID: Timestamp]
     ) -> PlannedCollection {
         let listed = monitor[settings.id]
-        var planned = PlannedCollection(
+        return PlannedCollection(
             settings: settings, action: action(settings, held: held, disk: disk, listed: listed), held: held,
             serverTimestamp: listed)
-        planned.isTrusted = held.map { distrust($0) == nil } ?? false
-        return planned
     }
 
     private func action(
@@ -127,8 +122,8 @@ struct RefreshPlanner {
         _ settings: DumpsConfiguration.Collection, with held: LockFile.Collection
     ) -> PlannedCollection.Action? {
         switch action(settings, held: held, disk: .asLocked, listed: held.timestamp) {
-        // An imported bundle waits for the server's signature, whatever the configuration says.
-        case .refetch where held.trust == .imported: nil
+        // An imported bundle waits for the server's signature.
+        case .refetch where held.trust == .imported && policy.acceptsUnsigned: nil
         case .unchanged, .pinned: nil
         case let action: action
         }
@@ -151,7 +146,7 @@ struct RefreshPlanner {
         }
         guard listed == pin.at else { return .pinUnmet(problem) }
         guard let held else { return .create }
-        if held.timestamp > pin.at { return .pinUnmet(problem) }
+        if held.trust.isSigned, held.timestamp > pin.at { return .pinUnmet(problem) }
         return held.timestamp < pin.at && disk == .asLocked ? .update : .refetch(problem)
     }
 
@@ -166,14 +161,25 @@ struct RefreshPlanner {
     }
 }
 
+extension BundleVerifier {
+    /// The timestamp that the server's state must at least have: that of the current bundle, if its signature verifies.
+    /// No other number counts. Anyone could have chosen the timestamp of an unsigned state, or edited the lock file.
+    func minimum(for planned: PlannedCollection, in bundle: BundleReader?, _ payload: Payload?) -> Timestamp? {
+        guard let held = planned.held, held.trust.isSigned, let bundle, let payload else { return nil }
+        return try? snapshot(of: bundle, payload: payload, as: held).timestamp
+    }
+}
+
 extension CollectionFetcher {
     /// Fetches the state that a plan asks for, as a delta onto `base` if there is one.
+    ///
+    /// - Parameter minimum: see ``BundleVerifier/minimum(for:in:_:)``.
     func fetch(
-        _ planned: PlannedCollection, onto base: Payload?
+        _ planned: PlannedCollection, onto base: Payload?, minimum: Timestamp?
     ) async throws(CollectionError) -> Fetched {
         var wanted = Wanted(
             id: planned.id, expected: planned.serverTimestamp, base: base,
-            floor: planned.isVouchedFor || !planned.isTrusted ? nil : planned.held?.timestamp,
+            floor: planned.isVouchedFor ? nil : minimum,
             wasSigned: planned.held?.trust.isSigned ?? false)
         // The refresh decides later whether the server contradicts itself, because only it knows whether the bundle is
         // intact.

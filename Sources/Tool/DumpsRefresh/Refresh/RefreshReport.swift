@@ -26,28 +26,28 @@ package struct RefreshReport: Sendable {
 
     package var failed: [CollectionOutcome] { outcomes.filter { $0.status == .failed } }
 
-    /// The seconds left of the pause that servers asked for; `nil` unless it is the only cause of failures.
+    /// The errors that caused the failures. A collection that only follows its catalogue has no error of its own.
+    private var causes: [CollectionError] {
+        failed.compactMap(\.error).filter { if case .catalogue(.notWhole) = $0 { false } else { true } }
+    }
+
+    /// The seconds until requests are allowed again, if servers asked to wait; `nil` unless that is the only cause of
+    /// failures.
     package var backoffSeconds: Int? {
-        let failures = failed
-        guard !failures.isEmpty else { return nil }
-        var longest = 0
-        for failure in failures {
-            guard case .backoff(_, let seconds) = failure.error?.http?.reason else { return nil }
-            longest = max(longest, seconds)
+        let seconds = causes.map { error in
+            if case .backoff(_, let seconds)? = error.http?.reason { seconds } else { nil as Int? }
         }
-        return longest
+        return seconds.contains(nil) ? nil : seconds.compactMap(\.self).max()
     }
 
     /// Whether every collection failed because the server could not be used.
     package var isUnreachable: Bool {
         !failed.isEmpty && failed.count == outcomes.count
-            && failed.allSatisfy { $0.error?.http?.isUnavailability == true }
+            && causes.allSatisfy { $0.http?.isUnavailability == true }
     }
 
-    /// Whether every collection failed because of a file of this machine, such as on a full disk.
-    package var isStoppedByFiles: Bool {
-        !failed.isEmpty && failed.count == outcomes.count && failed.allSatisfy { $0.error?.isOfFile == true }
-    }
+    /// Whether files of this machine are the only cause of failures, such as on a full disk.
+    package var isStoppedByFiles: Bool { !causes.isEmpty && causes.allSatisfy(\.isOfMachine) }
 }
 
 /// Progress of a refresh. Events come from any task; those of one collection come in order.

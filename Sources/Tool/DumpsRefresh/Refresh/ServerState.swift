@@ -71,8 +71,10 @@ package struct ServerState: Sendable {
         do {
             // A bundle that cannot be read is not a base for a delta. That is not an error here, because nothing is
             // written.
-            let base = planned.isBase(present?.head) ? try? present?.payload() : nil
-            return .snapshot(try await fetcher.fetch(planned, onto: base).snapshot)
+            let payload = try? present?.payload()
+            let minimum = BundleVerifier(policy, limits: client.limits).minimum(for: planned, in: present, payload)
+            let base = planned.isBase(present?.head) ? payload : nil
+            return .snapshot(try await fetcher.fetch(planned, onto: base, minimum: minimum).snapshot)
         } catch {
             switch CollectionError(error) {
             case .gone, .fetch(.unknownCollection): return .absent

@@ -16,7 +16,8 @@ struct ExportCommand: AsyncParsableCommand {
               mirror: plain files that nginx, an object store or a CDN serves to clients
 
             The bundles are first checked against the lock, byte by byte. The output appears complete or not at all, \
-            and replaces existing files only with --force. The same bundles give the same output.
+            and replaces an existing file only with --force. With --force, a directory is replaced only if rsdump \
+            export created it, or if it is empty. The same bundles give the same output.
 
             With --update, the layouts firefox, application-services and files are written into a project's existing tree, \
             whose other collections and files are kept. Attachments of the exported collections that no record names \
@@ -72,7 +73,7 @@ struct ExportCommand: AsyncParsableCommand {
         help: ArgumentHelp("For plist, json and xml: the field of each record that has the value.", valueName: "field"))
     var value: String?
 
-    @Flag(help: "Replace the existing --output.")
+    @Flag(help: "Replace the existing --output, if it is a file or rsdump created it.")
     var force = false
 
     @Flag(

@@ -11,8 +11,8 @@ struct MergeCommand: AsyncParsableCommand {
         abstract: "Merge the lock and the bundles of two branches.",
         discussion: """
             Use this when a git merge, rebase or cherry-pick stopped with conflicts. For each collection, it takes the \
-            newer state that verifies, or the pinned one, and writes the lock and the bundles. It does not merge \
-            dumps.yaml: git and you do. After rsdump git-setup, git merges all this by itself.
+            newer state that verifies, or the pinned one, and writes the lock and the bundles. An unsigned state never \
+            replaces a signed one. It does not merge dumps.yaml: git and you do. After rsdump git-setup, git merges all this by itself.
 
             Example:
               git merge other            stops with conflicts in dumps

@@ -17,7 +17,8 @@ struct PinCommand: AsyncParsableCommand {
 
             An older bundle is verified like any other, at the time that is recorded in the lock of its commit, or in \
             the lock beside it (DIR/dumps.lock.json for DIR/BUCKET/COLLECTION.zip). A bundle without such a lock is \
-            verified at the current time, so its certificates must still be valid.
+            verified at the current time, so its certificates must still be valid. An unsigned bundle from --from \
+            replaces a signed one only with trust: accept-unsigned: true in dumps.yaml.
 
             After --until, refresh and status warn; with --max-age they fail if the bundle is older than that age. If \
             a collection is pinned again, it keeps its reason and its last day unless you give others.

@@ -9,18 +9,18 @@ struct RebuildCommand: AsyncParsableCommand {
         commandName: "rebuild",
         abstract: "Rebuild every bundle from its own contents, and compare the bytes with the lock.",
         discussion: """
-            Verifies, unpacks and packs each bundle again, in --output or in a temporary directory that is removed at \
-            the end. Works offline and changes nothing in the dumps directory.
+            Verifies, unpacks and packs each bundle again, in a temporary directory that is removed at the end. With \
+            --output, the rebuilt bundles are kept there if all could be rebuilt. An existing directory is replaced \
+            only if rsdump created it, or if it is empty. Works offline and changes nothing in the dumps directory.
 
             The same version of zlib writes the same bytes. Another version may compress differently. The bundle then \
-            has the same content (the hash of its uncompressed manifest) in other bytes, which is reported but does \
-            not count as a failure.
+            has the same content (the hash of its uncompressed manifest) in other bytes.
 
             Examples:
               rsdump rebuild
               rsdump rebuild main/regions --output rebuilt
 
-            Exits with 3 if a bundle differs from its lock entry, or if it cannot be rebuilt with the same content.
+            Exits with 3 if a bundle differs from its lock entry, or if the rebuilt bytes differ from the bundle.
             """)
 
     @Argument(help: "Collections, as BUCKET/COLLECTION; all in the lock by default.", transform: collectionID)
@@ -38,14 +38,18 @@ struct RebuildCommand: AsyncParsableCommand {
 
     func run() async throws {
         let opened = try OpenDumps(dumps, applying: trust.applied)
-        let temporary = output == nil ? try TemporaryDirectory() : nil
-        defer { withExtendedLifetime(temporary) {} }
-        let target = output ?? temporary?.path ?? ""
-        try FileStore.makeDirectories(target)
-        let rebuild = Rebuild(opened.directory, to: target, policy: opened.policy, limits: opened.limits)
-        let outcomes = try await rebuild.run(collections)
-        let report = RebuildReport(outcomes: outcomes)
+        let output = output?.withoutTrailingSlashes
+        if let output {
+            guard try !opened.directory.isAt(output) else { throw DumpsError.ownDirectory(output) }
+            try FileStore.checkReplaceable(output)
+        }
+        let target = try output.map(FileStore.makeOutputDirectory) ?? TemporaryDirectory()
+        defer { withExtendedLifetime(target) {} }
+        let rebuild = Rebuild(opened.directory, to: target.path, policy: opened.policy, limits: opened.limits)
+        let report = RebuildReport(outcomes: try await rebuild.run(collections))
+        if let output, report.isComplete { try FileStore.placeOutput(target.path, at: output) }
         format.print(report.text(.output), report.json)
+        if report.isStoppedByFiles { throw ExitStatus.tryAgain.code }
         if !report.isGood { throw ExitStatus.verificationFailed.code }
     }
 }

@@ -19,7 +19,8 @@ struct Verify: AsyncParsableCommand {
             publisher lists. The output names pinned collections, which are not part of the catalogue.
 
             With --locked, the directory must contain exactly what the lock says, and the lock must have the \
-            attachments and the trusted roots that dumps.yaml asks for. Besides the bundles, only these files are \
+            attachments and the trusted roots that dumps.yaml asks for. An unsigned or imported bundle requires a pin \
+            or trust: accept-unsigned: true in dumps.yaml. Besides the bundles, only these files are \
             allowed: dumps.yaml, dumps.lock.json, .gitignore, .gitattributes, files whose names begin with README, \
             NOTICE, LICENSE or COPYING, and .rsdump/, which a refresh may leave.
 

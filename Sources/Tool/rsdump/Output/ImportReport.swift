@@ -10,8 +10,9 @@ struct ImportReport {
         let failures = outcomes.compactMap { outcome -> CommandFailure? in
             if case .failure(let error) = outcome.result { CommandFailure(error) } else { nil }
         }
-        if failures.isEmpty { return .done }
-        return failures.allSatisfy { $0.status == .verificationFailed } ? .verificationFailed : .someFailed
+        guard let first = failures.first else { return .done }
+        let isSame = failures.allSatisfy { $0.status == first.status }
+        return isSame && [.verificationFailed, .tryAgain].contains(first.status) ? first.status : .someFailed
     }
 
     func text(_ style: Style) -> String {

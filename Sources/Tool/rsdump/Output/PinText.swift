@@ -58,6 +58,7 @@ enum PinText {
         guard case .signed(let signature) = outcome.entry.trust else {
             return "from \(origin), "
                 + (outcome.entry.trust == .unsigned ? "unsigned" : "imported without a signature")
+                + (outcome.hasLostSignature ? ", in place of a signed state" : "")
         }
         return "from \(origin), verified at \(signature.verifiedAt.rfc3339), "
             + (outcome.isVerifiedAsLocked

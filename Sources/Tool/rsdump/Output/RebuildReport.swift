@@ -7,6 +7,16 @@ struct RebuildReport {
 
     var isGood: Bool { outcomes.allSatisfy { $0.verdict.isGood } }
 
+    private var errors: [any Error] {
+        outcomes.compactMap { if case .failed(let error) = $0.verdict { error } else { nil } }
+    }
+
+    /// Whether every bundle could be rebuilt, with whatever bytes.
+    var isComplete: Bool { errors.isEmpty }
+
+    /// Whether files of this machine are the only cause of failures.
+    var isStoppedByFiles: Bool { !errors.isEmpty && errors.allSatisfy(\.isOfMachine) }
+
     func text(_ style: Style) -> String {
         let width = outcomes.map { "\($0.id)".count }.max() ?? 0
         var lines = outcomes.map { outcome in
@@ -51,8 +61,8 @@ struct RebuildReport {
 extension Rebuild.Verdict {
     var isGood: Bool {
         switch self {
-        case .identical, .sameContent: true
-        case .different, .failed: false
+        case .identical: true
+        case .sameContent, .different, .failed: false
         }
     }
 

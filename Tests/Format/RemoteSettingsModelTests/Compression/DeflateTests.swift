@@ -41,32 +41,12 @@ struct DeflateTests {
     @Test func `A block stands on its own, ends on a byte, and is not the end`() throws {
         let content = Self.content(300_000)
         let deflater = try #require(Deflater(level: 7))
-        let inflater = try Inflater()
         let block = deflater.block(content, isLast: false)
-        #expect(Array(block.suffix(4)) == Deflater.blockEnd)
-        #expect(inflater.isBlock(Bytes(block), of: content))
+        // An empty stored block.
+        #expect(Array(block.suffix(4)) == [0, 0, 0xFF, 0xFF])
         #expect(deflater.block(content, isLast: false) == block)
-        #expect(inflater.isBlock(Bytes(deflater.block(Bytes([]), isLast: false)), of: Bytes([])))
         let last = deflater.block(content, isLast: true)
         #expect(try Bytes(Inflater.inflate(Bytes(block + last), size: 600_000)) == Bytes(content.array + content.array))
-
-        // The end of a stream, other bytes, a byte more or less on either side, and a part that refers to what was
-        // before.
-        var referring: [UInt8] = []
-        deflater.reset()
-        deflater.deflate(content.array.span) { piece in
-            unsafe piece.withUnsafeBufferPointer { unsafe referring.append(contentsOf: $0) }
-        }
-        deflater.finish { piece in unsafe piece.withUnsafeBufferPointer { unsafe referring.append(contentsOf: $0) } }
-        var other = content.array
-        other[200_000] ^= 1
-        for (stream, text) in [
-            (last, content), (block, Bytes(other)), (block, content[0..<299_999]), (block, Bytes(content.array + [0])),
-            (Array(block.dropLast()), content), (block + [0], content), (Array(block.dropFirst()), content),
-            (Array(referring.dropFirst(referring.count / 2)), content), ([], content), (block + block, content),
-        ] {
-            #expect(!inflater.isBlock(Bytes(stream), of: text))
-        }
     }
 
     @Test(arguments: [0, 1, 100, 65_536, 300_000])

@@ -1,0 +1,50 @@
+import Foundation
+import RemoteSettingsModel
+import SnapshotBundle
+import Testing
+
+/// What a command may replace at a path that its user has named.
+struct OutputTests {
+    @Test func onlyAnOwnDirectoryIsReplaced() throws {
+        try TemporaryDirectory.with { directory in
+            let path = directory + "/output"
+            func made(_ name: String) throws -> String {
+                let made = try FileStore.makeOutputDirectory(for: path)
+                try FileStore.replace("\(made)/\(name)", with: Bytes(utf8: name))
+                return made
+            }
+            try FileStore.placeOutput(made("first"), at: path)
+            #expect(try FileStore.list(path) == ["first"])
+            try FileStore.placeOutput(made("second"), at: path)
+            #expect(try FileStore.list(path) == ["second"])
+
+            // A copy, as any other directory that is not empty, belongs to somebody else.
+            let copy = directory + "/copy"
+            try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: false)
+            try FileStore.checkReplaceable(copy)
+            try FileStore.replace(copy + "/second", with: Bytes(utf8: "second"))
+            #expect(throws: FileError.self) { try FileStore.checkReplaceable(copy) }
+            let third = try made("third")
+            #expect(throws: FileError.self) { try FileStore.placeOutput(third, at: copy) }
+            #expect(try FileStore.list(copy) == ["second"] && FileStore.list(third) == ["third"])
+
+            let link = directory + "/link"
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+            #expect(throws: FileError.self) { try FileStore.placeOutput(third, at: link) }
+            #expect(try FileStore.list(path) == ["second"])
+        }
+    }
+
+    /// Writing from a mapped file that was shortened fails in the system call, and not because of the output.
+    @Test func aSourceThatWasCutShortIsToBlame() throws {
+        try TemporaryDirectory.with { directory in
+            let source = directory + "/source"
+            try Data(repeating: 1, count: 1 << 20).write(to: URL(fileURLWithPath: source))
+            let bytes = try MappedFile(path: source).bytes
+            try #require(FileHandle(forWritingAtPath: source)).truncate(atOffset: 0)
+            let file = try WritableFile(creating: directory + "/target")
+            let error = try #require(throws: FileError.self) { try file.write(bytes) }
+            #expect(error.isOfSource && error.description.contains("cut short"), "\(error)")
+        }
+    }
+}
