@@ -206,6 +206,38 @@ def test_after_a_wrong_answer_the_whole_file_is_asked_for_once(origin, edge, hel
     assert len(downloads(edge)) == 2
 
 
+def without_coding(status, headers, body):
+    """What a proxy makes of the answer if it drops the header that it does not know."""
+    return status, {name: value for name, value in headers.items() if name != "Content-Encoding"}, body
+
+
+def test_a_proxy_that_drops_the_coding_costs_one_request(origin, edge, held):
+    content = origin.publish(2)
+    edge.mangle = without_coding
+    assert refreshed(held)["savedBytes"] == 0 and packaged(held) == content
+    first, second = downloads(edge)
+    assert "Dictionary-ID" in first["headers"] and second["headers"]["Accept-Encoding"] == "identity"
+
+
+def test_a_sync_behind_a_proxy_that_drops_the_coding(origin, edge, held, tmp_path):
+    content = origin.publish(2)
+    edge.mangle = without_coding
+    app = App(tmp_path / "storage", "--packaged", held.path)
+    assert app.sync(NAME).code == rsdump.DONE
+    outcome = app.get(NAME, "--attachment", "list", "--output", tmp_path / "list")
+    assert outcome.code == rsdump.DONE, str(outcome)
+    assert (tmp_path / "list").read_bytes() == content and len(downloads(edge)) == 2
+
+
+def test_a_delta_that_is_larger_than_its_file_is_read_once(origin, edge, held):
+    """Mozilla's job makes such deltas of data that cannot be compressed."""
+    content = random.Random(5).randbytes(3 << 20)
+    origin.publish(2, content)
+    assert refreshed(held)["savedBytes"] == 0 and packaged(held) == content
+    request, = downloads(edge)
+    assert request["bytes"] > len(content) and "Dictionary-ID" in request["headers"]
+
+
 def test_any_byte_flipped_and_any_length_cut(origin, edge, held):
     content = origin.publish(2)
     whole = dictionaries.delta(OLD, NEW)
@@ -264,15 +296,17 @@ def test_serve_has_deltas_of_its_history(published):
         assert whole.body == NEW and whole.headers["vary"] == "Accept-Encoding, Available-Dictionary"
         assert whole.headers["use-as-dictionary"] == (
             f'match="/attachments/{BUCKET}/{COLLECTION}/*", id="{location.split("/")[-1]}", type=raw')
-        delta = serving.ask(path, Accept_Encoding="gzip, br, dcz", Available_Dictionary=f":{digest}:")
+        delta = serving.ask(path, Accept_Encoding="gzip, br, dcz;q=0.5", Available_Dictionary=f":{digest}:")
         assert delta.headers["content-encoding"] == "dcz" and "accept-ranges" not in delta.headers
-        assert delta.headers["vary"] == "Accept-Encoding, Available-Dictionary"
+        # All that a browser is told of the file, so that it keeps what it decodes as the next dictionary.
+        for name in ("vary", "use-as-dictionary", "content-type", "content-security-policy", "x-content-type-options"):
+            assert delta.headers[name] == whole.headers[name], name
         dictionary = zstandard.ZstdCompressionDict(OLD, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
         assert zstandard.ZstdDecompressor(dict_data=dictionary).decompress(delta.body[40:]) == NEW
         assert delta.body[:40] == dictionaries.MAGIC + hashlib.sha256(OLD).digest()
         again = serving.ask(path, Accept_Encoding="dcz", Available_Dictionary=f":{digest}:", If_None_Match=delta.headers["etag"])
         assert again.status == 304
-        for headers in ({"Accept_Encoding": "identity"}, {"Available_Dictionary": ":x:"}, {"Available_Dictionary": digest},
+        for headers in ({"Accept_Encoding": "identity"}, {"Accept_Encoding": "gzip, dcz;q=0"}, {"Available_Dictionary": ":x:"}, {"Available_Dictionary": digest},
                         {"Available_Dictionary": f":{base64.b64encode(bytes(32)).decode()}:"}):
             plain = serving.ask(path, **{"Accept_Encoding": "dcz", "Available_Dictionary": f":{digest}:"} | headers)
             assert plain.body == NEW and "content-encoding" not in plain.headers
@@ -291,6 +325,21 @@ def test_a_mirror_has_deltas_where_an_edge_looks(published, tmp_path):
     with mirror:
         copy = first.copy(tmp_path / "copy")
         assert refreshed(pointed(copy, mirror.origin))["savedBytes"] == len(NEW) - len(made) and packaged(copy) == NEW
+        # Which file the client has is said by its hash, and its name leads to the delta.
+        path = f"/attachments/{BUCKET}/{COLLECTION}/{new}"
+        digest = f":{base64.b64encode(hashlib.sha256(OLD).digest()).decode()}:"
+        asked = {"Accept-Encoding": "gzip, dcz", "Available-Dictionary": digest, "Dictionary-ID": f'"{old}"'}
+        for change, is_delta in [
+            ({}, True), ({"Accept-Encoding": "dcz ; q=0.1,gzip"}, True), ({"Accept-Encoding": "DCZ;q=1.0"}, True),
+            ({"Accept-Encoding": "dcz;q=0"}, False), ({"Accept-Encoding": "gzip, dcz; q=0.000"}, False),
+            ({"Accept-Encoding": "x-dcz"}, False), ({"Accept-Encoding": "dcz-x, gzip"}, False),
+            ({"Available-Dictionary": None}, False), ({"Available-Dictionary": "x"}, False), ({"Dictionary-ID": None}, False),
+        ]:
+            answer = mirror.get(path, headers={**asked, **change}, stream=True)
+            assert (answer.headers.get("Content-Encoding") == "dcz") == is_delta, change
+            assert answer.raw.read(decode_content=False) == (made if is_delta else NEW), change
+            assert answer.headers["Vary"] == "Accept-Encoding, Available-Dictionary, Dictionary-ID", change
+            assert answer.headers["Content-Security-Policy"].startswith("sandbox"), change
     # Published again, they are the same, whatever became of the earlier ones.
     before = mirror.tree()
     delta.write_bytes(made[:-1] + b"?")

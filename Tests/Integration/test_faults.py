@@ -381,3 +381,24 @@ def test_nothing_reachable(sample, empty):
     assert outcome.code == rsdump.UNREACHABLE, str(outcome)
     assert outcome.says(urllib.parse.urlsplit(url).netloc), str(outcome)
     assert empty.names == []
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_refused_access_is_no_missing_collection(dumps, sample, status):
+    """The monitor lists the collection, so neither its name is wrong nor is it gone."""
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    sample.faults({"path": "collections/settings/changeset", "status": status})
+    outcome = dumps.refresh()
+    assert outcome.code == rsdump.SOME_FAILED, str(outcome)
+    assert outcome.says(f"answered {status}", "refuses access"), str(outcome)
+    assert not outcome.says("no longer has") and not outcome.says("no such collection"), str(outcome)
+
+
+@pytest.mark.parametrize("metadata, kind", [(b"[]", "an array"), (b"null", "null"), (b"7", "a number")])
+def test_damaged_metadata_is_named(dumps, sample, metadata, kind):
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    body = b'{"metadata":' + metadata + b',"timestamp":1,"changes":[]}'
+    sample.faults({"path": "collections/settings/changeset", "body": body.decode()})
+    outcome = dumps.refresh()
+    assert outcome.code == rsdump.SOME_FAILED, str(outcome)
+    assert outcome.says("metadata is damaged", f"{kind} where an object is expected"), str(outcome)

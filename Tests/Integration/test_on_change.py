@@ -7,6 +7,7 @@ import contextlib
 import email
 import email.policy
 import json
+import os
 import re
 import shlex
 import socketserver
@@ -68,9 +69,10 @@ def test_a_command_that_fails_is_told_again_by_the_next_run(team, hook):
     team.change("one")
     outcome = team.publish("--on-change", hook.command)
     [told] = hooks(outcome)
-    assert told["status"] == "pending" and told["command"] == hook.command and "exit code 1" in told["error"]
-    assert "warning:" in outcome.err and hook.command in outcome.err and "exit code 1" in outcome.err
+    assert told["status"] == "pending" and told["command"] == 1 and "exit code 1" in told["error"]
+    assert "warning: command 1 of --on-change: it ended with exit code 1" in outcome.err
     # A command may contain a secret.
+    assert hook.command not in outcome.out + outcome.err
     assert team.kept.stat().st_mode & 0o777 == 0o600
     # A run with another command leaves it as it is.
     hook.fails.unlink()
@@ -131,7 +133,8 @@ def test_a_command_has_the_environment_and_need_not_read(team):
 def test_the_exit_code_is_that_without_the_command(team, command):
     team.change("one")
     outcome = team.publish("--on-change", command)
-    assert hooks(outcome)[0]["status"] == "pending" and f"warning: --on-change {command}: " in outcome.err
+    assert hooks(outcome)[0]["status"] == "pending" and "warning: command 1 of --on-change: " in outcome.err
+    assert command not in outcome.out
 
 
 @pytest.mark.parametrize("arguments, word", [
@@ -167,7 +170,7 @@ def test_a_refresh_tells_what_it_brought_and_verified(tmp_path, hook):
         assert dumps.refresh(*options).code == rsdump.SOME_FAILED and not hook.take()
         dumps.config.write_text(right)
         outcome = dumps.refresh(*options)
-        assert outcome.code == rsdump.DONE and f"{hook.command}: told that 2 collections changed" in outcome.out, str(outcome)
+        assert outcome.code == rsdump.DONE and "command 1 of --on-change was notified: 2 collections changed" in outcome.out, str(outcome)
         assert [each["collections"] for each in hook.take()] == [["main/regions", "main/settings"]]
         assert server.ask("/demo/publish", method="POST").status == 200
         hook.fails.touch()
@@ -219,6 +222,21 @@ def test_a_webhook_gets_the_update_event(team):
         assert told(team, f"webhook {endpoint.url}/publish") == "told"
         [message] = endpoint.take()
         assert message.json() == {"timestamp": max(team.timestamps.values())}
+
+
+@pytest.mark.parametrize("place", [
+    "127.0.0.1:x@{other}", "127.0.0.1:80@{other}", "127.0.0.1@{other}", "127.0.0.1:@{other}", "localhost:1:2@{other}",
+    "127.0.0.1.example", "127.0.0.1?@{other}", "127.0.0.1#@{other}", "127.0.0.1\\@{other}", "127.0.0.2", "localhost.example",
+    "127.0.0.1:80 @{other}", "127.0.0.1:\n@{other}", "LOCALHOST:80x", "[::1]:x@{other}", "user@127.0.0.1",
+])
+def test_a_webhooks_secret_goes_only_to_this_machine(place):
+    with Endpoint(status=200) as endpoint:
+        other = endpoint.url.removeprefix("http://")
+        for scheme in ("http://", "HTTP://", ""):
+            run = subprocess.run(
+                [ON_CHANGE / "webhook", scheme + place.format(other=other) + "/x"], input='{"timestamp":1}', text=True,
+                capture_output=True, env={**os.environ, "WEBHOOK_HEADER": "Authorization: Bearer s3cret"}, timeout=60)
+            assert run.returncode == 2 and "use https" in run.stderr and not endpoint.take(), (scheme, str(run))
 
 
 @pytest.mark.parametrize("status", [302, 400, 404, 410, 500])

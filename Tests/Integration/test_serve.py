@@ -9,6 +9,7 @@ import socket
 import struct
 import subprocess
 import urllib.error
+import urllib.parse
 import urllib.request
 import zipfile
 
@@ -93,8 +94,16 @@ class Stay(urllib.request.HTTPRedirectHandler):
 QUERIES = [
     "_expected=0", "", "_expected=x", "_expected=%22{now}%22", "_expected={now}", "_expected={now}&_since={now}",
     "_expected={now}&_since=%22{now}%22", "_expected=5&_since={now}", "_expected={now}&_since=x",
-    "_expected={now}&_since={later}",
+    "_expected={now}&_since={later}", "_expected=", "_expected=0&_expected=", "_expected=&_expected=0",
+    "_expected=0&_expected=0", "_expected=0&_since=", "_expected=0&_since=&_since={now}", "_expected=0&_since={now}&_since={now}",
+    "_expected=0&_since=4102444800000", "_expected=0&_since=4102444800001", "_expected=0&_since=99999999999999999999999",
+    "_expected=0&_since={later}&x=%20a%2B&y&x=b", "_expected=0&_since=-1", "_expected=-1", "unknown=1&_expected=0",
+    "_expected=0&bucket=", "_expected=0&bucket=a%2Fb&collection=%0D%0A", "%5Fexpected=0",
 ]
+
+
+def parameters(url):
+    return urllib.parse.parse_qsl(urllib.parse.urlsplit(url).query, keep_blank_values=True)
 
 
 @pytest.mark.parametrize("version", ["v1", "v2"])
@@ -107,19 +116,26 @@ def test_queries_are_answered_as_the_server_does(origin, sample, version, query)
     ours = origin.ask(f"/{version}{path}")
     opener = urllib.request.build_opener(Stay)
     server = sample.url.removesuffix("/v1")
+    place = None
     try:
         with opener.open(f"{server}/{version}{path}") as response:
             status, body = response.status, response.read()
     except urllib.error.HTTPError as failure:
-        status, body = failure.code, failure.read()
+        status, body, place = failure.code, failure.read(), failure.headers["location"]
     assert ours.status == status, (ours, body)
     if status == 200:
         theirs = json.loads(body)
         assert ours.json()["timestamp"] == theirs["timestamp"]
         assert by_id(ours.json()["changes"]) == by_id(theirs["changes"])
-    if status == 400:
-        error = ours.json()
-        assert (error["code"], error["errno"]) == (400, 107)
+    if status >= 400:
+        theirs = json.loads(body)
+        assert [key for key in ours.json() if key in ("code", "detail")] == [key for key in theirs if key in ("code", "detail")]
+        if version == "v1":
+            assert (ours.json()["code"], ours.json()["errno"]) == (400, 107)
+        elif status == 422:
+            assert [each["loc"] for each in ours.json()["detail"]] == [each["loc"] for each in theirs["detail"]]
+    if status == 307:
+        assert parameters(ours.headers["location"]) == parameters(place)
 
 
 @pytest.mark.parametrize("version", ["v1", "v2"])
@@ -149,10 +165,12 @@ def test_a_delta_as_the_server_gives_it(dumps, sample, tmp_path, version):
 
 
 def test_errors_are_kintos(origin):
-    for path, code in [("/v1/buckets/main/collections/none/changeset?_expected=0", 404), ("/v2/nothing", 404),
-                       ("/attachments/none", 404), ("/chains/none.pem", 404), ("/nobody", 404)]:
+    for path, code in [("/v1/buckets/main/collections/none/changeset?_expected=0", 404), ("/attachments/none", 404), ("/chains/none.pem", 404), ("/nobody", 404)]:
         answer = origin.ask(path)
         assert (answer.status, answer.json()["code"]) == (code, code), path
+    for path in ("/v2/nothing", "/v2/buckets/main/collections/none/changeset?_expected=0"):
+        answer = origin.ask(path)
+        assert answer.status == 404 and list(answer.json()) == ["detail"], path
     answer = origin.ask("/v1/buckets/main/collections/settings/changeset?_expected=0", method="DELETE")
     assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD")
     assert origin.ask("/demo/publish", method="POST").status == 405
@@ -182,7 +200,8 @@ def test_a_lost_person_gets_a_page_and_a_program_the_error(origin, path):
 def test_the_api_answers_a_browser_as_it_answers_programs(origin, path):
     answer = origin.ask(path, Accept=BROWSER)
     assert (answer.status, answer.headers["content-type"]) == (404, "application/json")
-    assert answer.json()["errno"] == 111 and "vary" not in answer.headers
+    assert (list(answer.json()) == ["detail"] if path.startswith("/v2/") else answer.json()["errno"] == 111)
+    assert "vary" not in answer.headers
 
 
 @pytest.mark.parametrize("path", ["/collections/main/none", "/collections/main/settings/records/none",

@@ -76,7 +76,7 @@ extension FilterContext {
     package init(record: Record, limits: Limits = Limits()) throws(JSONError) {
         let json = try JSONValue(parsing: record.json, limits: limits)
         guard case .object(let root) = FilterValue(json) else {
-            throw JSONError(.wrongType(expected: "an object", found: "another value"), at: 0)
+            throw JSONError(.wrongType(expected: "an object", found: json.kind), at: 0)
         }
         self.init(root: root)
     }

@@ -1,3 +1,6 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
 /// A part of a download. The receiver gets all parts in order.
 package enum DownloadPart: Sendable, Hashable {
     /// The bytes that follow belong at this offset. It comes first, and again whenever the transfer was resumed.
@@ -45,6 +48,9 @@ struct Transfer {
     var validator: String?
     /// The file that the server may send a delta to; `nil` if none is accepted.
     var held: HeldFile?
+    /// Hashes a file that came without the coding of a delta, although a delta was accepted; `nil` for other files. A
+    /// proxy may have dropped the header that names the coding.
+    private var unconfirmed: (hasher: ContentHasher, expected: SHA256Digest)?
 
     init(url: HTTPURL, limit: Int, resume: ResumePoint?) {
         self.url = url
@@ -76,6 +82,15 @@ struct Transfer {
         return fields
     }
 
+    /// Whether the answer depends on a delta having been accepted. The whole file may then still be usable.
+    var acceptedDelta: Bool { held != nil || unconfirmed != nil }
+
+    /// Starts again from the first byte, and accepts no delta.
+    mutating func restartWithoutDelta() {
+        (held, unconfirmed) = (nil, nil)
+        (offset, validator) = (0, nil)
+    }
+
     /// Reads the head of an answer to ``headers``, with the status 200, 206 or 416.
     mutating func begin(_ answer: Answer) throws(HTTPError) -> Beginning {
         let range = answer.response.headers["Content-Range"].flatMap { ContentRange($0) }
@@ -94,6 +109,8 @@ struct Transfer {
                 throw HTTPError(answer.url, .tooLarge(limit: limit))
             }
             offset = 0
+            unconfirmed = (held?.newer ?? unconfirmed?.expected).map { (ContentHasher(), $0) }
+            held = nil
             // Ranges refer to offsets in the file, and not in a decompressed body.
             validator = answer.isCompressed ? nil : Self.validator(of: answer.response.headers)
             return .bytes(DownloadStart(offset: 0, size: length, validator: validator), expected: length)
@@ -125,14 +142,21 @@ struct Transfer {
             DownloadStart(offset: offset, size: contentRange.size, validator: validator), expected: range.count)
     }
 
-    /// Checks the next `count` bytes before the receiver gets them.
+    /// Checks the next bytes before the receiver gets them.
     ///
-    /// - Parameter received: the bytes of this answer's body so far, including these.
-    func check(_ count: Int, received: Int, of expected: Int?, in answer: Answer) throws(HTTPError) {
+    /// - Parameter received: the number of bytes of this answer's body so far, including these.
+    mutating func check(_ piece: [UInt8], received: Int, of expected: Int?, in answer: Answer) throws(HTTPError) {
         if let expected, received > expected {
             throw HTTPError(answer.url, .badRange("more than the announced \(expected) bytes"))
         }
-        guard count <= limit - offset else { throw HTTPError(answer.url, .tooLarge(limit: limit)) }
+        guard piece.count <= limit - offset else { throw HTTPError(answer.url, .tooLarge(limit: limit)) }
+        unconfirmed?.hasher.update(piece.span)
+    }
+
+    /// Checks the whole file if it may be a delta without the name of its coding.
+    func checkWhole(_ answer: Answer) throws(HTTPError) {
+        guard let unconfirmed, unconfirmed.hasher.finish() != unconfirmed.expected else { return }
+        throw HTTPError(answer.url, .badEncoding("it has another SHA-256 than the record states"))
     }
 
     /// A strong `ETag`, otherwise `Last-Modified`. Only these are allowed in `If-Range` (RFC 9110 §13.1.5).

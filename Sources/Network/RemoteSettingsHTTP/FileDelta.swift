@@ -6,7 +6,7 @@ import SnapshotTrust
 /// Writes a file as a delta to another one, in the form `dcz` of RFC 9842. A delta consists of the SHA-256 of the other
 /// file, and a zstd frame that refers to its bytes.
 package enum FileDelta {
-    static let coding = "dcz"
+    package static let coding = "dcz"
     /// The beginning of each delta, before the SHA-256. The two form a zstd frame that decoders skip.
     private static let magic: [UInt8] = [0x5E, 0x2A, 0x4D, 0x18, 0x20, 0, 0, 0]
     package static let headBytes = magic.count + 32
@@ -54,11 +54,10 @@ package enum FileDelta {
         }
     }
 
-    /// The file that a request names as its dictionary (RFC 9842, section 2.2); `nil` if it accepts no delta.
-    package static func dictionary(acceptEncoding: String?, availableDictionary: String?) -> SHA256Digest? {
-        let codings = acceptEncoding?.lowercased().split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
-        guard codings?.contains(coding) == true, let availableDictionary, availableDictionary.utf8.count == 46,
-            availableDictionary.hasPrefix(":"), availableDictionary.hasSuffix(":")
+    /// The file that `Available-Dictionary` names (RFC 9842, section 2.2); `nil` if the header is not valid.
+    package static func dictionary(_ availableDictionary: String) -> SHA256Digest? {
+        guard availableDictionary.utf8.count == 46, availableDictionary.hasPrefix(":"),
+            availableDictionary.hasSuffix(":")
         else { return nil }
         return (try? Base64.decode(Array(availableDictionary.utf8.dropFirst().dropLast()), .standard))
             .flatMap { SHA256Digest($0) }

@@ -3,13 +3,15 @@ import RemoteSettingsModel
 extension ServerClient {
     /// Fetches a whole document of at most `limit` bytes after decompression. A failed request is repeated if that may
     /// help.
-    func document(_ url: HTTPURL, limit: Int) async throws(HTTPError) -> (status: Int, document: ServerDocument) {
+    func document(
+        _ url: HTTPURL, _ headers: [HTTPHeaders.Field] = [], limit: Int
+    ) async throws(HTTPError) -> (status: Int, document: ServerDocument) {
         let deadline = deadline(.answer, seconds: limits.documentSeconds)
         var attempts = 0
         while true {
             attempts += 1
             do {
-                return try await documentOnce(url, limit: limit, until: deadline)
+                return try await documentOnce(url, headers, limit: limit, until: deadline)
             } catch {
                 try await pauseIfRepeatable(error, attempts: attempts, until: deadline)
             }
@@ -17,10 +19,10 @@ extension ServerClient {
     }
 
     private func documentOnce(
-        _ url: HTTPURL, limit: Int, until deadline: Deadline
+        _ url: HTTPURL, _ headers: [HTTPHeaders.Field], limit: Int, until deadline: Deadline
     ) async throws(HTTPError) -> (status: Int, document: ServerDocument) {
         var answer = try await exchange(
-            url, headers: [.init("Accept-Encoding", "gzip")], limit: limit, until: deadline,
+            url, headers: [.init("Accept-Encoding", "gzip")] + headers, limit: limit, until: deadline,
             accepts: { $0 == 200 || $0 == 204 })
         try answer.checkEncoding()
         let body = answer.response.status == 204 ? [] : try await wholeBody(of: &answer, limit: limit)

@@ -11,8 +11,8 @@ extension ServerClient {
     ///     ``HTTPError/Reason/tooLarge(limit:)``.
     ///   - resume: the place at which an earlier call ended.
     ///   - held: a file to which the server may send a delta (RFC 9842), if the download does not resume. The receiver
-    ///     gets the whole file with the requested hash. If anything is wrong with a delta, the whole file is requested
-    ///     once.
+    ///     gets the whole file with the requested hash. If anything is wrong with the answer, the whole file is
+    ///     requested once, without a delta.
     ///   - receive: called first with ``DownloadPart/start(_:)`` and then with bytes. A second start means what
     ///     ``DownloadPart/start(_:)`` says. The next bytes are read after it has returned.
     /// - Returns: the number of bytes that a delta saved; 0 if the whole file was sent.
@@ -47,11 +47,6 @@ extension ServerClient {
         let error: any Error
     }
 
-    /// A delta cannot be used. The whole file may still be usable.
-    private struct DeltaFailure: Error {
-        let error: HTTPError
-    }
-
     private func download(
         _ url: HTTPURL, limit: Int, resume: ResumePoint?, held: HeldFile? = nil,
         receive: (DownloadPart) async throws -> Void
@@ -66,15 +61,12 @@ extension ServerClient {
                 return try await run(&transfer, until: deadline, receive: receive)
             } catch let failure as ReceiverFailure {
                 throw failure.error
-            } catch let failure as DeltaFailure {
-                transfer.held = nil
-                attempts -= 1
-                onEvent(.wholeFile(failure.error))
             } catch let error as HTTPError {
-                // A server without the delta may answer with an error.
-                if transfer.held != nil, error.category == .answer, !error.isRetryable {
-                    transfer.held = nil
+                // A server without the delta may also answer with an error.
+                if transfer.acceptedDelta, error.category == .answer, !error.isRetryable {
+                    transfer.restartWithoutDelta()
                     attempts -= 1
+                    onEvent(.wholeFile(error))
                     continue
                 }
                 if error.reason == .rangeNotSatisfied, transfer.offset > 0, attempts < limits.tries {
@@ -110,11 +102,9 @@ extension ServerClient {
             for offset in stride(from: 0, to: transfer.limit, by: DeltaDecoder.pieceBytes) {
                 try await give(.bytes(file.piece(at: offset)))
             }
-            return transfer.limit - received
+            return max(0, transfer.limit - received)
         }
-        let beginning = try transfer.begin(answer)
-        transfer.held = nil
-        switch beginning {
+        switch try transfer.begin(answer) {
         case .alreadyWhole(let start):
             try await give(.start(start))
         case .bytes(let start, let expected):
@@ -122,7 +112,7 @@ extension ServerClient {
             var received = 0
             while let piece = try await nextPiece(of: &answer) {
                 received += piece.count
-                try transfer.check(piece.count, received: received, of: expected, in: answer)
+                try transfer.check(piece, received: received, of: expected, in: answer)
                 try await give(.bytes(piece))
                 transfer.offset += piece.count
             }
@@ -133,13 +123,17 @@ extension ServerClient {
                 throw HTTPError(answer.url, .truncated(expected: size, received: transfer.offset))
             }
         }
+        try transfer.checkWhole(answer)
         return 0
     }
 
     /// Decodes an answer that is a delta to the held file.
     ///
-    /// - Parameter size: the size that the file must have in bytes. A delta that is not smaller is useless.
+    /// A delta may be larger than the file, because Mozilla's job makes such deltas of data that cannot be compressed.
+    ///
+    /// - Parameter size: the size that the file must have in bytes.
     /// - Returns: the file, which has the requested hash, and the size of the delta in bytes.
+    /// - Throws: ``HTTPError/Reason/badEncoding(_:)`` if the delta cannot be used, even if its transfer broke.
     private func file(
         of answer: inout Answer, from held: HeldFile, size: Int
     ) async throws -> (file: DeltaDecoder, received: Int) {
@@ -148,16 +142,14 @@ extension ServerClient {
             var received = 0
             while let piece = try await nextPiece(of: &answer) {
                 received += piece.count
-                guard received < size else { throw HTTPError(answer.url, .tooLarge(limit: size)) }
                 try decoder.decode(piece)
             }
             try decoder.finish()
             return (decoder, received)
         } catch let refusal as DeltaDecoder.Refusal {
-            let problem = "the delta cannot be used: \(refusal.problem)"
-            throw DeltaFailure(error: HTTPError(answer.url, .badEncoding(problem)))
+            throw HTTPError(answer.url, .badEncoding("the delta cannot be used: \(refusal.problem)"))
         } catch let error as HTTPError where error.category == .answer {
-            throw DeltaFailure(error: error)
+            throw HTTPError(answer.url, .badEncoding("the delta cannot be used: \(error.reason)"))
         }
     }
 }

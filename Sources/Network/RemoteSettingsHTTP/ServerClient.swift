@@ -21,6 +21,8 @@ package final class ServerClient: Sendable {
     let userAgent: UserAgent
     let environment: HTTPEnvironment
     let retryPauses: RetryPauses
+    /// The headers of requests for changesets.
+    private let preferences: [HTTPHeaders.Field]
     let onEvent: @Sendable (HTTPEvent) -> Void
     let shared: Shared
     let runDeadline: Deadline
@@ -53,21 +55,26 @@ package final class ServerClient: Sendable {
     ///
     /// - Parameters:
     ///   - backoff: the ``backoff`` of the previous run.
+    ///   - prefersReceivedMetadata: whether to ask mirrors for the metadata that they received
+    ///     (`Changeset.mirroredMetadata`).
     ///   - onEvent: called for each event, from any task. It must not block.
     package convenience init(
         server: ServerURL, transport: any HTTPTransport, userAgent: UserAgent, limits: Limits = Limits(),
         environment: HTTPEnvironment = .system,
         retryPauses: RetryPauses = RetryPauses(first: .milliseconds(500), longest: .seconds(10)),
-        backoff: BackoffState = BackoffState(), onEvent: @escaping @Sendable (HTTPEvent) -> Void = { _ in }
+        backoff: BackoffState = BackoffState(), prefersReceivedMetadata: Bool = false,
+        onEvent: @escaping @Sendable (HTTPEvent) -> Void = { _ in }
     ) {
         self.init(
             server: server, transport: transport, userAgent: userAgent, limits: limits, environment: environment,
-            retryPauses: retryPauses, shared: Shared(.init(backoff: backoff)), onEvent: onEvent)
+            retryPauses: retryPauses,
+            preferences: prefersReceivedMetadata ? [.init("Prefer", Changeset.mirroredMetadata)] : [],
+            shared: Shared(.init(backoff: backoff)), onEvent: onEvent)
     }
 
     private init(
         server: ServerURL, transport: any HTTPTransport, userAgent: UserAgent, limits: Limits,
-        environment: HTTPEnvironment, retryPauses: RetryPauses, shared: Shared,
+        environment: HTTPEnvironment, retryPauses: RetryPauses, preferences: [HTTPHeaders.Field], shared: Shared,
         onEvent: @escaping @Sendable (HTTPEvent) -> Void
     ) {
         self.server = server
@@ -76,6 +83,7 @@ package final class ServerClient: Sendable {
         self.limits = limits
         self.environment = environment
         self.retryPauses = retryPauses
+        self.preferences = preferences
         self.onEvent = onEvent
         self.shared = shared
         runDeadline = Deadline(.run, seconds: limits.runSeconds, from: environment.uptime())
@@ -89,7 +97,7 @@ package final class ServerClient: Sendable {
     package func startingRun() -> ServerClient {
         ServerClient(
             server: server, transport: transport, userAgent: userAgent, limits: limits, environment: environment,
-            retryPauses: retryPauses, shared: shared, onEvent: onEvent)
+            retryPauses: retryPauses, preferences: preferences, shared: shared, onEvent: onEvent)
     }
 
     /// The holds that servers have asked for so far, for the next run.
@@ -169,7 +177,7 @@ package final class ServerClient: Sendable {
     private func changeset(
         _ url: HTTPURL, since: Timestamp?, limit: Int
     ) async throws(HTTPError) -> ChangesetAnswer {
-        let (status, document) = try await document(url, limit: limit)
+        let (status, document) = try await document(url, preferences, limit: limit)
         if status == 204 { return .nothing }
         guard let since, let answered = document.url.queryValue("_since") else {
             return .changes(document, answersSince: false)

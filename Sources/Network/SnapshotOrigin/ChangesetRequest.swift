@@ -3,62 +3,75 @@ import RemoteSettingsModel
 /// The query of a request for a changeset, checked against the rules of the API's version.
 struct ChangesetRequest {
     let version: APIVersion
-    let expected: Timestamp
     let since: Timestamp?
     let bucket: String?
     let collection: String?
     /// The largest number of changes to return, newest first; `nil` for all. Only v1 has this parameter.
     let limit: Int?
+    private let expected: Timestamp
 
     /// Reads and checks the parameters. `_expected` is mandatory.
     ///
-    /// - Throws: `OriginProblem` (400) if a parameter is missing or wrong. On v2, also if ``isSatisfied``.
+    /// On v1, an empty parameter counts as missing, and none may be repeated. On v2, the last value counts.
+    ///
+    /// - Throws: `OriginProblem` if a parameter is missing or wrong. On v2, also if ``isSatisfied``.
     init(_ query: QueryParameters, _ version: APIVersion) throws(OriginProblem) {
         self.version = version
-        guard query["_expected"] != nil else { throw .invalid("_expected", "Required") }
-        // Clients use it only to make a URL that no cache has, so any text is accepted.
-        expected = (try? query.timestamp("_expected", version)) ?? Timestamp(milliseconds: 0)
-        since = try query.timestamp("_since", version)
-        bucket = try query.identifier("bucket")
-        collection = try query.identifier("collection")
-        limit = version == .v1 ? try query.limit() : nil
-        if version == .v2, isSatisfied {
-            throw .invalid("_expected", "must be superior to _since if both are provided")
+        switch version {
+        case .v1:
+            func filled(_ name: String) throws(OriginProblem) -> String? {
+                try query.only(name).flatMap { $0.isEmpty ? nil : $0 }
+            }
+            guard let text = try filled("_expected") else { throw .invalid("_expected", "Required") }
+            // Clients use it only to make a URL that no cache has, so any text is accepted.
+            expected = Timestamp.unquoting(text) ?? Timestamp(milliseconds: 0)
+            since = try filled("_since").map { text throws(OriginProblem) in
+                guard let since = Timestamp.unquoting(text), since <= .latestSince else {
+                    throw .invalid("_since", "expected a timestamp in milliseconds, at most \(Timestamp.latestSince)")
+                }
+                return since
+            }
+            bucket = try filled("bucket")
+            collection = try filled("collection")
+            limit = try query.limit()
+        case .v2:
+            guard let text = query["_expected"] else { throw .unprocessable("_expected", nil) }
+            guard let number = Timestamp(text) else { throw .unprocessable("_expected", text) }
+            expected = number
+            since = try query["_since"].map { text throws(OriginProblem) in
+                guard let since = Timestamp(text), since <= .latestSince else { throw .unprocessable("_since", text) }
+                return since
+            }
+            bucket = query["bucket"]
+            collection = query["collection"]
+            limit = nil
+            if isSatisfied {
+                throw OriginProblem(
+                    400, errno: 107, "Invalid parameters", "_expected must be superior to _since if both are provided")
+            }
         }
     }
 
     /// Whether the client has not heard of a newer state, because `_expected` is earlier than `_since`, the timestamp
     /// of its data.
     var isSatisfied: Bool { since.map { expected.milliseconds > 0 && expected < $0 } ?? false }
+}
 
-    var queryWithoutSince: String {
-        "_expected=\(expected)" + (bucket.map { "&bucket=\($0)" } ?? "")
-            + (collection.map { "&collection=\($0)" } ?? "") + (limit.map { "&_limit=\($0)" } ?? "")
+extension Timestamp {
+    /// The largest value of `_since` that Mozilla's servers accept: the beginning of the year 2100.
+    fileprivate static let latestSince = Timestamp(milliseconds: 4_102_444_800_000)
+
+    /// Reads a timestamp with or without quotation marks.
+    static func unquoting(_ text: String) -> Timestamp? {
+        let isQuoted = text.utf8.count > 2 && text.utf8.first == 0x22 && text.utf8.last == 0x22
+        return Timestamp(isQuoted ? String(text.dropFirst().dropLast()) : text)
     }
 }
 
 extension QueryParameters {
-    /// Reads a timestamp. v1 accepts it with or without quotation marks, v2 only without them.
-    func timestamp(_ name: String, _ version: APIVersion) throws(OriginProblem) -> Timestamp? {
-        guard var text = self[name] else { return nil }
-        if version == .v1, text.count > 2, text.hasPrefix("\""), text.hasSuffix("\"") {
-            text = String(text.dropFirst().dropLast())
-        }
-        guard let number = Timestamp(text) else { throw .invalid(name, "expected a timestamp in milliseconds") }
-        return number
-    }
-
-    func identifier(_ name: String) throws(OriginProblem) -> String? {
-        guard let value = self[name] else { return nil }
-        guard Identifier.isValid(value.utf8) else {
-            throw .invalid(name, "expected an id of letters, digits, - and _")
-        }
-        return value
-    }
-
     /// The number in `_limit`; `nil` if it is missing, empty or 0, which means no limit in Kinto.
     fileprivate func limit() throws(OriginProblem) -> Int? {
-        guard let text = self["_limit"], !text.isEmpty else { return nil }
+        guard let text = try only("_limit"), !text.isEmpty else { return nil }
         guard let number = Int64(text), number >= 0 else {
             throw .invalid("_limit", "expected a whole number from 0 to \(Int64.max)")
         }

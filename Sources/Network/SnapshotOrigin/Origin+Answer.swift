@@ -9,10 +9,12 @@ extension Origin {
     ///   - path: the path of the request as it was sent.
     ///   - query: the text after the question mark.
     ///   - dictionary: the SHA-256 of a file that the client has, if it accepts a delta from it.
+    ///   - withReceivedMetadata: whether changesets also have the metadata that this server received.
     ///   - now: the current time. As on Mozilla's server, the monitor redirects if `_since` is too long ago.
     /// - Throws: `BundleError` if a bundle cannot be read any more.
     package func prepare(
-        path: Substring, query: Substring?, dictionary: SHA256Digest? = nil, now: Timestamp
+        path: Substring, query: Substring?, dictionary: SHA256Digest? = nil, withReceivedMetadata: Bool = false,
+        now: Timestamp
     ) throws(BundleError) -> PreparedAnswer {
         // Bytes are compared, because finding the boundaries of characters costs more than the rest of an answer.
         let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
@@ -21,14 +23,15 @@ extension Origin {
         switch first {
         case "v1", "v2":
             guard let version = APIVersion(rawValue: String(first)) else { return .ready(.unknown) }
-            return try prepare(version, parts.dropFirst(), query, now: now)
+            return try prepare(version, parts.dropFirst(), query, withReceivedMetadata, now: now)
         case "attachments":
             let location = PercentEncoding.decode(String(Substring(path.utf8.dropFirst("/attachments/".utf8.count))))
             let whole = try file(location)
             guard let dictionary, let pair = deltas.pair(location, to: dictionary) else { return whole }
             return .making { [self] () throws(BundleError) in
-                if let delta = try deltas.resource(pair) { return .resource(delta) }
-                return try whole.answer()
+                let answer = try whole.answer()
+                guard case .resource(let file) = answer, let delta = try deltas.delta(pair) else { return answer }
+                return .resource(OriginResource(file, asDelta: delta, tag: pair.tag))
             }
         case "chains":
             guard parts.count == 2, let chain = parts.last.flatMap({ chains[String($0)] }) else {
@@ -41,12 +44,15 @@ extension Origin {
     }
 
     private func prepare(
-        _ version: APIVersion, _ parts: ArraySlice<Substring>, _ query: Substring?, now: Timestamp
+        _ version: APIVersion, _ parts: ArraySlice<Substring>, _ query: Substring?, _ withReceivedMetadata: Bool,
+        now: Timestamp
     ) throws(BundleError) -> PreparedAnswer {
         let parts = Array(parts)
         if parts.isEmpty { return .ready(.redirect("\(address.url)/\(version.rawValue)/", .root)) }
+        if parts.count > 1, parts[parts.count - 1].isEmpty { return .ready(withoutSlashes(version, parts, query)) }
         if parts.count == 1 {
             if parts[0].isEmpty, let root = roots[version] { return .ready(.resource(root)) }
+            if parts[0] == "__broadcasts__" { return .ready(.resource(broadcasts)) }
             return .ready(health(parts[0]) ?? .problem(.notFound, .unknown))
         }
         guard parts[0] == "buckets" else { return .ready(.problem(.notFound, .unknown)) }
@@ -58,44 +64,63 @@ extension Origin {
             return .making { [self] in monitorList(QueryParameters(query), now: now) }
         }
         guard parts[4] == "changeset" else { return .ready(.problem(.noList, .unknown)) }
+        let query = QueryParameters(query)
         let request: ChangesetRequest
         do throws(OriginProblem) {
-            request = try ChangesetRequest(QueryParameters(query), version)
+            request = try ChangesetRequest(query, version)
         } catch {
             return .ready(.problem(error, .changeset))
         }
         if isMonitor {
             if request.isSatisfied { return .ready(.noContent(.changeset)) }
-            guard request.since != nil || request.limit != nil else { return .ready(monitorAnswer(request, now: now)) }
-            return .making { [self] in monitorAnswer(request, now: now) }
+            guard request.since != nil || request.limit != nil else {
+                return .ready(monitorAnswer(request, query, now: now))
+            }
+            return .making { [self] in monitorAnswer(request, query, now: now) }
         }
         guard let id = try? CollectionID(bucket: bucket, name: name), let collection = byID[id] else {
             return .ready(.problem(.notFound, .changeset))
         }
         guard request.since != nil || request.limit != nil else {
-            return .ready(.resource(try collection.changeset()))
+            return .ready(.resource(try collection.changeset(withReceivedMetadata)))
         }
-        return .making { [self] () throws(BundleError) in try changes(of: collection, request) }
+        return .making { [self] () throws(BundleError) in
+            try changes(of: collection, request, query, withReceivedMetadata)
+        }
+    }
+
+    /// Redirects a path that ends with slashes to the path without them.
+    private func withoutSlashes(_ version: APIVersion, _ parts: [Substring], _ query: Substring?) -> OriginAnswer {
+        let path = parts[..<((parts.lastIndex { !$0.isEmpty } ?? -1) + 1)].map { "/\($0)" }.joined()
+        guard let path = PercentEncoding.complete(path) else { return .problem(.notFound, .unknown) }
+        return .redirect("\(address.url)/\(version.rawValue)\(path)\(QueryParameters(query).suffix())", .unknown)
     }
 
     private func changes(
-        of collection: ServedCollection, _ request: ChangesetRequest
+        of collection: ServedCollection, _ request: ChangesetRequest, _ query: QueryParameters,
+        _ withReceivedMetadata: Bool
     ) throws(BundleError) -> OriginAnswer {
         // v1 compares numbers, so nothing is newer than a time in the future. v2 accepts only timestamps that the
         // collection has had.
         let since = request.since.map { request.version == .v1 ? min($0, collection.timestamp) : $0 }
         if let limit = request.limit {
-            if let newest = try collection.changeset(since: since, limit: limit) { return .resource(newest) }
+            if let newest = try collection.changeset(since: since, limit: limit, withReceivedMetadata) {
+                return .resource(newest)
+            }
         } else if let since {
-            if let delta = try collection.delta(since: since, request.version) { return .resource(delta) }
+            if let delta = try collection.delta(since: since, request.version, withReceivedMetadata) {
+                return .resource(delta)
+            }
         }
-        return redirect(request, bucket: collection.id.bucket, name: collection.id.name, .delta)
+        return redirect(request, query, bucket: collection.id.bucket, name: collection.id.name, .delta)
     }
 
-    private func monitorAnswer(_ request: ChangesetRequest, now: Timestamp) -> OriginAnswer {
+    private func monitorAnswer(
+        _ request: ChangesetRequest, _ query: QueryParameters, now: Timestamp
+    ) -> OriginAnswer {
         // v2 answers any `_since`.
         if request.version == .v1, let since = request.since, Self.isTooOld(since, now: now) {
-            return redirect(request, bucket: "monitor", name: "changes", .monitor)
+            return redirect(request, query, bucket: "monitor", name: "changes", .monitor)
         }
         return .resource(
             monitorChangeset(
@@ -108,20 +133,23 @@ extension Origin {
     /// `bucket` and `collection`.
     private func monitorList(_ query: QueryParameters, now: Timestamp) -> OriginAnswer {
         do throws(OriginProblem) {
-            let (bucket, collection) = (try query.identifier("bucket"), try query.identifier("collection"))
+            let (bucket, collection) = (try query.only("bucket"), try query.only("collection"))
             let others = query.names.filter { !$0.isEmpty && !["bucket", "collection"].contains($0) }
             if let other = others.first(where: { !$0.hasPrefix("_") || ["_before", "_to"].contains($0) }) {
                 throw .invalid(other, "unknown filter field")
             }
-            let since = try query.timestamp("_since", .v1)
+            let since = try query.only("_since").map { text throws(OriginProblem) in
+                guard let since = Timestamp.unquoting(text), since < now.advanced(by: .seconds(86_400)) else {
+                    throw .invalid("_since", "expected a timestamp in milliseconds, before tomorrow")
+                }
+                return since
+            }
             guard let since, Self.isTooOld(since, now: now) else {
                 return .resource(monitorList(since: since, bucket: bucket, collection: collection))
             }
-            let kept = [("bucket", bucket), ("collection", collection)].compactMap { name, value in
-                value.map { "\(name)=\($0)" }
-            }
-            let url = "\(address.url)/v1/buckets/monitor/collections/changes/records"
-            return .redirect(kept.isEmpty ? url : "\(url)?\(kept.joined(separator: "&"))", .monitor)
+            return .redirect(
+                "\(address.url)/v1/buckets/monitor/collections/changes/records\(query.suffix(without: "_since"))",
+                .monitor)
         } catch {
             return .problem(error, .monitor)
         }
@@ -134,11 +162,11 @@ extension Origin {
 
     /// Redirects to the full list: the same URL without `_since`.
     private func redirect(
-        _ request: ChangesetRequest, bucket: String, name: String, _ route: OriginRoute
+        _ request: ChangesetRequest, _ query: QueryParameters, bucket: String, name: String, _ route: OriginRoute
     ) -> OriginAnswer {
         .redirect(
             "\(address.url)/\(request.version.rawValue)/buckets/\(bucket)/collections/\(name)/changeset"
-                + "?\(request.queryWithoutSince)", route)
+                + query.suffix(without: "_since"), route)
     }
 
     private func health(_ name: Substring) -> OriginAnswer? {

@@ -26,7 +26,8 @@ extension Origin {
             try add("\(prefix)buckets/monitor/collections/changes/changeset", monitorChangeset())
             for collection in collections {
                 let path = "\(prefix)buckets/\(collection.id.bucket)/collections/\(collection.id.name)/changeset"
-                try add(path, try collection.changeset())
+                // Files cannot know what a client prefers.
+                try add(path, try collection.changeset(true))
             }
         }
         for (name, chain) in chains.sorted(by: { $0.key < $1.key }) { try add("/chains/\(name)", chain) }
@@ -47,9 +48,12 @@ extension Origin {
         var manifests: [String: [String: [JSONValue]]] = [:]
         for (place, pair) in deltas.all {
             guard let path = PercentEncoding.complete(place) else { continue }
-            let found = try deltas.resource(pair, earlier: earlier("/attachments/\(path)"))
-            guard let found else { continue }
-            try add("/attachments/\(path)", found)
+            guard let delta = try deltas.delta(pair, earlier: earlier("/attachments/\(path)")) else { continue }
+            try add(
+                "/attachments/\(path)",
+                OriginResource(
+                    .attachment, type: "application/octet-stream", tag: pair.tag, freshness: .seconds(86_400),
+                    content: .segments([delta]), isKept: false))
             let names = [pair.new, pair.old].map { String($0.location.split(separator: "/").last ?? "") }
             let folder = path.split(separator: "/").prefix(3).joined(separator: "/")
             manifests[folder, default: [:]][names[0], default: []].append(.string(names[1]))

@@ -25,6 +25,8 @@ package final class Origin: Sendable {
     let attachments: AttachmentIndex
     let deltas: AttachmentDeltas
     let chains: [String: OriginResource]
+    /// The monitor's timestamp as Mozilla's push service reads it.
+    let broadcasts: OriginResource
     let heartbeat: OriginResource
     let version: OriginResource
     let made = MadeResources()
@@ -66,6 +68,12 @@ package final class Origin: Sendable {
                 content: .segments([chain.pem]), gzip: .compressing)
         }
         self.chains = chains
+        broadcasts = Self.document(
+            .monitor,
+            .members([
+                "broadcasts": .members(["remote-settings/monitor_changes": .string("\"\(monitor.timestamp)\"")]),
+                "code": .count(200),
+            ]), freshness: .seconds(60))
         heartbeat = Self.document(
             .health, .object([.init(key: "snapshots", value: .bool(true))]), freshness: .none)
         version = Self.document(

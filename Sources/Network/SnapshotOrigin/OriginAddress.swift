@@ -41,4 +41,11 @@ package struct OriginAddress: Hashable, Sendable, CustomStringConvertible {
 package enum APIVersion: String, Hashable, Sendable, CaseIterable {
     case v1
     case v2
+
+    /// The version that a request's path names; `nil` for other paths.
+    package init?(path: some StringProtocol) {
+        let first = path.utf8.dropFirst().prefix { $0 != UInt8(ascii: "/") }
+        guard let version = Self.allCases.first(where: { $0.rawValue.utf8.elementsEqual(first) }) else { return nil }
+        self = version
+    }
 }

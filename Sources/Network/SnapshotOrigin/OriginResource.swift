@@ -46,13 +46,15 @@ package final class OriginResource: Sendable {
     package let isDelta: Bool
     /// The value of `Use-As-Dictionary`; `nil` if a client cannot ask for a later version as a delta from this one.
     package let useAsDictionary: String?
+    /// Whether the content depends on the request's `Prefer` (RFC 7240).
+    package let dependsOnPreference: Bool
     private let gzipSource: GzipSource
     private let compressed = Lazily<[Bytes]?>()
 
     init(
         _ route: OriginRoute, type: String, tag: String, lastModified: Timestamp? = nil, freshness: Freshness,
-        content: OriginContent, gzip: GzipSource = .none, isKept: Bool = true, isDelta: Bool = false,
-        useAsDictionary: String? = nil
+        content: OriginContent, gzip: GzipSource = .none, isKept: Bool = true, useAsDictionary: String? = nil,
+        dependsOnPreference: Bool = false
     ) {
         self.route = route
         contentType = type
@@ -61,15 +63,38 @@ package final class OriginResource: Sendable {
         self.freshness = freshness
         self.content = content
         self.isKept = isKept
-        self.isDelta = isDelta
+        isDelta = false
+        self.dependsOnPreference = dependsOnPreference
         self.useAsDictionary = useAsDictionary
         gzipSource = gzip
+    }
+
+    /// Makes the answer with a delta in place of the file itself. A client decodes it to the same file, so all else
+    /// that is said about the file stays true.
+    init(_ file: OriginResource, asDelta delta: Bytes, tag: String) {
+        route = file.route
+        contentType = file.contentType
+        self.tag = tag
+        lastModified = file.lastModified
+        freshness = file.freshness
+        content = .segments([delta])
+        isKept = false
+        isDelta = true
+        dependsOnPreference = false
+        useAsDictionary = file.useAsDictionary
+        gzipSource = .none
     }
 
     /// Whether there is a gzip form (RFC 1952). Does not compress anything.
     package var hasGzip: Bool {
         if case .none = gzipSource { return false }
         return true
+    }
+
+    /// Whether ``gzip()`` compresses the content and keeps the result in memory.
+    package var compresses: Bool {
+        if case .compressing = gzipSource { return true }
+        return false
     }
 
     /// The gzip form; `nil` if it would not be smaller. If the bundle does not have it, the first call compresses the

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// The parameters of a query string. If one of them appears twice, the last one counts.
+/// The parameters of a query string.
 struct QueryParameters {
     /// The parameters as they were sent. There are few, so a linear search costs less than a table.
     private let pairs: [(name: Substring, value: Substring)]
@@ -12,11 +12,34 @@ struct QueryParameters {
         }
     }
 
-    subscript(name: String) -> String? {
-        pairs.last { $0.name == name || Self.decode($0.name) == name }.map { Self.decode($0.value) }
+    /// The last value of a parameter.
+    subscript(name: String) -> String? { values(name).last }
+
+    /// The value of a parameter that must not be repeated.
+    func only(_ name: String) throws(OriginProblem) -> String? {
+        let values = values(name)
+        guard values.count <= 1 else { throw .invalid(name, "it is repeated") }
+        return values.first
     }
 
     var names: [String] { pairs.map { Self.decode($0.name) } }
+
+    /// The end of a URL: the question mark and all parameters except one; empty if there is no other.
+    func suffix(without name: String? = nil) -> String {
+        let kept = pairs.filter { pair in name.map { !Self.isName($0, pair.name) } ?? true }
+        let text = kept.map { pair in
+            "\(PercentEncoding.component(Self.decode(pair.name)))=\(PercentEncoding.component(Self.decode(pair.value)))"
+        }
+        return text.isEmpty ? "" : "?" + text.joined(separator: "&")
+    }
+
+    private func values(_ name: String) -> [String] {
+        pairs.filter { Self.isName(name, $0.name) }.map { Self.decode($0.value) }
+    }
+
+    private static func isName(_ name: String, _ sent: Substring) -> Bool {
+        sent.utf8.elementsEqual(name.utf8) || decode(sent).utf8.elementsEqual(name.utf8)
+    }
 
     private static func decode(_ text: Substring) -> String { PercentEncoding.decode(text, plusIsSpace: true) }
 }

@@ -37,7 +37,7 @@ struct ServedPages: Sendable {
                     bundle: collection.bundle, bundleSize: entry.bundle.size, provenance: entry.trust,
                     server: entry.server, pin: pins[collection.id].map(Self.text),
                     olderStates: collection.history.map { older in .init(timestamp: older.head.timestamp) { older } })
-            }, problems: state.problems)
+            }, problems: state.problems, path: state.origin.address.path)
     }
 
     private static func text(_ pin: Pin) -> String {

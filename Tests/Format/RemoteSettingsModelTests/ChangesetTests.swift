@@ -240,6 +240,29 @@ struct ChangesetTests {
         #expect(metadata.hasAttachmentsZip)
         #expect(metadata.json.text == single)
     }
+
+    /// A reader rewrites the URLs of only one of the two, so either can lead to the chain.
+    @Test(arguments: [
+        (["u"], "u", ["u"]), (["u"], "w", ["u", "w"]), (["u", "v"], "v", ["u", "v"]), (["u", "u"], "w", ["u", "w"]),
+        ([], "w", ["w"]), (["u"], nil, ["u"]),
+    ])
+    func readsEachURLOfASignature(listed: [String], single: String?, expected: [String]) throws {
+        func entry(_ url: String) -> String { #"{"signature":"s","mode":"p384ecdsa","x5u":"\#(url)"}"# }
+        let list = listed.map(entry).joined(separator: ",")
+        let also = single.map { #","signature":\#(entry($0))"# } ?? ""
+        let metadata = try changeset("[]", metadata: #"{"signatures":[\#(list)]\#(also)}"#).metadata
+        #expect(metadata.signatures.map(\.x5u) == expected)
+    }
+
+    @Test func damagedMetadataIsNamed() throws {
+        for (text, kind) in [("[]", "an array"), ("null", "null"), ("3", "a number"), (#""x""#, "a string")] {
+            let error = #expect(throws: ChangesetError.self) { try changeset("[]", metadata: text) }
+            #expect(
+                error?.description
+                    == "the collection's metadata is damaged: \(kind) where an object is expected at byte 0 of its text"
+            )
+        }
+    }
 }
 
 extension Changeset {

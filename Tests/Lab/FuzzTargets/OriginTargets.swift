@@ -106,7 +106,7 @@ extension FuzzTarget {
                 } catch let error as ChangesetError {
                     throw Finding("a changeset that a client refuses: \(error): \(bytes.text)")
                 }
-            } else if resource.route == .monitor, !path.hasSuffix("/records") {
+            } else if resource.route == .monitor, path.hasSuffix("/changeset") {
                 try require(
                     (try? MonitorChangeset(parsing: bytes, limits: Limits())) != nil, "no monitor: \(bytes.text)")
             } else if resource.contentType.hasPrefix("application/json") {
@@ -118,8 +118,10 @@ extension FuzzTarget {
                 url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F },
                 "a redirect that is no header's value: \(url.debugDescription)")
         case .problem(let problem, _):
-            try require(
-                (try? JSONValue(parsing: problem.body, limits: Limits())) != nil, "no JSON: \(problem.body.text)")
+            for version in [nil] + APIVersion.allCases {
+                let body = problem.body(version)
+                try require((try? JSONValue(parsing: body, limits: Limits())) != nil, "no JSON: \(body.text)")
+            }
         case .noContent, .unknown: break
         }
     }

@@ -85,6 +85,25 @@ extension ServerTests {
             #expect((1...64).contains(kept.count), "\(kept.count) chains are stored")
         }
 
+        /// Mozilla's reader rewrites `signature.x5u` alone in places.
+        @Test(arguments: ["signature", "signatures"])
+        func oneOfTwoURLsIsUnreachable(rewritten: String) async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a", ["n": 1])
+            var answer = try collection.changeset()
+            var metadata = try #require(answer["metadata"] as? [String: Any])
+            let reachable = try #require(metadata["signature"] as? [String: Any])
+            var unreachable = reachable
+            unreachable["x5u"] = "\(place.server.url.dropLast(3))/nothing.pem"
+            metadata["signature"] = rewritten == "signature" ? reachable : unreachable
+            metadata["signatures"] = [rewritten == "signature" ? unreachable : reachable]
+            answer["metadata"] = metadata
+            try serve(answer, as: collection)
+            let client = place.service().makeClient(collectionName: collection.name)
+            try await client.sync()
+            #expect(client.getRecords()?.count == 1)
+        }
+
         @Test func tamperedRecord() async throws {
             let (collection, client) = try await behind()
             var answer = try collection.changeset()

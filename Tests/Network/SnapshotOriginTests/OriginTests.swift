@@ -72,13 +72,16 @@ import Testing
                     path: "/attachments/main-workspace/sample/6--f--list.txt", query: nil, dictionary: dictionary,
                     now: now)
                 guard case .resource(let resource) = try prepared.answer() else { throw TestFailure() }
+                // A browser keeps what it got as a delta as the dictionary of the next version.
+                #expect(resource.useAsDictionary?.contains("id=\"6--f--list.txt\"") == true)
+                #expect(resource.contentType == "text/plain")
                 #expect(resource.isDelta == (1...5).contains(version))
                 #expect(
                     resource.isDelta ? resource.content.count < 200 : resource.content.count == states[6].text.count)
             }
         }
         var paths: [String] = []
-        try origin.forEachPath { path, resource in if resource.isDelta { paths.append(path) } }
+        try origin.forEachPath { path, _ in if path.hasSuffix(".dcz") { paths.append(path) } }
         #expect(
             paths
                 == (1...5).map { version in
@@ -111,8 +114,23 @@ import Testing
 
     @Test func `Imported metadata is completed`() throws {
         let text = try body(try ask(try origin(), "/v1/buckets/main/collections/other/changeset?_expected=0"))
-        #expect(
-            text == #"{"metadata":{"id":"other","bucket":"main"},"timestamp":15,"changes":[],"mirrored_metadata":{}}"#)
+        #expect(text == #"{"metadata":{"id":"other","bucket":"main"},"timestamp":15,"changes":[]}"#)
+    }
+
+    @Test(arguments: ["?_expected=0", "?_expected=0&_since=15", "?_expected=0&_limit=1"])
+    func `The metadata as received is only for clients that ask`(query: String) throws {
+        let origin = try origin()
+        let path = "/v1/buckets/main/collections/other/changeset"
+        func answer(_ withReceivedMetadata: Bool) throws -> OriginResource {
+            let prepared = try origin.prepare(
+                path: path[...], query: query.dropFirst(), withReceivedMetadata: withReceivedMetadata, now: now)
+            guard case .resource(let resource) = try prepared.answer() else { throw TestFailure() }
+            return resource
+        }
+        let (plain, extended) = (try answer(false), try answer(true))
+        #expect(try !body(.resource(plain)).contains("mirrored_metadata"))
+        #expect(try body(.resource(extended)).hasSuffix(#","mirrored_metadata":{}}"#))
+        #expect(plain.tag != extended.tag && plain.dependsOnPreference && extended.dependsOnPreference)
     }
 
     @Test(arguments: [("v1", #","last_modified":20"#), ("v2", "")])
@@ -137,7 +155,15 @@ import Testing
         ("/v1/buckets/main/collections/sample/changeset", 400),
         ("/v1/buckets/main/collections/none/changeset?_expected=0", 404),
         ("/v2/buckets/main/collections/sample/changeset?_expected=5&_since=10", 400),
-        ("/v2/buckets/main/collections/sample/changeset?_expected=20&_since=%2210%22", 400),
+        ("/v2/buckets/main/collections/sample/changeset?_expected=20&_since=%2210%22", 422),
+        ("/v2/buckets/main/collections/sample/changeset", 422),
+        ("/v2/buckets/main/collections/sample/changeset?_expected=", 422),
+        ("/v2/buckets/main/collections/sample/changeset?_expected=0&_since=", 422),
+        ("/v2/buckets/main/collections/sample/changeset?_expected=0&_since=4102444800001", 422),
+        ("/v1/buckets/main/collections/sample/changeset?_expected=0&_since=4102444800001", 400),
+        ("/v1/buckets/main/collections/sample/changeset?_expected=0&_expected=0", 400),
+        ("/v1/buckets/main/collections/sample/changeset?_expected=0&_since=10&_since=10", 400),
+        ("/v1/buckets/main/collections/sample/changeset?_expected=", 400),
         ("/v1/buckets/main/collections/sample/changeset?_expected=0&_since=x", 400), ("/v1/nothing", 404),
         ("/attachments/../../etc/passwd", 404), ("/attachments/%2e%2e%2fetc%2fpasswd", 404), ("/chains/x.pem", 404),
         ("/v1/buckets/main/collections/..%2Fsample/changeset?_expected=0", 404),
@@ -148,7 +174,56 @@ import Testing
             return
         }
         #expect(problem.code == code)
-        #expect(try JSONValue(parsing: problem.body, limits: Limits())["code"]?.number?.int64 == Int64(code))
+        let version = APIVersion(path: target)
+        let body = try JSONValue(parsing: problem.body(version), limits: Limits())
+        if version == .v2 {
+            #expect((code == 422 ? body["detail"]?.array?.first?["loc"] : body["detail"]) != nil)
+        } else {
+            #expect(body["code"]?.number?.int64 == Int64(code))
+        }
+    }
+
+    @Test(arguments: [
+        ("/v1/buckets/main/collections/sample/changeset?_expected=0&_since=", 200, "deleted", false),
+        (
+            "/v2/buckets/main/collections/sample/changeset?_expected=x&_expected=20&_since=1&_since=10", 200, "deleted",
+            true
+        ),
+        ("/v1/__broadcasts__", 200, #"{"broadcasts":{"remote-settings/monitor_changes":"\"20\""},"code":200}"#, true),
+        ("/v2/__broadcasts__", 200, "remote-settings/monitor_changes", true),
+    ])
+    func `Queries are understood as Mozilla's servers do`(
+        target: String, code: Int, text: String, isThere: Bool
+    ) throws {
+        #expect(try body(try ask(try origin(), target)).contains(text) == isThere)
+    }
+
+    @Test(arguments: [
+        (
+            "/v1/buckets/main/collections/sample/changeset/?_expected=0&_since=%2210%22",
+            "/v1/buckets/main/collections/sample/changeset?_expected=0&_since=%2210%22"
+        ),
+        ("/v2/buckets/main/collections/sample/changeset//?a", "/v2/buckets/main/collections/sample/changeset?a="),
+        ("/v1/__broadcasts__/", "/v1/__broadcasts__"), ("/v1//", "/v1"), ("/v2", "/v2/"),
+        (
+            "/v2/buckets/main/collections/sample/changeset?x=%20a&_expected=0&_since=11&x=%0D%0A&y",
+            "/v2/buckets/main/collections/sample/changeset?x=%20a&_expected=0&x=%0D%0A&y="
+        ),
+        (
+            "/v1/buckets/monitor/collections/changes/changeset?_expected=0&_since=5&z=1",
+            "/v1/buckets/monitor/collections/changes/changeset?_expected=0&z=1"
+        ),
+        (
+            "/v1/buckets/monitor/collections/changes/records?_since=5&_sort=id",
+            "/v1/buckets/monitor/collections/changes/records?_sort=id"
+        ),
+    ])
+    func `A redirect keeps the query`(target: String, location: String) throws {
+        guard case .redirect(let url, _) = try ask(try origin(), target) else {
+            Issue.record("no redirect")
+            return
+        }
+        #expect(url == SampleCollection.address + location)
     }
 
     @Test func `v1 answers 204 where the monitor cannot be newer, and takes quotation marks`() throws {
@@ -180,7 +255,7 @@ import Testing
             return
         }
         #expect(url == "\(SampleCollection.address)\(path)?collection=other")
-        for query in ["?v=2", "?gt_last_modified=5", "?_to=5", "?_since=x", "?bucket=a%2Fb"] {
+        for query in ["?v=2", "?gt_last_modified=5", "?_to=5", "?_since=x", "?_since=", "?_since=99999999999999"] {
             guard case .problem(let problem, _) = try ask(origin, path + query) else {
                 Issue.record("\(query) is answered")
                 continue
@@ -320,7 +395,9 @@ import Testing
         var paths: [String] = []
         try origin.forEachPath { path, resource in
             paths.append(path)
-            guard case .resource(let answered) = try ask(origin, path + "?_expected=0") else {
+            let prepared = try origin.prepare(
+                path: path[...], query: "_expected=0", withReceivedMetadata: true, now: now)
+            guard case .resource(let answered) = try prepared.answer() else {
                 Issue.record("\(path) is not answered")
                 return
             }

@@ -101,6 +101,16 @@ import Testing
     }
 
     @Test(arguments: [
+        ("dcz", true), ("gzip, dcz", true), ("dcz;q=0.5", true), (" DCZ ; q=1 ", true), ("dcz;q=0", false),
+        ("gzip, dcz; q=0.0", false), ("*", false), ("x-dcz", false), ("", false),
+    ])
+    func `A delta is accepted by its name and its weight`(value: String, expected: Bool) throws {
+        let name = try #require(HTTPField.Name("Available-Dictionary"))
+        let digest = ":\(String(repeating: "A", count: 43))=:"
+        #expect((([.acceptEncoding: value, name: digest] as HTTPFields).dictionary != nil) == expected)
+    }
+
+    @Test(arguments: [
         ("text/html", true), ("text/html,application/xml;q=0.9,*/*;q=0.8", true), ("TEXT/HTML;level=1", true),
         ("*/*", false), ("text/*", false), ("application/json", false), ("text/html;q=0, */*", false),
         ("text/htmlish", false),

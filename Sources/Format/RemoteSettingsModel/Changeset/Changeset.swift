@@ -8,7 +8,8 @@ package struct Changeset: Sendable {
     package let records: RecordTable
     package let tombstones: [Tombstone]
 
-    /// The member in which a mirror sends the metadata that it received, byte for byte. Only this package reads it.
+    /// The member in which a mirror sends the metadata that it received, byte for byte, to clients that name it in
+    /// `Prefer`. Only this package reads it.
     package static let mirroredMetadata = "mirrored_metadata"
 
     /// Reads an answer's body. Does no I/O.
@@ -27,10 +28,14 @@ package struct Changeset: Sendable {
         while let key = try reading({ () throws(JSONError) in try reader.nextKey() }) {
             switch key {
             case "metadata":
-                metadata = try reading { () throws(JSONError) in
-                    // This is a copy, so that the whole body is not kept alive.
-                    let text = try reader.skipValue(limit: limits.metadataBytes)
-                    return try CollectionMetadata(parsing: Bytes(text.array), limits: limits)
+                // This is a copy, so that the whole body is not kept alive.
+                let text = try reading { () throws(JSONError) in
+                    Bytes(try reader.skipValue(limit: limits.metadataBytes).array)
+                }
+                do throws(JSONError) {
+                    metadata = try CollectionMetadata(parsing: text, limits: limits)
+                } catch {
+                    throw .metadata(error, member: key)
                 }
             case Self.mirroredMetadata:
                 received = try reading { () throws(JSONError) in

@@ -1,6 +1,8 @@
 /// Why bytes from a server or an archive are not a valid changeset or payload.
 package enum ChangesetError: Error, Hashable, Sendable {
     case json(JSONError)
+    /// The collection's metadata, in this member, is damaged. The position counts from the beginning of the metadata.
+    case metadata(JSONError, member: String)
     case missing(String)
     case recordWithoutID(offset: Int)
     case invalidRecordID(String)
@@ -21,6 +23,7 @@ extension ChangesetError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .json(let error): error.description
+        case .metadata(let error, let member): "the collection's \(member) is damaged: \(error) of its text"
         case .missing(let key): "the changeset has no valid \(String(reflecting: key))"
         case .recordWithoutID(let offset): "the record at byte \(offset) has no id that is a string"
         case .invalidRecordID(let id):

@@ -16,15 +16,20 @@ package struct CollectionMetadata: Hashable, Sendable {
         guard json.count <= limits.metadataBytes else { throw JSONError(.tooLong(limit: limits.metadataBytes), at: 0) }
         let value = try JSONValue(parsing: json, limits: limits)
         guard case .object = value else {
-            throw JSONError(.wrongType(expected: "an object", found: "another value"), at: 0)
+            throw JSONError(.wrongType(expected: "an object", found: value.kind), at: 0)
         }
         self.json = json
         id = value["id"]?.string
         bucket = value["bucket"]?.string
         hasAttachmentsZip = value["attachment"]?["bundle"]?.bool ?? false
-        // Servers before 2024 send a single object `signature`. Later ones send a list, and some send both.
-        let listed = (value["signatures"]?.array ?? []).prefix(limits.signatures).compactMap(ServedSignature.init)
-        signatures = listed.isEmpty ? value["signature"].flatMap(ServedSignature.init).map { [$0] } ?? [] : listed
+        // Servers before 2024 send a single object `signature`. Later ones send a list, and some send both. Readers
+        // rewrite `x5u` in only one of them in places, so the chain may be available at only one of the two URLs.
+        var distinct: [ServedSignature] = []
+        let all = (value["signatures"]?.array ?? []).prefix(limits.signatures) + [value["signature"]].compactMap(\.self)
+        for signature in all.compactMap(ServedSignature.init) where !distinct.contains(signature) {
+            distinct.append(signature)
+        }
+        signatures = Array(distinct.prefix(limits.signatures))
     }
 
     /// Keeps the bytes without parsing them. All other properties are empty.
@@ -52,11 +57,10 @@ package struct CollectionMetadata: Hashable, Sendable {
     ///   URLs of chains. Only verified metadata is kept.
     func received(as original: Bytes, limits: Limits) throws(ChangesetError) -> CollectionMetadata {
         let received = try Result { () throws(JSONError) in try CollectionMetadata(parsing: original, limits: limits) }
-            .mapError(ChangesetError.json).get()
+            .mapError { ChangesetError.metadata($0, member: Changeset.mirroredMetadata) }.get()
         guard received.id ?? id == id, received.bucket ?? bucket == bucket,
             received.hasAttachmentsZip == hasAttachmentsZip,
-            received.signatures.count == signatures.count,
-            zip(received.signatures, signatures).allSatisfy({ $0.signature == $1.signature && $0.mode == $1.mode })
+            Set(received.signatures.map(\.withoutURL)) == Set(signatures.map(\.withoutURL))
         else { throw .otherMirroredMetadata }
         var metadata = self
         metadata.json = original
@@ -83,6 +87,7 @@ package struct ServedSignature: Hashable, Sendable {
     package let x5u: String
     /// Whether the signature names a certificate chain. Without a chain nobody can verify it, so it does not count.
     package var namesChain: Bool { !x5u.isEmpty }
+    fileprivate var withoutURL: ServedSignature { ServedSignature(signature: signature, mode: mode, x5u: "") }
 
     package init(signature: String, mode: String, x5u: String) {
         self.signature = signature

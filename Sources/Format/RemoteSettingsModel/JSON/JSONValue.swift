@@ -37,6 +37,18 @@ public enum JSONValue: Hashable, Sendable {
         try reader.finish()
     }
 
+    /// The kind of value, for error messages.
+    package var kind: String {
+        switch self {
+        case .null: "null"
+        case .bool: "a boolean"
+        case .number: "a number"
+        case .string: "a string"
+        case .array: "an array"
+        case .object: "an object"
+        }
+    }
+
     /// The member of an object; `nil` if there is none, or if this is not an object.
     public subscript(key: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }

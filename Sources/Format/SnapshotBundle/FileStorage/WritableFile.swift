@@ -60,9 +60,9 @@ package final class WritableFile {
         guard unsafe writeFully(descriptor, buffer) else { throw FileError("write", path) }
     }
 
-    /// Empties the file.
+    /// Empties the file. The next bytes are its first.
     package func restart() throws(FileError) {
-        guard ftruncate(descriptor, 0) == 0 else { throw FileError("empty", path) }
+        guard ftruncate(descriptor, 0) == 0, lseek(descriptor, 0, SEEK_SET) == 0 else { throw FileError("empty", path) }
     }
 
     /// Closes the file.

@@ -47,8 +47,9 @@ public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
             try CanonicalJSON.canonicalize(Bytes(JSONText.compact(.object(members))), limits: Limits())
         }
         do throws(JSONError) {
-            guard case .object(let others) = try JSONValue(parsing: Bytes(utf8: fields), limits: Limits()) else {
-                throw JSONError(.wrongType(expected: "an object", found: "another value"), at: 0)
+            let value = try JSONValue(parsing: Bytes(utf8: fields), limits: Limits())
+            guard case .object(let others) = value else {
+                throw JSONError(.wrongType(expected: "an object", found: value.kind), at: 0)
             }
             let named = Set(["id", "last_modified", "deleted", "attachment"])
             self.init(Record(id: id, json: try canonical(members + others.filter { !named.contains($0.key) })))

@@ -143,10 +143,12 @@ public final class OriginTransport: HTTPTransport {
         }
         let asked = tombstonesHaveTimestamps ? path : path.replacing("/v1/", with: "/v2/", maxReplacements: 1)[...]
         let prepared = try origin.prepare(path: asked, query: query, now: HTTPEnvironment.system.now())
-        return try Self.reply(prepared.answer(), headers)
+        return try Self.reply(prepared.answer(), APIVersion(path: asked), headers)
     }
 
-    private static func reply(_ answer: OriginAnswer, _ headers: HTTPHeaders) throws -> Reply {
+    private static func reply(
+        _ answer: OriginAnswer, _ version: APIVersion?, _ headers: HTTPHeaders
+    ) throws -> Reply {
         switch answer {
         case .resource(let resource):
             let tag = "\"\(resource.tag)\""
@@ -162,7 +164,7 @@ public final class OriginTransport: HTTPTransport {
             return reply
         case .redirect(let url, _): return Reply(status: 307, headers: HTTPHeaders([.init("Location", url)]))
         case .noContent: return Reply(status: 204)
-        case .problem(let problem, _): return Reply(status: problem.code, body: problem.body.array)
+        case .problem(let problem, _): return Reply(status: problem.code, body: problem.body(version).array)
         case .unknown: return Reply(status: 404)
         }
     }

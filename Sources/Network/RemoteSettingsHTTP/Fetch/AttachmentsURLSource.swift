@@ -12,14 +12,24 @@ package actor AttachmentsURLSource {
     /// The base URL.
     ///
     /// - Parameter client: the client that asks the server, on the first call only.
-    /// - Throws: `HTTPError`, `JSONError` or ``AttachmentsNotOffered``.
+    /// - Throws: `HTTPError` or ``AttachmentsNotOffered``.
     package func value(_ client: ServerClient) async throws -> AttachmentsURL {
         if let task { return try await task.value }
         let task = WorkThreads.startLikewise {
             let document = try await client.rootDocument()
-            let root = try JSONValue(parsing: document.body, limits: client.limits)
+            let root: JSONValue
+            do throws(JSONError) {
+                root = try JSONValue(parsing: document.body, limits: client.limits)
+            } catch {
+                throw AttachmentsNotOffered(
+                    url: "\(document.url)", problem: "the server's root document is damaged: \(error); try again later")
+            }
             guard let base = root["capabilities"]?["attachments"]?["base_url"]?.string else {
-                throw AttachmentsNotOffered(url: "\(document.url)")
+                throw AttachmentsNotOffered(
+                    url: "\(document.url)",
+                    problem:
+                        "this server offers no attachments (capabilities.attachments.base_url is missing); fetch the "
+                        + "collection without them (attachments: none in dumps.yaml)")
             }
             return try AttachmentsURL(base, of: client.server)
         }
@@ -39,12 +49,10 @@ package actor AttachmentsURLSource {
     }
 }
 
-/// The server's root document does not have a base URL for attachments.
+/// The server's root document does not have a base URL for attachments, or is damaged.
 package struct AttachmentsNotOffered: Error, Hashable, CustomStringConvertible {
     package let url: String
+    package let problem: String
 
-    package var description: String {
-        "\(url): expected capabilities.attachments.base_url, found none; this server offers no attachments; fetch the "
-            + "collection without them (attachments: none in dumps.yaml)"
-    }
+    package var description: String { "\(url): \(problem)" }
 }

@@ -134,9 +134,11 @@ package struct CollectionFetcher: Sendable {
             let expected = wanted.expected.map { max($0, wanted.floor ?? $0) }
             return try await client.changeset(wanted.id, expected: expected, since: since)
         } catch {
-            // An unmodified Kinto answers 401 or 403 for a collection that it does not have.
-            if let status = error.status, [401, 403, 404].contains(status) { throw .unknownCollection(error) }
-            throw .http(error)
+            // An unmodified Kinto answers 401 or 403 for a collection that it does not have. If the monitor lists the
+            // collection, the server has it and refuses access.
+            let isDenied = error.status.map { [401, 403].contains($0) } ?? false
+            guard error.status == 404 || (isDenied && wanted.expected == nil) else { throw .http(error) }
+            throw .unknownCollection(error)
         }
     }
 

@@ -71,6 +71,8 @@ extension FetchError: CustomStringConvertible {
     /// What went wrong, without advice.
     package var problem: String {
         switch self {
+        case .http(let error) where [401, 403].contains(error.status):
+            "\(error); the server refuses access to this collection; ask its operator, or check a proxy on the way"
         case .http(let error), .unknownCollection(let error): "\(error)"
         case .changeset(let error, let url): "\(url): \(error)"
         case .signature(let error): "\(error)"

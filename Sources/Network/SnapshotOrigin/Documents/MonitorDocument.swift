@@ -46,8 +46,9 @@ struct MonitorDocument: Sendable {
 
     private func json(since: Timestamp?, bucket: String?, collection: String?, limit: Int?) -> String {
         let chosen = entries.lazy.filter { entry in
-            since.map { entry.timestamp > $0 } ?? true && bucket ?? entry.id.bucket == entry.id.bucket
-                && collection ?? entry.id.name == entry.id.name
+            since.map { entry.timestamp > $0 } ?? true
+                && bucket.map { $0.utf8.elementsEqual(entry.id.bucket.utf8) } ?? true
+                && collection.map { $0.utf8.elementsEqual(entry.id.name.utf8) } ?? true
         }
         return chosen.prefix(limit ?? entries.count).map(\.json).joined(separator: ",")
     }

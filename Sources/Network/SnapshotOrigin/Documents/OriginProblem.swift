@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// An error answer, in the form of Kinto's API ("error responses").
+/// An error answer: on v2 in the form of Mozilla's server, otherwise in that of Kinto's API ("error responses").
 package struct OriginProblem: Error, Hashable {
     /// The HTTP status.
     package let code: Int
@@ -16,6 +16,8 @@ package struct OriginProblem: Error, Hashable {
     private struct Parameter: Hashable {
         let name: String
         let description: String
+        /// The value on v2; `nil` if it is missing.
+        var input: String?
     }
 
     package init(_ code: Int, errno: Int, _ error: String, _ message: String) {
@@ -54,13 +56,24 @@ package struct OriginProblem: Error, Hashable {
             parameter: Parameter(name: parameter, description: description))
     }
 
+    /// The answer of v2 to a parameter that is missing or not a number in its range.
+    static func unprocessable(_ parameter: String, _ input: String?) -> OriginProblem {
+        let description = input == nil ? "Field required" : "Input should be a timestamp in milliseconds"
+        return OriginProblem(
+            422, errno: 107, "Invalid parameters", description,
+            parameter: Parameter(name: parameter, description: description, input: input))
+    }
+
     static func omitted(_ reason: OmissionReason) -> OriginProblem {
         OriginProblem(
             404, errno: 111, "Not Found", "The attachment was left out of the snapshot (\(reason)).")
     }
 
     /// The answer's body.
-    package var body: Bytes {
+    ///
+    /// - Parameter version: the version that the request's path names.
+    package func body(_ version: APIVersion?) -> Bytes {
+        if version == .v2 { return Bytes(JSONText.compact(.members(["detail": detail]))) }
         var members = [
             JSONValue.Member(key: "code", value: .number(JSONNumber(code))),
             .init(key: "errno", value: .number(JSONNumber(errno))),
@@ -75,5 +88,16 @@ package struct OriginProblem: Error, Hashable {
             members.append(.init(key: "details", value: .array([detail])))
         }
         return Bytes(JSONText.compact(.object(members)))
+    }
+
+    private var detail: JSONValue {
+        guard let parameter else { return .string(message) }
+        return .array([
+            .members([
+                "type": .string(parameter.input == nil ? "missing" : "int_parsing"),
+                "loc": .array([.string("query"), .string(parameter.name)]),
+                "msg": .string(parameter.description), "input": parameter.input.map(JSONValue.string) ?? .null,
+            ])
+        ])
     }
 }

@@ -72,11 +72,8 @@ struct AttachmentDeltas: Sendable {
     /// The delta of a pair, which is made once; `nil` if it is not useful, or if another one is being made now.
     ///
     /// - Parameter earlier: an earlier delta, which may be of this pair.
-    func resource(_ pair: Pair, earlier: Bytes? = nil) throws(BundleError) -> OriginResource? {
-        guard let delta = try made.delta(pair, earlier: earlier) else { return nil }
-        return OriginResource(
-            .attachment, type: "application/octet-stream", tag: pair.tag, freshness: .seconds(86_400),
-            content: .segments([delta]), isKept: false, isDelta: true)
+    func delta(_ pair: Pair, earlier: Bytes? = nil) throws(BundleError) -> Bytes? {
+        try made.delta(pair, earlier: earlier)
     }
 }
 

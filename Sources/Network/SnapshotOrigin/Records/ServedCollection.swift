@@ -21,11 +21,13 @@ package final class ServedCollection: Sendable {
     private let recordTable = Lazily<RecordTable>()
     private let manifestFiles = Lazily<[Manifest.File]>()
     private let full = Lazily<OriginResource>()
+    private let fullAsReceived = Lazily<OriginResource>()
     private let deltas = Mutex<[DeltaKey: OriginResource]>([:])
 
     private struct DeltaKey: Hashable {
         var since: Timestamp
         var version: APIVersion
+        var withReceivedMetadata: Bool
     }
 
     /// Reads the bundle's metadata and chain. Does I/O.
@@ -72,34 +74,40 @@ package final class ServedCollection: Sendable {
 
     /// The full changeset.
     ///
+    /// - Parameter withReceivedMetadata: whether it also has the metadata that this server received, if that differs.
     /// - Throws: `BundleError` if the bundle's records cannot be read.
-    package func changeset() throws(BundleError) -> OriginResource {
-        try full.get { () throws(BundleError) in
+    package func changeset(_ withReceivedMetadata: Bool = false) throws(BundleError) -> OriginResource {
+        let end = end(withReceivedMetadata)
+        return try (end.isExtended ? fullAsReceived : full).get { () throws(BundleError) in
             let payload = try payload()
             // The payload is `{"data":[…],"last_modified":"…"}`. The text between its brackets is also the content of
             // `changes`.
             let start = #"{"data":["#.utf8.count
-            let end = payload.count - #"],"last_modified":"\#(timestamp)"}"#.utf8.count
-            guard end >= start else {
+            let stop = payload.count - #"],"last_modified":"\#(timestamp)"}"#.utf8.count
+            guard stop >= start else {
                 throw BundleError(
                     .malformed, file: bundle.name, entry: "records.json", expected: "a canonical payload",
                     found: "\(payload.count) bytes")
             }
-            let segments = [head, payload[start..<end], tail]
-            return resource(.changeset, segments, tag: "\(timestamp)-\(fingerprint)")
+            let segments = [head, payload[start..<stop], end.json]
+            return resource(.changeset, segments, tag: "\(timestamp)-\(fingerprint)\(end.tag)")
         }
     }
 
     /// The changes since an older state; `nil` if that state is not known.
     ///
     /// - Throws: `BundleError` if one of the two bundles cannot be read.
-    package func delta(since: Timestamp, _ version: APIVersion) throws(BundleError) -> OriginResource? {
-        let key = DeltaKey(since: since, version: version)
+    package func delta(
+        since: Timestamp, _ version: APIVersion, _ withReceivedMetadata: Bool = false
+    ) throws(BundleError) -> OriginResource? {
+        let end = end(withReceivedMetadata)
+        let key = DeltaKey(since: since, version: version, withReceivedMetadata: end.isExtended)
         if let known = deltas.withLock({ $0[key] }) { return known }
         guard let changes = try changes(since: since, version) else { return nil }
-        let body = [head] + Bytes.list(changes.map(\.json)) + [tail]
+        let body = [head] + Bytes.list(changes.map(\.json)) + [end.json]
         let made = resource(
-            .delta, [Bytes(body.flatMap(\.array))], tag: "\(timestamp)-\(fingerprint)-\(since)-\(version.rawValue)")
+            .delta, [Bytes(body.flatMap(\.array))],
+            tag: "\(timestamp)-\(fingerprint)-\(since)-\(version.rawValue)\(end.tag)")
         // Two tasks may both have made it. Only one result is kept.
         return deltas.withLock { deltas in
             if let known = deltas[key] { return known }
@@ -114,14 +122,17 @@ package final class ServedCollection: Sendable {
     ///
     /// - Returns: `nil` if the state of `since` is not known.
     /// - Throws: `BundleError` if a bundle cannot be read.
-    func changeset(since: Timestamp?, limit: Int) throws(BundleError) -> OriginResource? {
+    func changeset(
+        since: Timestamp?, limit: Int, _ withReceivedMetadata: Bool
+    ) throws(BundleError) -> OriginResource? {
         let all = try records()
         let changes =
             if let since { try changes(since: since, .v1) } else { (0..<all.count).map { ServedChange(all[$0]) } }
         guard let changes else { return nil }
         let newest = changes.sorted { $0.lastModified ?? timestamp > $1.lastModified ?? timestamp }.prefix(limit)
-        let tag = "\(timestamp)-\(fingerprint)-\(since.map { "\($0)" } ?? "")-\(newest.count)"
-        return resource(.delta, [head] + Bytes.list(newest.map(\.json)) + [tail], tag: tag, isKept: false)
+        let end = end(withReceivedMetadata)
+        let tag = "\(timestamp)-\(fingerprint)-\(since.map { "\($0)" } ?? "")-\(newest.count)\(end.tag)"
+        return resource(.delta, [head] + Bytes.list(newest.map(\.json)) + [end.json], tag: tag, isKept: false)
     }
 
     /// The elements of a changeset's `changes`; `nil` if the older state is not known.
@@ -145,10 +156,11 @@ package final class ServedCollection: Sendable {
         Bytes(utf8: #"{"metadata":\#(metadata.json.text),"timestamp":\#(timestamp),"changes":["#)
     }
 
-    /// The metadata as received, for this package's own tools, so that a mirror of a mirror is the same. See
-    /// `Changeset.mirroredMetadata`.
-    private var tail: Bytes {
-        Bytes(utf8: metadata.received.map { #"],"\#(Changeset.mirroredMetadata)":\#($0.text)}"# } ?? "]}")
+    /// The end of a changeset, and of its entity tag. If a client asks for it, and it differs, the metadata as received
+    /// is there, so that a mirror of a mirror is the same. See `Changeset.mirroredMetadata`.
+    private func end(_ withReceivedMetadata: Bool) -> (json: Bytes, tag: String, isExtended: Bool) {
+        guard withReceivedMetadata, let received = metadata.received else { return (Bytes(utf8: "]}"), "", false) }
+        return (Bytes(utf8: #"],"\#(Changeset.mirroredMetadata)":\#(received.text)}"#), "-received", true)
     }
 
     /// Identifies the metadata, which changes without the timestamp when the server signs again.
@@ -159,7 +171,8 @@ package final class ServedCollection: Sendable {
     ) -> OriginResource {
         OriginResource(
             route, type: "application/json", tag: tag, lastModified: metadata.lastModified ?? timestamp,
-            freshness: .seconds(60), content: .segments(segments), gzip: isKept ? .compressing : .none, isKept: isKept)
+            freshness: .seconds(60), content: .segments(segments), gzip: isKept ? .compressing : .none, isKept: isKept,
+            dependsOnPreference: metadata.received != nil)
     }
 }
 

@@ -36,8 +36,7 @@ struct ServedMetadata {
         }
         guard case .object(var members) = value else {
             throw BundleError(
-                .malformed, file: bundle.name, entry: "metadata.json", expected: "a JSON object", found: "another value"
-            )
+                .malformed, file: bundle.name, entry: "metadata.json", expected: "a JSON object", found: value.kind)
         }
         if value["id"] == nil { members.append(.init(key: "id", value: .string(id.name))) }
         if value["bucket"] == nil { members.append(.init(key: "bucket", value: .string(id.bucket))) }

@@ -6,21 +6,31 @@ import RemoteSettingsModel
 extension HTTPFields {
     /// Whether the client accepts gzip (RFC 9110 §12.5.3): by its name or by `*`, and not with a weight of 0.
     package var acceptsGzip: Bool {
-        var everything = false
-        for element in elements(of: .acceptEncoding) {
-            let parts = element.split(separator: ";", maxSplits: 1)
-            guard let coding = parts.first?.lowercased().trimmed else { continue }
-            let isRefused = parts.dropFirst().contains(where: Self.isRefused)
-            if coding == "gzip" || coding == "x-gzip" { return !isRefused }
-            if coding == "*" { everything = !isRefused }
-        }
-        return everything
+        acceptsCoding("gzip", "x-gzip") ?? acceptsCoding("*") ?? false
     }
 
     /// The file that the client has and accepts a delta from (RFC 9842); `nil` for most clients.
     var dictionary: SHA256Digest? {
-        guard let name = HTTPField.Name("Available-Dictionary"), let dictionary = self[name] else { return nil }
-        return FileDelta.dictionary(acceptEncoding: self[.acceptEncoding], availableDictionary: dictionary)
+        guard let name = HTTPField.Name("Available-Dictionary"), let dictionary = self[name],
+            acceptsCoding(FileDelta.coding) == true
+        else { return nil }
+        return FileDelta.dictionary(dictionary)
+    }
+
+    /// Whether the client asks for the metadata that this server received (RFC 7240).
+    var prefersReceivedMetadata: Bool {
+        guard let name = HTTPField.Name("Prefer") else { return false }
+        return elements(of: name).contains { $0.lowercased() == Changeset.mirroredMetadata }
+    }
+
+    /// Whether the client accepts a coding that it names; `nil` if it does not name it.
+    private func acceptsCoding(_ names: String...) -> Bool? {
+        for element in elements(of: .acceptEncoding) {
+            let parts = element.split(separator: ";", maxSplits: 1)
+            guard let coding = parts.first?.lowercased().trimmed, names.contains(coding) else { continue }
+            return !parts.dropFirst().contains(where: Self.isRefused)
+        }
+        return nil
     }
 
     /// Whether the client names a media type as acceptable (RFC 9110 §12.5.1), and not with a weight of 0.

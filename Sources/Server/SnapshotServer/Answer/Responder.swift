@@ -49,7 +49,7 @@ struct Responder: HTTPResponder {
 
     private func finished(_ answer: Answer, _ request: Request) -> Response {
         // If a bundle was shortened, bytes that were just read from it may be zeros.
-        var (route, response) = state.isDamaged ? tryAgain(.notReady) : answer
+        var (route, response) = state.isDamaged ? tryAgain(request, .notReady) : answer
         if request.method == .head { response = response.createHeadResponse() }
         let length = response.body.contentLength ?? 0
         metrics.answered(route, status: response.status.code, bytes: length)
@@ -60,11 +60,11 @@ struct Responder: HTTPResponder {
     }
 
     private func begin(_ request: Request, _ context: Context) -> Beginning {
-        guard [.get, .head, .post].contains(request.method) else { return .ready(problem(.methodNotAllowed)) }
-        guard let state = state.current else { return .ready(tryAgain(.notReady)) }
+        guard [.get, .head, .post].contains(request.method) else { return .ready(problem(request, .methodNotAllowed)) }
+        guard let state = state.current else { return .ready(tryAgain(request, .notReady)) }
         let target = RequestTarget(request.head.path ?? "/")
         if request.method == .post {
-            guard target.path == "/demo/publish", let demo else { return .ready(problem(.methodNotAllowed)) }
+            guard target.path == "/demo/publish", let demo else { return .ready(problem(request, .methodNotAllowed)) }
             return .slow { (.page, await demo.answer(request, isLoopback: context.isLoopback, now: now())) }
         }
         if target.path == "/metrics" {
@@ -86,13 +86,14 @@ struct Responder: HTTPResponder {
         let prepared: PreparedAnswer
         do {
             prepared = try state.origin.prepare(
-                path: target.path, query: target.query, dictionary: request.headers.dictionary, now: now())
+                path: target.path, query: target.query, dictionary: request.headers.dictionary,
+                withReceivedMetadata: request.headers.prefersReceivedMetadata, now: now())
         } catch {
             report("\(error)")
-            return .ready(problem(.failed))
+            return .ready(problem(request, .failed))
         }
         if case .making = prepared {
-            return .slow { answer(request, prepared, of: state, to: client) ?? problem(.notFound) }
+            return .slow { answer(request, prepared, of: state, to: client) ?? problem(request, .notFound) }
         }
         if let answer = answer(request, prepared, of: state, to: client) { return .ready(answer) }
         return .slow(forPeople: true) { await page(request, target, of: state, to: client) }
@@ -102,8 +103,8 @@ struct Responder: HTTPResponder {
         _ request: Request, _ target: RequestTarget, of state: ServedState, to client: Recipient
     ) async -> Answer {
         let page = await pages.answer(state, target, acceptsHTML: request.headers.accepts("text/html"), now: now())
-        guard let page else { return problem(.notFound, variesByAccept: true) }
-        guard let response = Response(page, to: client) else { return tryAgain(.busy) }
+        guard let page else { return problem(request, .notFound, variesByAccept: true) }
+        guard let response = Response(page, to: client) else { return tryAgain(request, .busy) }
         return (.page, response)
     }
 
@@ -116,8 +117,8 @@ struct Responder: HTTPResponder {
             case .unknown: return nil
             case .resource(let resource):
                 let found = try response(state.responses, resource, request, to: client)
-                return found.map { (.origin(resource.route), $0) } ?? tryAgain(.busy, resource.route)
-            case .problem(let found, let route): return problem(found, route)
+                return found.map { (.origin(resource.route), $0) } ?? tryAgain(request, .busy, resource.route)
+            case .problem(let found, let route): return problem(request, found, route)
             case .redirect(let url, let route):
                 var headers = HTTPFields.api(.seconds(60))
                 headers[.location] = url
@@ -127,7 +128,7 @@ struct Responder: HTTPResponder {
             }
         } catch {
             report("\(error)")
-            return problem(.failed)
+            return problem(request, .failed)
         }
     }
 
@@ -141,7 +142,7 @@ struct Responder: HTTPResponder {
             chosen = try responses.representation(of: resource, isGzip: true)
         }
         if chosen == nil { chosen = try responses.representation(of: resource, isGzip: false) }
-        guard let chosen else { return problem(.failed).response }
+        guard let chosen else { return problem(request, .failed).response }
         if request.headers.isNotModified(tag: chosen.tag, lastModified: resource.lastModified) {
             var headers = chosen.headers
             for name in [.contentType, .contentLength, .contentEncoding] as [HTTPField.Name] { headers[name] = nil }
@@ -167,19 +168,22 @@ struct Responder: HTTPResponder {
     }
 
     private func problem(
-        _ problem: OriginProblem, _ route: OriginRoute = .unknown, variesByAccept: Bool = false
+        _ request: Request, _ problem: OriginProblem, _ route: OriginRoute = .unknown, variesByAccept: Bool = false
     ) -> Answer {
         var headers = HTTPFields.api(problem.code == 404 ? .seconds(60) : .none)
         headers[.contentType] = "application/json"
         if variesByAccept { headers[.vary] = "Accept" }
         if problem.code == 405 { headers[.allow] = "GET, HEAD" }
-        let body = ResponseBody(byteBuffer: ByteBuffer(bytes: problem.body.array))
+        let version = APIVersion(path: RequestTarget(request.head.path ?? "/").path)
+        let body = ResponseBody(byteBuffer: ByteBuffer(bytes: problem.body(version).array))
         return (.origin(route), Response(status: .init(code: problem.code), headers: headers, body: body))
     }
 
     /// The answer 503, which asks the client to try again soon.
-    private func tryAgain(_ reason: OriginProblem, _ route: OriginRoute = .unknown) -> Answer {
-        var answer = problem(reason, route)
+    private func tryAgain(
+        _ request: Request, _ reason: OriginProblem, _ route: OriginRoute = .unknown
+    ) -> Answer {
+        var answer = problem(request, reason, route)
         answer.response.headers[.retryAfter] = "1"
         return answer
     }

@@ -31,7 +31,7 @@ final class ResponseCache: Sendable {
 
     private struct Kept {
         var representations: [Key: (resource: OriginResource, made: Representation)] = [:]
-        /// The size of all bodies together.
+        /// The size of all bodies and of all compressed forms together.
         var bytes = 0
     }
 
@@ -65,7 +65,8 @@ final class ResponseCache: Sendable {
             // Two requests may have made it at the same time.
             if let known = kept.representations[key]?.made { return known }
             kept.representations[key] = (resource, made)
-            kept.bytes += buffer?.readableBytes ?? 0
+            // The resource itself keeps what it has compressed, whatever its size.
+            kept.bytes += (buffer?.readableBytes ?? 0) + (isGzip && resource.compresses ? content.count : 0)
             return made
         }
     }
@@ -103,7 +104,9 @@ extension ResponseCache.Representation {
 
 extension OriginResource {
     /// Whether a client may ask for a range of it.
-    var allowsRanges: Bool { !isDelta && [.attachment, .attachmentsZip, .bundle].contains(route) }
+    var allowsRanges: Bool { !isDelta && isFile }
+
+    private var isFile: Bool { [.attachment, .attachmentsZip, .bundle].contains(route) }
 
     fileprivate func headers(isGzip: Bool, length: Int) -> HTTPFields {
         var headers: HTTPFields = [.contentType: contentType, .contentLength: "\(length)"]
@@ -111,12 +114,15 @@ extension OriginResource {
         headers[.eTag] = isGzip ? "\"\(tag)-gzip\"" : "\"\(tag)\""
         headers.append(contentsOf: HTTPFields.api(freshness))
         if let lastModified { headers[.lastModified] = HTTPDate.text(lastModified) }
-        if hasGzip { headers[.vary] = "Accept-Encoding" }
         if isDelta { headers[.contentEncoding] = "dcz" }
-        if isDelta || useAsDictionary != nil { headers[.vary] = "Accept-Encoding, Available-Dictionary" }
+        let dependsOnDictionary = isDelta || useAsDictionary != nil
+        var conditions = hasGzip || dependsOnDictionary ? ["Accept-Encoding"] : []
+        if dependsOnDictionary { conditions.append("Available-Dictionary") }
+        if dependsOnPreference { conditions.append("Prefer") }
+        if !conditions.isEmpty { headers[.vary] = conditions.joined(separator: ", ") }
         if let useAsDictionary, let name = HTTPField.Name("Use-As-Dictionary") { headers[name] = useAsDictionary }
-        if allowsRanges {
-            headers[.acceptRanges] = "bytes"
+        if allowsRanges { headers[.acceptRanges] = "bytes" }
+        if isFile {
             // Anybody may have made an attachment. If a browser opens one as a document, nothing in it may run.
             headers[.contentSecurityPolicy] = "sandbox; default-src 'none'; style-src 'unsafe-inline'"
         }

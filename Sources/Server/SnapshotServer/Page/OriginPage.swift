@@ -26,7 +26,15 @@ package struct OriginPage: Sendable {
     ///   - query: the query as it was sent, without the `?`.
     ///   - now: the current time, for ages.
     package func answer(path: String, query: String, of catalog: PageCatalog, now: Timestamp) async -> PageAnswer {
-        switch PageRoute(path: path) {
+        await PageLink.$base.withValue(catalog.path) {
+            await answer(PageRoute(path: path), query: query, of: catalog, now: now)
+        }
+    }
+
+    private func answer(
+        _ route: PageRoute?, query: String, of catalog: PageCatalog, now: Timestamp
+    ) async -> PageAnswer {
+        switch route {
         case nil: return ProblemPage.noPage
         case .icon: return Icon.answer
         case .home:

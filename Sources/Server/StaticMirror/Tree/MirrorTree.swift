@@ -40,7 +40,7 @@ struct MirrorTree {
             for collection in origin.collections {
                 let times = [collection.timestamp] + collection.history.map(\.head.timestamp)
                 for time in times {
-                    guard let delta = try collection.delta(since: time, version) else { continue }
+                    guard let delta = try collection.delta(since: time, version, true) else { continue }
                     let changeset = MirrorChangeset(
                         collection: "\(collection.id)", state: collection.timestamp, since: time)
                     try add(Self.since(time, of: changeset.collection, version), delta, changeset)

@@ -11,7 +11,8 @@ import SnapshotBundle
 package struct ChangeHooks: Sendable {
     /// The result of one command.
     package struct Outcome: Sendable {
-        package let command: String
+        /// The command's place among the commands, from 1. The command itself may contain a secret, so it is not shown.
+        package let position: Int
         /// What has changed since the command was last told.
         package let change: DumpsChange
         /// Why the command must be told again; `nil` if it was told, or if nothing has changed.
@@ -72,10 +73,10 @@ package struct ChangeHooks: Sendable {
     ///   be written. A command that was told may then be told again.
     package func finish(_ state: DumpsChange.State) async throws -> [Outcome] {
         var outcomes: [Outcome] = []
-        for command in commands {
+        for (index, command) in commands.enumerated() {
             let change = DumpsChange(from: known[command] ?? state, to: state)
             let failure = change.collections.isEmpty ? nil : await run(command, change)
-            outcomes.append(Outcome(command: command, change: change, failure: failure))
+            outcomes.append(Outcome(position: index + 1, change: change, failure: failure))
             if failure == nil {
                 let lock = try await directory.lock(waiting: .seconds(1))
                 defer { withExtendedLifetime(lock) {} }

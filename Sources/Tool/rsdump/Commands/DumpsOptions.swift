@@ -133,7 +133,7 @@ struct OpenDumps {
         let transport = CurlTransport(connectionsPerHost: jobs)
         let client = ServerClient(
             server: server, transport: transport, userAgent: UserAgent(name: "rsdump", version: RSDump.version),
-            limits: limits, backoff: directory.backoff(limits: limits), onEvent: onEvent)
+            limits: limits, backoff: directory.backoff(limits: limits), prefersReceivedMetadata: true, onEvent: onEvent)
         return try await body(client)
     }
 }

@@ -69,8 +69,8 @@ struct OnChangeOptions: ParsableArguments {
         for outcome in outcomes {
             guard let failure = outcome.failure else { continue }
             Console.error(
-                "warning: --on-change \(Console.visible("\(outcome.command): \(failure)")); "
-                    + "the next run with this command tells it again")
+                "warning: \(HooksReport.name(outcome)): \(Console.visible(failure)); "
+                    + "the next run with this command notifies it again")
         }
         return (try result.get(), outcomes)
     }
@@ -78,11 +78,14 @@ struct OnChangeOptions: ParsableArguments {
 
 /// The part of a command's output that says what became of the commands of `--on-change`.
 enum HooksReport {
+    /// The command in words. It is not shown itself, because it may contain a secret.
+    static func name(_ outcome: ChangeHooks.Outcome) -> String { "command \(outcome.position) of --on-change" }
+
     /// One line for each command that was told. A line feed precedes each line.
     static func text(_ outcomes: [ChangeHooks.Outcome]) -> String {
         outcomes.filter { $0.status == "told" }.map { outcome in
             let count = Counted.text(outcome.change.collections.count, "collection")
-            return "\n\(Console.visible(outcome.command)): told that \(count) changed"
+            return "\n\(name(outcome)) was notified: \(count) changed"
         }.joined()
     }
 
@@ -93,7 +96,7 @@ enum HooksReport {
 
     static func members(_ outcome: ChangeHooks.Outcome) -> KeyValuePairs<String, JSONValue?> {
         [
-            "command": .string(outcome.command), "status": .string(outcome.status),
+            "command": .count(outcome.position), "status": .string(outcome.status),
             "timestamp": .count(outcome.change.timestamp.milliseconds),
             "collections": .array(outcome.change.collections.map { .string("\($0)") }),
             "error": outcome.failure.map(JSONValue.string),

@@ -379,6 +379,12 @@ final class FileStoreTests {
         again.abandon()
         again.abandon()
         #expect(try FileStore.read(path("a"), limit: 10)?.text == "3")
+        let fresh = try WritableFile(creating: path("a"))
+        try fresh.write(Array("wrong".utf8))
+        try fresh.restart()
+        try fresh.write(Array("4".utf8))
+        try fresh.finish(flushing: false)
+        #expect(try FileStore.read(path("a"), limit: 10)?.text == "4")
         _ = try WritableFile(creating: path("a"))
         #expect(try FileStore.read(path("a"), limit: 10)?.text == "")
     }

@@ -11,6 +11,8 @@ struct PageFixture {
     /// Why the collection is not served as locked.
     var problem: String?
     var pin: String?
+    /// The path of the server's public address.
+    var path = ""
     /// The members of each record besides its id, by id.
     var records: [String: [String: JSONValue]] = ["one": ["name": .string("First")]]
     /// Each file by the id of the record that has it.
@@ -25,7 +27,9 @@ struct PageFixture {
     func answer(_ target: String) async throws -> PageAnswer {
         let collection = try collection()
         return await Self.answer(
-            target, of: PageCatalog(collections: [collection], problems: problem.map { [collection.id: $0] } ?? [:]),
+            target,
+            of: PageCatalog(
+                collections: [collection], problems: problem.map { [collection.id: $0] } ?? [:], path: path),
             limits: limits)
     }
 

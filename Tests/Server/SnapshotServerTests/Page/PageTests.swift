@@ -43,6 +43,25 @@ struct PageTests {
         #expect(try await !PageFixture().answer("/").text.contains("atalogue 12"))
     }
 
+    /// A proxy may serve everything below a path.
+    @Test(arguments: [
+        "/", "/?q=x", "/collections/main/samples", "/collections/main/samples/records/one",
+        "/collections/main/samples/changes", "/nothing", "/collections/main/none",
+    ])
+    func everyLinkBeginsWithThePublicPath(target: String) async throws {
+        var fixture = PageFixture()
+        fixture.files = ["one": ("a.png", "image/png", [0x89, 0x50])]
+        let plain = try await fixture.answer(target).text
+        fixture.path = "/set&tings"
+        let text = try await fixture.answer(target).text
+        for name in ["href", "src", "action"] {
+            let (before, after) = ("\(name)=\"/", "\(name)=\"/set&amp;tings/")
+            #expect(text.split(separator: before).count == plain.split(separator: before).count)
+            #expect(text.split(separator: after).count == text.split(separator: before).count, "\(name)")
+        }
+        #expect(text.contains("href=\"/set&amp;tings/icon.svg\""))
+    }
+
     @Test func aNameFindsItsCollections() async throws {
         let catalog = PageCatalog(collections: try ["main/one", "main/two"].map { try named($0).collection() })
         let found = await PageFixture.answer("/?q=TW", of: catalog).text

@@ -6,6 +6,7 @@ Settings, by `PUT /__control__/protocol`:
     monitor_since_max_age_days     the same for the monitor, by age; 21 on v1, never on v2; -1: never
     since_form                     "bare" or "quoted": the other one is answered 400; v1 takes both, v2 takes bare
     tombstones_without_timestamp   true: no `last_modified` in tombstones; on v2 the default
+On v2 a missing or wrong number is answered 422 with `detail`, and on both a `_since` after the year 2100 is refused.
 On v2 a `_since` that never was a timestamp of the collection is answered by the 307, too.
 """
 import email.utils
@@ -14,6 +15,7 @@ import time
 from urllib.parse import parse_qsl, urlencode
 
 MONITOR = "monitor/changes"
+YEAR_2100 = 4_102_444_800_000
 
 
 class Front:
@@ -45,13 +47,22 @@ class Front:
         return answer(start_response, status, headers, json.dumps(document).encode())
 
     def _changeset(self, environ, start_response, bucket, collection, v2):
-        query = dict(parse_qsl(environ["QUERY_STRING"], keep_blank_values=True))
-        if "_since" in query:
-            refusal = self._check_since(environ, start_response, query, f"{bucket}/{collection}", v2)
+        pairs = parse_qsl(environ["QUERY_STRING"], keep_blank_values=True)
+        query = dict(pairs)
+        if v2:
+            refusal = self._check_numbers(start_response, query)
             if refusal is not None:
                 return refusal
-            query["_since"] = '"' + query["_since"].strip('"') + '"'
+            # The last value counts.
             environ["QUERY_STRING"] = urlencode(query)
+        # Kinto itself refuses a repeated parameter, and passes over an empty one.
+        if v2 and "_since" in query or [value != "" for name, value in pairs if name == "_since"] == [True]:
+            refusal = self._check_since(environ, start_response, pairs, query, f"{bucket}/{collection}", v2)
+            if refusal is not None:
+                return refusal
+            environ["QUERY_STRING"] = urlencode(
+                [(name, '"' + value.strip('"') + '"' if name == "_since" else value)
+                 for name, value in (query.items() if v2 else pairs)])
         status, headers, body = collect(self.app, environ)
         if status.startswith("200"):
             document = json.loads(body)
@@ -61,27 +72,46 @@ class Front:
             body = json.dumps(document, separators=(",", ":")).encode()
         return answer(start_response, status, headers, body)
 
-    def _check_since(self, environ, start_response, query, name, v2):
+    def _check_numbers(self, start_response, query):
+        """The answer of v2 to a parameter that is missing or not a number, or None."""
+        for name, largest in (("_expected", None), ("_since", YEAR_2100)):
+            value = query.get(name)
+            if value is None and name == "_since":
+                continue
+            if value is None or not (value.isascii() and value.isdigit()) or (largest and int(value) > largest):
+                detail = [{"type": "missing" if value is None else "int_parsing", "loc": ["query", name],
+                           "msg": "not in the form that this server takes", "input": value}]
+                return answer(
+                    start_response, "422 Unprocessable Entity", [("Content-Type", "application/json")],
+                    json.dumps({"detail": detail}).encode())
+        return None
+
+    def _check_since(self, environ, start_response, pairs, query, name, v2):
         """The answer to a `_since` that is not to be passed on, or None."""
         raw = query["_since"]
         quoted = raw.startswith('"')
         form = self.settings.get("since_form", "bare" if v2 else "any")
         number = raw.strip('"')
+        if number.isdigit() and int(number) > YEAR_2100:
+            return error(start_response, 400, "_since in querystring: it is after the year 2100")
         if not number.isdigit() or (form == "bare" and quoted) or (form == "quoted" and not quoted):
             return error(start_response, 400, "_since in querystring: not in the form that this server takes")
         since, expected = int(number), query.get("_expected", "").strip('"')
         if expected.isdigit() and 0 < int(expected) < since:
             if v2:
-                return error(start_response, 400, "_expected must be superior to _since if both are provided")
+                detail = "_expected must be superior to _since if both are provided"
+                return answer(
+                    start_response, "400 Bad Request", [("Content-Type", "application/json")],
+                    json.dumps({"detail": detail}).encode())
             # On the monitor only: the changeset of a collection is answered with its data.
             if name == MONITOR:
                 start_response("204 No Content", [])
                 return []
         if not self._is_too_old(since, name, v2):
             return None
-        del query["_since"]
+        kept = [(name, value) for name, value in pairs if name != "_since"]
         prefix = "/v2" + environ["PATH_INFO"][3:] if v2 else environ["PATH_INFO"]
-        location = f"http://{environ['HTTP_HOST']}{prefix}?{urlencode(query)}"
+        location = f"http://{environ['HTTP_HOST']}{prefix}?{urlencode(kept)}"
         start_response("307 Temporary Redirect", [("Location", location), ("Content-Length", "0")])
         return []
 

@@ -48,10 +48,13 @@ package struct PageCatalog: Sendable {
     package let collections: [Collection]
     /// The collections that are not served, or not in the state of the lock, with the reason.
     package let problems: [CollectionID: String]
+    /// The path of the server's public address, without a slash at the end; usually empty.
+    package let path: String
 
-    package init(collections: [Collection], problems: [CollectionID: String] = [:]) {
+    package init(collections: [Collection], problems: [CollectionID: String] = [:], path: String = "") {
         self.collections = collections.sorted { $0.id < $1.id }
         self.problems = problems
+        self.path = path
     }
 
     subscript(id: CollectionID) -> Collection? { collections.first { $0.id == id } }

@@ -3,18 +3,22 @@ import RemoteSettingsModel
 
 /// An address of this page: an encoded path and query of the same origin. The type cannot express any other address.
 struct PageLink: Equatable {
+    /// The path of the server's public address, before the paths of all links that are made in this task.
+    @TaskLocal static var base = ""
+
     let text: String
 
     private init(_ segments: [String], _ query: [(name: StaticString, value: String)] = []) {
-        var text = segments.isEmpty ? "/" : segments.reduce(into: "") { $0 += "/" + PercentEncoding.component($1) }
+        var text = Self.base
+        text += segments.isEmpty ? "/" : segments.reduce(into: "") { $0 += "/" + PercentEncoding.component($1) }
         for (index, part) in query.enumerated() {
             text += (index == 0 ? "?" : "&") + "\(part.name)=" + PercentEncoding.component(part.value)
         }
         self.text = text
     }
 
-    static let home = PageLink([])
-    static let icon = PageLink(["icon.svg"])
+    static var home: PageLink { PageLink([]) }
+    static var icon: PageLink { PageLink(["icon.svg"]) }
 
     static func collection(_ id: CollectionID) -> PageLink { PageLink(["collections", id.bucket, id.name]) }
 

@@ -1,0 +1,28 @@
+#if Server
+import RemoteSettingsModel
+import Testing
+
+@testable import SnapshotOrigin
+@testable import SnapshotServer
+
+@Suite struct ResponseCacheTests {
+    private func document(_ text: String) -> OriginResource {
+        OriginResource(
+            .changeset, type: "application/json", tag: "\(text.count)", freshness: .none,
+            content: .segments([Bytes(utf8: text)]), gzip: .compressing)
+    }
+
+    @Test(arguments: [(100, false), (1 << 20, true)])
+    func `What is compressed counts, even if it is too large to be kept`(keptBytes: Int, isKept: Bool) throws {
+        var limits = ServerLimits()
+        (limits.keptBodyBytes, limits.keptBytes) = (64, keptBytes)
+        let cache = ResponseCache(limits)
+        // Numbers in no order, so that the compressed form is larger than a kept body.
+        let large = document((0..<1000).map { "\($0 &* 2_654_435_761 % 1_000_003)," }.joined())
+        let compressed = try #require(try cache.representation(of: large, isGzip: true))
+        #expect(compressed.buffer == nil && compressed.content.count > 64)
+        let small = try #require(try cache.representation(of: document("{}"), isGzip: false))
+        #expect((small.buffer != nil) == isKept)
+    }
+}
+#endif
