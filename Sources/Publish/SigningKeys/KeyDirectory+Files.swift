@@ -138,24 +138,26 @@ extension KeyDirectory {
 
     var ignorePath: String { "\(path)/.gitignore" }
     private static let ignoredNames = "*.key"
+    private static let ignoreBytes = 1 << 20
 
     /// Whether `.gitignore` keeps private keys out of a repository.
     func ignoresKeys() throws(FileError) -> Bool {
-        try FileStore.read(ignorePath, limit: 1 << 20)?.text.split(whereSeparator: \.isNewline)
+        try FileStore.read(ignorePath, limit: Self.ignoreBytes)?.text.split(whereSeparator: \.isNewline)
             .contains(Substring(Self.ignoredNames)) ?? false
     }
 
     /// Keeps private keys out of a repository, with `.gitignore`.
     func ignoreKeys() throws(FileError) {
         guard try !ignoresKeys() else { return }
-        let present = try FileStore.read(ignorePath, limit: 1 << 20)?.text ?? ""
+        let present = try FileStore.read(ignorePath, limit: Self.ignoreBytes)?.text ?? ""
         let start = present.isEmpty || present.hasSuffix("\n") ? present : present + "\n"
-        try FileStore.replace(ignorePath, with: Bytes(utf8: "\(start)\(Self.ignoredNames)\n"))
+        try FileStore.replace(ignorePath, with: Bytes(utf8: "\(start)\(Self.ignoredNames)\n"), limit: Self.ignoreBytes)
     }
 
     /// Writes a private key, or a text that contains one.
     func writePrivate(_ path: String, _ content: Bytes) throws(FileError) {
-        try FileStore.replace(path, with: content, isPrivate: true, ending: Self.privateEnding)
+        try FileStore.replace(
+            path, with: content, limit: Limits().chainBytes, isPrivate: true, ending: Self.privateEnding)
     }
 
     /// Replaces a role's key and certificates. If their root differs from the current one, it is replaced too.
@@ -172,10 +174,11 @@ extension KeyDirectory {
         let root = try FileStore.read(certificatePath(.root), limit: Limits().chainBytes)
         let last = try CertificateAuthority.pem(Array(next.certificates.suffix(1)))
         if role != .root, root != last {
-            try FileStore.replace(certificatePath(.root), with: last)
+            try FileStore.replace(certificatePath(.root), with: last, limit: Limits().chainBytes)
             if role == .signer, next.certificates.count > 2 {
                 try FileStore.replace(
-                    certificatePath(.intermediate), with: CertificateAuthority.pem([next.certificates[1]]))
+                    certificatePath(.intermediate), with: CertificateAuthority.pem([next.certificates[1]]),
+                    limit: Limits().chainBytes)
             }
         }
         try write(role, key, role == .signer ? next.certificates : [next.certificates[0]])
@@ -187,6 +190,7 @@ extension KeyDirectory {
     /// - Parameter key: `nil` if the key is kept elsewhere.
     func write(_ role: CertificateRole, _ key: PrivateKey?, _ certificates: [SigningCertificate]) throws {
         if let key { try writePrivate(keyPath(role), key.pem) }
-        try FileStore.replace(certificatePath(role), with: CertificateAuthority.pem(certificates))
+        try FileStore.replace(
+            certificatePath(role), with: CertificateAuthority.pem(certificates), limit: Limits().chainBytes)
     }
 }

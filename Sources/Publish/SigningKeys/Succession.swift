@@ -157,7 +157,7 @@ extension KeyDirectory {
                     expected: "at most \(most) older roots", found: "\(succession.steps.count)",
                     remedy: "remove those that no app pins any more from \(successionPath)")
             }
-            try FileStore.replace(successionPath, with: succession.pem())
+            try FileStore.replace(successionPath, with: succession.pem(), limit: Limits().chainBytes)
             return chains.count
         }
     }

@@ -43,7 +43,7 @@ struct RSDump: AsyncParsableCommand {
             .init(
                 name: "Dumps",
                 subcommands: [
-                    RefreshCommand.self, Status.self, Verify.self, GuardsCommand.self, Diff.self, LogCommand.self,
+                    RefreshCommand.self, Status.self, Verify.self, Diff.self, LogCommand.self,
                     AttestCommand.self, RebuildCommand.self,
                 ]),
             .init(name: "Git", subcommands: [MergeCommand.self, GitSetup.self, MergeDriver.self]),

@@ -20,7 +20,8 @@ extension DumpsDirectory {
         guard !missing.isEmpty else { return false }
         let separator = text.isEmpty || text.hasSuffix("\n") ? "" : "\n"
         try FileStore.replace(
-            file, below: path, with: Bytes(utf8: text + separator + missing.joined(separator: "\n") + "\n"))
+            file, below: path, with: Bytes(utf8: text + separator + missing.joined(separator: "\n") + "\n"),
+            limit: Self.configurationBytes)
         return true
     }
 }

@@ -7,7 +7,7 @@ package struct Attestation: Sendable {
     package static let statementType = "https://in-toto.io/Statement/v1"
     package static let predicateType = "urn:swift-remote-settings:dumps:v1"
     /// The largest size of a statement that is read, in bytes.
-    private static let mostBytes = 64 << 20
+    package static let mostBytes = 64 << 20
 
     /// The SHA-256 of each file, by its path below the directory.
     package let files: [String: SHA256Digest]

@@ -79,9 +79,9 @@ extension JSONError.Reason: CustomStringConvertible {
         case .invalidNumber: "not a JSON number (RFC 8259, section 6)"
         case .numberOutOfRange(let text):
             "the number \(text.prefix(40)) is out of range: integers go from -2^63 to 2^64-1, others must fit a double"
-        case .duplicateKey(let key): "the key \(String(reflecting: key)) appears twice in one object"
-        case .missingKey(let key): "the key \(String(reflecting: key)) is missing"
-        case .unknownKey(let key): "unknown key \(String(reflecting: key))"
+        case .duplicateKey(let key): "the key \(VisibleText.quote(key)) appears twice in one object"
+        case .missingKey(let key): "the key \(VisibleText.quote(key)) is missing"
+        case .unknownKey(let key): "unknown key \(VisibleText.quote(key))"
         case .wrongType(let expected, let found): "\(found) where \(expected) is expected"
         case .tooDeep(let limit): "arrays and objects are nested more than \(limit) deep"
         case .tooLong(let limit): "more than \(limit) bytes"

@@ -111,6 +111,7 @@ package struct ChangeHooks: Sendable {
         }
         // A command may contain a secret.
         try FileStore.replace(
-            path, with: Bytes(JSONText.compact(.object(commands))), isContended: true, isPrivate: true)
+            path, with: Bytes(JSONText.compact(.object(commands))), limit: Limits.lockBytes, isContended: true,
+            isPrivate: true)
     }
 }

@@ -49,14 +49,14 @@ struct AttestCommand: AsyncParsableCommand {
         guard let output else { return Console.write(attestation.text, to: 1) }
         let folder = FileStore.parent(of: output)
         let sums = "\(folder)/SHA256SUMS"
-        let known = try FileStore.read(sums, limit: 64 << 20)?.text ?? ""
+        let known = try FileStore.read(sums, limit: Attestation.mostBytes)?.text ?? ""
         guard known.split(separator: "\n").allSatisfy({ attestation.files[String($0.dropFirst(66))] != nil }) else {
             throw CommandFailure(
                 .usage, "\(sums) has the sums of other files; give --output in another folder")
         }
         try FileStore.makeDirectories(folder)
-        try FileStore.replace(output, with: Bytes(attestation.text))
-        try FileStore.replace(sums, with: Bytes(utf8: attestation.sums))
+        try FileStore.replace(output, with: Bytes(attestation.text), limit: Attestation.mostBytes)
+        try FileStore.replace(sums, with: Bytes(utf8: attestation.sums), limit: Attestation.mostBytes)
         Console.print("\(output): \(Counted.text(attestation.files.count, "file")) attested; SHA256SUMS is beside it")
     }
 }
