@@ -193,7 +193,8 @@ struct URLReference {
     /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)``.
     init(_ text: String) throws(HTTPError) {
         guard text.utf8.count <= HTTPURL.longest else {
-            throw HTTPError(VisibleText.excerpt(text, limit: 80), .invalidURL("it is longer than \(HTTPURL.longest) bytes"))
+            throw HTTPError(
+                VisibleText.excerpt(text, limit: 80), .invalidURL("it is longer than \(HTTPURL.longest) bytes"))
         }
         guard text.utf8.allSatisfy({ $0 > 0x1F && $0 != 0x7F }) else {
             throw HTTPError(text, .invalidURL("it contains a control character"))

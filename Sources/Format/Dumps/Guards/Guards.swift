@@ -138,7 +138,9 @@ package struct GuardFailure: Error, Hashable, Sendable, CustomStringConvertible 
     }
 
     package var description: String {
-        let reasons = violations.map { "it violates \($0.isDefault ? "the default guard" : "the guard in dumps.yaml") \($0)" }
+        let reasons = violations.map {
+            "it violates \($0.isDefault ? "the default guard" : "the guard in dumps.yaml") \($0)"
+        }
         return "the new state was refused: \(reasons.joined(separator: "; ")); "
             + "if the state is correct, accept it with: \(command) --accept \(collection)"
     }

@@ -166,7 +166,8 @@ struct SchemaValidation {
             if let names = part.propertyNames { validate(at: member.key, .string(member.key), names) }
         }
         for dependency in part.dependencies {
-            guard let number = dependency.part, members.contains(where: { $0.key.utf8.elementsEqual(dependency.key.utf8) })
+            guard let number = dependency.part,
+                members.contains(where: { $0.key.utf8.elementsEqual(dependency.key.utf8) })
             else { continue }
             if spend(members.count) { validate(.object(members), number) }
         }

@@ -33,7 +33,8 @@ extension ChangesetError: CustomStringConvertible {
                 + "to move its content into an attachment"
         case .invalidAttachment(let record, let problem):
             "record \(VisibleText.quote(record)) has an invalid attachment: \(VisibleText.excerpt(problem))"
-        case .otherCollection(let expected, let found): "expected the metadata of \(expected), found that of \(VisibleText.excerpt(found))"
+        case .otherCollection(let expected, let found):
+            "expected the metadata of \(expected), found that of \(VisibleText.excerpt(found))"
         case .otherMirroredMetadata:
             "expected only x5u to differ between a mirror's metadata and what it received, found other differences"
         case .notCanonical(let problem): "not a canonical payload: \(problem)"

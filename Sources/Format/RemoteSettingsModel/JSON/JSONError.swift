@@ -82,7 +82,7 @@ extension JSONError.Reason: CustomStringConvertible {
         case .duplicateKey(let key): "the key \(VisibleText.quote(key)) appears twice in one object"
         case .missingKey(let key): "the key \(VisibleText.quote(key)) is missing"
         case .unknownKey(let key): "unknown key \(VisibleText.quote(key))"
-        case .wrongType(let expected, let found): "\(found) where \(expected) is expected"
+        case .wrongType(let expected, let found): "\(VisibleText.excerpt(found)) where \(expected) is expected"
         case .tooDeep(let limit): "arrays and objects are nested more than \(limit) deep"
         case .tooLong(let limit): "more than \(limit) bytes"
         case .tooManyMembers(let limit): "more than \(limit) members in one object (Limits.jsonMembers)"

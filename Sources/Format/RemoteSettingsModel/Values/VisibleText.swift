@@ -9,17 +9,19 @@ package enum VisibleText {
     /// zero-width characters, tags), Zl and Zp.
     package static func escape(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isInvisible) else { return text }
-        return escape(text.unicodeScalars, limit: .max).text
+        return beginning(text, limit: .max).shown
     }
 
     /// The beginning of a text, escaped. If the text is longer, `…` and its size follow.
     ///
     /// The time and memory that this takes depend on `limit` only, not on the text.
     ///
-    /// - Parameter limit: the most bytes of UTF-8 after escaping, without the note on the size.
+    /// - Parameter limit: the most bytes of the result in UTF-8, at least 40.
     package static func excerpt(_ text: String, limit: Int = quotedBytes) -> String {
-        let (shown, isWhole) = escape(text.unicodeScalars, limit: limit)
-        return isWhole ? shown : "\(shown)… (\(text.utf8.count) bytes)"
+        let (shown, isWhole) = beginning(text, limit: limit)
+        if isWhole { return shown }
+        let note = "… (\(text.utf8.count) bytes)"
+        return beginning(text, limit: limit - note.utf8.count).shown + note
     }
 
     /// The beginning of a text in quotes, for a message. It has at most ``quotedBytes`` bytes.
@@ -37,12 +39,11 @@ package enum VisibleText {
         }
     }
 
-    private static func escape(
-        _ scalars: some Sequence<Unicode.Scalar>, limit: Int
-    ) -> (text: String, isWhole: Bool) {
+    /// The beginning of a text, escaped, and whether it is the whole text.
+    package static func beginning(_ text: String, limit: Int) -> (shown: String, isWhole: Bool) {
         var visible = String.UnicodeScalarView()
         var bytes = 0
-        for scalar in scalars {
+        for scalar in text.unicodeScalars {
             let escape = isInvisible(scalar) ? "\\u{\(String(scalar.value, radix: 16))}" : nil
             bytes += escape?.utf8.count ?? UTF8.width(scalar)
             if bytes > limit { return (String(visible), false) }

@@ -95,7 +95,9 @@ struct FilterLexer {
         }
         let digits = String(decoding: bytes[start..<position], as: UTF8.self)
         if Self.isNameStart(byte(position)) {
-            throw .syntax(offset: position, expected: "the end of the number \(VisibleText.excerpt(digits, limit: 40))", found: describe())
+            throw .syntax(
+                offset: position, expected: "the end of the number \(VisibleText.excerpt(digits, limit: 40))",
+                found: describe())
         }
         // The standard library does not accept a number that starts with a decimal point.
         guard let value = Double(digits.hasPrefix(".") ? "0" + digits : digits) else {

@@ -49,7 +49,9 @@ struct CustomSignals: Hashable, Sendable {
             switch value?.content {
             case .string(let text) where text.count > Self.valueCharacters:
                 throw .limitExceeded(
-                    reason: "the signal \(VisibleText.quote(key)) has \(text.count) characters, expected at most \(Self.valueCharacters)")
+                    reason:
+                        "the signal \(VisibleText.quote(key)) has \(text.count) characters, expected at most \(Self.valueCharacters)"
+                )
             case .double(let number) where !number.isFinite: throw .invalidValueType(key: key)
             default: merged[key] = value
             }

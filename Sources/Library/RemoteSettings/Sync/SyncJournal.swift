@@ -108,7 +108,8 @@ extension SyncFailures.Attempt {
             let trigger = value["trigger"]?.string.flatMap(UptakeEvent.Trigger.init),
             let status = value["status"]?.string.flatMap(UptakeEvent.Status.init)
         else { return nil }
-        self.init(at: at, trigger: trigger, status: status, error: VisibleText.excerpt(error, limit: SyncJournal.errorBytes))
+        self.init(
+            at: at, trigger: trigger, status: status, error: VisibleText.excerpt(error, limit: SyncJournal.errorBytes))
     }
 
     fileprivate var json: JSONValue {

@@ -298,7 +298,9 @@ private struct ConditionParser {
             return Self.guarded(name, "\(name)|versionCompare(\(Self.literal(operand))) \(comparison) 0", comparison)
         }
         guard let number = jsonNumber(operand) else {
-            throw Refusal(element: nil, problem: "'\(VisibleText.excerpt(operand, limit: 60))' is compared as a number, but is not one")
+            throw Refusal(
+                element: nil,
+                problem: "'\(VisibleText.excerpt(operand, limit: 60))' is compared as a number, but is not one")
         }
         return Self.guarded(name, "\(name) \(comparison) \(number.text)", comparison)
     }

@@ -25,7 +25,11 @@ package struct OriginPage: Sendable {
     ///   - path: the path, percent-encoded as it was sent, without the query.
     ///   - query: the query as it was sent, without the `?`.
     ///   - now: the current time, for ages.
-    package func answer(path: String, query: String, of catalog: PageCatalog, now: Timestamp) async -> PageAnswer {
+    ///   - isWanted: whether somebody still waits for the answer. If not, it need not be complete.
+    package func answer(
+        path: String, query: String, of catalog: PageCatalog, now: Timestamp,
+        isWanted: @escaping @Sendable () -> Bool = { true }
+    ) async -> PageAnswer {
         switch PageRoute(path: path) {
         case nil: return ProblemPage.noPage
         case .icon: return Icon.answer
@@ -39,7 +43,7 @@ package struct OriginPage: Sendable {
             }
         case .changes(let id):
             return await answer(id, catalog) { collection in
-                try await ChangesPage(collection: collection, query: query, now: now).answer()
+                try await ChangesPage(collection: collection, query: query, now: now, isWanted: isWanted).answer()
             }
         case .parameters(let id):
             return await answer(id, catalog) { collection in

@@ -185,11 +185,13 @@ struct GuardsTests {
         arguments: zip(
             [
                 "{max-removed: ten}", "{max-removed: -1}", "{max-growth: 5}", "{min-records: 1%}", "{maximum: 1}",
-                "{field-types: same}", "{schema: metadata}", "{schema: {typ: object}}", "{schema: file.json}", "{required-ids: a}",
+                "{field-types: same}", "{schema: metadata}", "{schema: {typ: object}}", "{schema: file.json}",
+                "{required-ids: a}",
                 "{max-added: 10.123%}", "{max-added: 9999999%}", "[]",
             ],
             [
-                "max-removed", "max-removed", "max-growth", "min-records", "unknown key", "schema: {properties", "copy the schema",
+                "max-removed", "max-removed", "max-growth", "min-records", "unknown key", "schema: {properties",
+                "copy the schema",
                 "unknown keyword", "schema", "required-ids", "max-added", "max-added", "guards",
             ])) func refusesTheRest(_ yaml: String, _ word: String)
     {
