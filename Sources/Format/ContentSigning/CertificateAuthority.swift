@@ -54,7 +54,7 @@ package enum CertificateRole: String, CaseIterable, Sendable {
         }
     }
 
-    private static func shown(_ name: String) -> String { "\"\(VisibleText.escape(String(name.prefix(80))))\"" }
+    private static func shown(_ name: String) -> String { "\"\(VisibleText.excerpt(name, limit: 80))\"" }
 }
 
 /// A certificate, reduced to the properties that this package uses. Reading one verifies nothing.

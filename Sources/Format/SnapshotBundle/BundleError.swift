@@ -1,3 +1,5 @@
+import RemoteSettingsModel
+
 /// What is wrong with a bundle, with its lock, or with the data for a new bundle.
 package struct BundleError: Error, Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
@@ -61,5 +63,8 @@ extension BundleError: CustomStringConvertible {
     package var description: String { "\(file): \(problem); \(remedy)" }
 
     /// What is wrong inside the file, without the file's name and without the remedy.
-    package var problem: String { "\(entry.map { "\($0): " } ?? "")expected \(expected), found \(found)" }
+    package var problem: String {
+        let place = entry.map { "\(VisibleText.excerpt($0)): " } ?? ""
+        return "\(place)expected \(VisibleText.excerpt(expected)), found \(VisibleText.excerpt(found))"
+    }
 }

@@ -144,7 +144,7 @@ struct DocumentReader {
         try member(key) { (document) throws(BundleError) in
             let text = try document.string()
             guard let value = value(text) else {
-                throw document.failure(expected: expected, found: String(reflecting: text))
+                throw document.failure(expected: expected, found: VisibleText.quote(text))
             }
             return value
         }

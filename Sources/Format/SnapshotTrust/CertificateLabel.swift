@@ -1,3 +1,5 @@
+import RemoteSettingsModel
+
 /// The certificate of a chain that an error is about.
 package struct CertificateLabel: Hashable, Sendable, CustomStringConvertible {
     /// The position in the chain's text. The leaf is 1.
@@ -14,13 +16,6 @@ package struct CertificateLabel: Hashable, Sendable, CustomStringConvertible {
             case count: "root"
             default: "intermediate"
             }
-        return "certificate \(position) of \(count) (\(role), \(quoted(subject)))"
+        return "certificate \(position) of \(count) (\(role), \(VisibleText.quote(subject)))"
     }
-}
-
-/// Quotes text from outside for a message. It is shortened and escaped, so that it cannot look like a part of the
-/// message.
-func quoted(_ text: String) -> String {
-    let shown = text.prefix(120)
-    return String(reflecting: String(shown)) + (shown.endIndex == text.endIndex ? "" : "…")
 }

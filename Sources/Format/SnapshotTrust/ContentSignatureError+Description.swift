@@ -4,7 +4,7 @@ extension ContentSignatureError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .invalidRootHash(let found, let reason):
-            "\(quoted(found)) is not a root hash: \(reason); write a SHA-256 as 64 hexadecimal digits or as C8:A8:…"
+            "\(VisibleText.quote(found)) is not a root hash: \(reason); write a SHA-256 as 64 hexadecimal digits or as C8:A8:…"
         case .emptyChain:
             "the certificate chain is empty; expected PEM text with leaf, intermediates and root"
         case .chainTooLarge(let bytes, let limit):
@@ -19,19 +19,19 @@ extension ContentSignatureError: CustomStringConvertible {
         case .malformedPEM(let certificate, let reason):
             "certificate \(certificate) of the chain is not base64: \(reason)"
         case .malformedCertificate(let certificate, let reason):
-            "certificate \(certificate) of the chain cannot be decoded as X.509: \(quoted(reason))"
+            "certificate \(certificate) of the chain cannot be decoded as X.509: \(VisibleText.quote(reason))"
         case .incompleteChain(let only):
-            "the chain has only one certificate, \(quoted(only.subject)); expected leaf, intermediates and root"
+            "the chain has only one certificate, \(VisibleText.quote(only.subject)); expected leaf, intermediates and root"
         case .reordered(let expected):
             "the chain's certificates are in the wrong order; expected them from leaf to root, in the order "
                 + expected.map { "\($0.position)" }.joined(separator: ", ")
         case .unrelatedCertificate(let certificate):
             "\(certificate) does not belong to the chain, which is complete without it"
         case .notIssuedByNext(let certificate, let issuer, let next):
-            "\(certificate) names the issuer \(quoted(issuer)), but \(next) follows it; a certificate is missing or "
+            "\(certificate) names the issuer \(VisibleText.quote(issuer)), but \(next) follows it; a certificate is missing or "
                 + "wrong"
         case .rootMissing(let last):
-            "the chain ends with \(quoted(last.subject)), which another certificate issued; expected a root at the end"
+            "the chain ends with \(VisibleText.quote(last.subject)), which another certificate issued; expected a root at the end"
         case .untrustedRoot(let found, let pinned):
             "the chain's root has the hash \(found), which is not pinned; "
                 + (pinned.isEmpty ? "no root is pinned" : "pinned: \(Counted.list(pinned))")
@@ -45,7 +45,7 @@ extension ContentSignatureError: CustomStringConvertible {
         case .wrongSigner(let expected, let found):
             "the leaf certificate is for \(found.isEmpty ? "no DNS name" : list(found)), expected one for \(expected)"
         case .wrongKeyType(let certificate, let found):
-            "\(certificate) has the key \(quoted(found)); expected P-384"
+            "\(certificate) has the key \(VisibleText.quote(found)); expected P-384"
         case .leafIsAuthority(let certificate):
             "\(certificate) may issue certificates; expected an end-entity certificate first"
         case .notAnAuthority(let certificate):
@@ -57,15 +57,15 @@ extension ContentSignatureError: CustomStringConvertible {
         case .missingExtendedKeyUsage(let certificate, let found):
             "\(certificate) has the extended key usage \(list(found)); expected codeSigning"
         case .nameNotPermitted(let certificate, let name, let issuer, let permitted):
-            "\(certificate) has the name \(quoted(name)), but \(issuer) permits only \(list(permitted))"
+            "\(certificate) has the name \(VisibleText.quote(name)), but \(issuer) permits only \(list(permitted))"
         case .nameExcluded(let certificate, let name, let issuer, let excluded):
-            "\(certificate) has the name \(quoted(name)), but \(issuer) excludes \(quoted(excluded))"
+            "\(certificate) has the name \(VisibleText.quote(name)), but \(issuer) excludes \(VisibleText.quote(excluded))"
         case .unsupportedNameConstraint(let issuer, let form, let certificate):
             "\(issuer) restricts the names of \(certificate) by the form \(form); only DNS names are supported"
         case .unknownCriticalExtension(let certificate, let oid):
             "\(certificate) has the critical extension \(oid), which is not supported"
         case .malformedExtension(let certificate, let oid, let reason):
-            "\(certificate) has an extension \(oid) that cannot be decoded: \(quoted(reason))"
+            "\(certificate) has an extension \(oid) that cannot be decoded: \(VisibleText.quote(reason))"
         case .notVersion3(let certificate):
             "\(certificate) is not an X.509 certificate of version 3, which extensions require"
         case .weakSignatureAlgorithm(let certificate, let algorithm):
@@ -95,7 +95,7 @@ extension ContentSignatureError: CustomStringConvertible {
         case .onlyUnknownModes(let collection, let modes):
             "\(collection) has signatures only in the modes \(list(modes)); expected p384ecdsa"
         case .chainMissing(let x5u):
-            "the certificate chain \(quoted(x5u)) is missing; fetch and verify it first"
+            "the certificate chain \(VisibleText.quote(x5u)) is missing; fetch and verify it first"
         case .newerThanVerification(let collection, let timestamp, let time):
             "\(collection): expected a timestamp at most a day after the verification at \(time.rfc3339), found "
                 + "\(timestamp) (\(timestamp.rfc3339)); correct the clock or the given time, or fetch the collection "
@@ -114,6 +114,6 @@ extension ContentSignatureError: CustomStringConvertible {
     }
 
     private func list(_ texts: [String]) -> String {
-        Counted.list(texts.lazy.map(quoted))
+        Counted.list(texts.lazy.map { VisibleText.quote($0) })
     }
 }

@@ -134,5 +134,5 @@ package struct SignatureFailure: Hashable, Sendable, CustomStringConvertible {
     /// Why this signature is not valid.
     package let reason: ContentSignatureError
 
-    package var description: String { "signature \(position), chain \(quoted(x5u)): \(reason)" }
+    package var description: String { "signature \(position), chain \(VisibleText.quote(x5u)): \(reason)" }
 }

@@ -1,3 +1,5 @@
+import RemoteSettingsModel
+
 /// A filter's decision about a record, with the reason. Only ``passed`` includes the record.
 package enum FilterOutcome: Hashable, Sendable {
     /// The expression's value is `true`, or there is no expression.
@@ -26,7 +28,7 @@ extension FilterOutcome: CustomStringConvertible {
         case .passed: "included"
         case .rejected: "excluded: the filter is false"
         case .notBoolean(let value):
-            "excluded: the filter's value is \(String(value.description.prefix(120))), expected true"
+            "excluded: the filter's value is \(VisibleText.excerpt(value.description, limit: 120)), expected true"
         case .failed(let error): "excluded: \(error)"
         }
     }

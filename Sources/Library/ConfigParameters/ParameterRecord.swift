@@ -113,7 +113,7 @@ package struct ParameterRecord: Sendable {
     ) throws(ParameterRecordError) -> Int64? {
         guard let text = json?.text, text != "null" else { return nil }
         guard let number = Int64(text), number.magnitude <= largestPriority.magnitude else {
-            throw failure(.invalidPriority(found: String(text.prefix(40))))
+            throw failure(.invalidPriority(found: VisibleText.excerpt(text, limit: 40)))
         }
         return number
     }

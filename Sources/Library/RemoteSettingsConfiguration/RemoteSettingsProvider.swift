@@ -194,7 +194,7 @@ private struct ParameterTypeError: Error, CustomStringConvertible {
     let found: String
 
     var description: String {
-        "\(provider): \(key): expected a value of the type \(type.rawValue), found \(found.prefix(100)); correct the "
+        "\(provider): \(key): expected a value of the type \(type.rawValue), found \(VisibleText.excerpt(found, limit: 100)); correct the "
             + "parameter, or ask for its type"
     }
 }

@@ -30,7 +30,9 @@ package struct AttachmentsURL: Hashable, Sendable {
     ///   than 2048 bytes, or if it has a scheme, a query, a fragment, a backslash, a control character, or a `.` or
     ///   `..` segment, even an encoded one.
     package func attachment(_ location: String) throws(HTTPError) -> HTTPURL {
-        func refuse(_ why: String) -> HTTPError { HTTPError(String(location.prefix(200)), .badLocation(why)) }
+        func refuse(_ why: String) -> HTTPError {
+            HTTPError(VisibleText.excerpt(location, limit: 200), .badLocation(why))
+        }
         if Self.isPlain(location) { return url.appending(path: location) }
         guard !location.isEmpty else { throw refuse("it is empty") }
         guard location.utf8.count <= 2048 else { throw refuse("it is longer than 2048 bytes") }

@@ -159,8 +159,7 @@ package struct HTTPError: Error, Hashable, Sendable {
 extension HTTPError: CustomStringConvertible {
     /// The error on one line without control characters, whatever the server sent.
     package var description: String {
-        let shown = url.count > 300 ? url.prefix(300) + "…" : url[...]
-        return Self.printable("\(shown): \(reason)")
+        Self.printable("\(VisibleText.excerpt(url, limit: 300)): \(reason)")
     }
 
     /// `text` with its control characters replaced by spaces.
@@ -180,7 +179,7 @@ extension HTTPError.Reason: CustomStringConvertible {
         case .insecure: "plain http is not allowed; use https, or allow plain http for this server in the configuration"
         case .badLocation(let why): "the attachment's location is refused: \(why)"
         case .status(let code, let body):
-            "the server answered \(code)\(body.isEmpty ? "" : ": \(VisibleText.escape(body))")"
+            "the server answered \(code)\(body.isEmpty ? "" : ": \(VisibleText.excerpt(body))")"
         case .timeout(.connect, let seconds): "no connection within \(seconds) s"
         case .timeout(.head, let seconds): "no answer within \(seconds) s"
         case .timeout(.body, let seconds): "nothing more of the body arrived within \(seconds) s"

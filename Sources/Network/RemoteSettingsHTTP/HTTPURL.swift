@@ -36,7 +36,7 @@ package struct HTTPURL: Hashable, Sendable {
         // This type must be able to read whatever it prints.
         guard description.utf8.count <= Self.longest else {
             throw HTTPError(
-                String(reference.prefix(80)) + "…",
+                VisibleText.excerpt(reference, limit: 80),
                 .invalidURL("it is longer than \(Self.longest) bytes after percent-encoding"))
         }
     }
@@ -193,7 +193,8 @@ struct URLReference {
     /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)``.
     init(_ text: String) throws(HTTPError) {
         guard text.utf8.count <= HTTPURL.longest else {
-            throw HTTPError(String(text.prefix(80)) + "…", .invalidURL("it is longer than \(HTTPURL.longest) bytes"))
+            throw HTTPError(
+                VisibleText.excerpt(text, limit: 80), .invalidURL("it is longer than \(HTTPURL.longest) bytes"))
         }
         guard text.utf8.allSatisfy({ $0 > 0x1F && $0 != 0x7F }) else {
             throw HTTPError(text, .invalidURL("it contains a control character"))

@@ -25,7 +25,7 @@ struct Answer {
     func checkEncoding() throws(HTTPError) {
         let encoding = encoding
         guard encoding.isEmpty || encoding == "gzip" || encoding == "x-gzip" else {
-            throw HTTPError(url, .badEncoding("\(encoding.prefix(40)) was not requested"))
+            throw HTTPError(url, .badEncoding("\(VisibleText.excerpt(encoding, limit: 40)) was not requested"))
         }
     }
 
@@ -37,7 +37,7 @@ struct Answer {
         let lengths = response.headers.all("Content-Length")
         guard let first = lengths.first else { return }
         guard ContentRange.number(first) != nil, lengths.allSatisfy({ $0 == first }) else {
-            let found = lengths.joined(separator: ", ").prefix(40)
+            let found = VisibleText.excerpt(lengths.joined(separator: ", "), limit: 40)
             throw HTTPError(url, .notHTTP("expected one number in Content-Length, found \(found)"))
         }
     }

@@ -29,7 +29,8 @@ extension ServerClient {
         guard name.lowercased() == UpdateStream.contentType else {
             throw HTTPError(
                 answer.url,
-                .notAnEventStream("expected the type \(UpdateStream.contentType), found \(type.prefix(80))"))
+                .notAnEventStream(
+                    "expected the type \(UpdateStream.contentType), found \(VisibleText.excerpt(type, limit: 80))"))
         }
         try answer.checkEncoding()
         return UpdateStream(answer.response.body, url: answer.url)

@@ -141,7 +141,7 @@ package struct Publisher: Sendable {
     ) throws(GuardFailure) -> [GuardViolation] {
         guard [.created, .updated].contains(next.status) else { return [] }
         let violations = configuration.settings(of: next.collection).guards.violations(
-            of: next.payload.records, next.metadata, after: present?.payload.records)
+            of: next.payload.records, after: present?.payload.records)
         guard violations.isEmpty || accepted.contains(next.collection) else {
             throw GuardFailure(next.collection, violations, command: "rsdump publish")
         }

@@ -137,22 +137,25 @@ extension KeyDirectory {
 
     var ignorePath: String { "\(path)/.gitignore" }
     private static let ignoredNames = "*.key"
+    private static let ignoreBytes = 1 << 20
 
     /// Whether `.gitignore` keeps private keys out of a repository.
     func ignoresKeys() throws(FileError) -> Bool {
-        try FileStore.read(ignorePath, limit: 1 << 20)?.lines.contains(Bytes(utf8: Self.ignoredNames)) ?? false
+        try FileStore.read(ignorePath, limit: Self.ignoreBytes)?.lines.contains(Bytes(utf8: Self.ignoredNames)) ?? false
     }
 
     /// Keeps private keys out of a repository, with `.gitignore`.
     func ignoreKeys() throws(FileError) {
         guard try !ignoresKeys() else { return }
-        let present = try FileStore.read(ignorePath, limit: 1 << 20) ?? Bytes()
-        try FileStore.replace(ignorePath, with: present.appending(lines: [Self.ignoredNames]))
+        let present = try FileStore.read(ignorePath, limit: Self.ignoreBytes) ?? Bytes()
+        try FileStore.replace(
+            ignorePath, with: present.appending(lines: [Self.ignoredNames]), limit: Self.ignoreBytes)
     }
 
     /// Writes a private key, or a text that contains one.
     func writePrivate(_ path: String, _ content: Bytes) throws(FileError) {
-        try FileStore.replace(path, with: content, isPrivate: true, ending: Self.privateEnding)
+        try FileStore.replace(
+            path, with: content, limit: Limits().chainBytes, isPrivate: true, ending: Self.privateEnding)
     }
 
     /// Replaces a role's key and certificates. If their root differs from the current one, it is replaced too.
@@ -169,10 +172,11 @@ extension KeyDirectory {
         let root = try FileStore.read(certificatePath(.root), limit: Limits().chainBytes)
         let last = try CertificateAuthority.pem(Array(next.certificates.suffix(1)))
         if role != .root, root != last {
-            try FileStore.replace(certificatePath(.root), with: last)
+            try FileStore.replace(certificatePath(.root), with: last, limit: Limits().chainBytes)
             if role == .signer, next.certificates.count > 2 {
                 try FileStore.replace(
-                    certificatePath(.intermediate), with: CertificateAuthority.pem([next.certificates[1]]))
+                    certificatePath(.intermediate), with: CertificateAuthority.pem([next.certificates[1]]),
+                    limit: Limits().chainBytes)
             }
         }
         try write(role, key, role == .signer ? next.certificates : [next.certificates[0]])
@@ -184,6 +188,7 @@ extension KeyDirectory {
     /// - Parameter key: `nil` if the key is kept elsewhere.
     func write(_ role: CertificateRole, _ key: PrivateKey?, _ certificates: [SigningCertificate]) throws {
         if let key { try writePrivate(keyPath(role), key.pem) }
-        try FileStore.replace(certificatePath(role), with: CertificateAuthority.pem(certificates))
+        try FileStore.replace(
+            certificatePath(role), with: CertificateAuthority.pem(certificates), limit: Limits().chainBytes)
     }
 }

@@ -18,11 +18,13 @@ struct ServedPages: Sendable {
     /// - Returns: `nil` if the page does not own the path and the client is a program. The program then gets the API's
     ///   error. A person who has mistyped an address gets a page with a link back.
     func answer(
-        _ state: ServedState, _ target: RequestTarget, acceptsHTML: Bool, now: Timestamp
+        _ state: ServedState, _ target: RequestTarget, acceptsHTML: Bool, now: Timestamp,
+        isWanted: @escaping @Sendable () -> Bool
     ) async -> PageAnswer? {
         let path = String(target.path)
         guard acceptsHTML || OriginPage.owns(path: path) else { return nil }
-        return await page.answer(path: path, query: String(target.query ?? ""), of: catalog(state), now: now)
+        return await page.answer(
+            path: path, query: String(target.query ?? ""), of: catalog(state), now: now, isWanted: isWanted)
     }
 
     private func catalog(_ state: ServedState) -> PageCatalog {

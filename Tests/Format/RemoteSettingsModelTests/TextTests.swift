@@ -76,3 +76,36 @@ struct PercentEncodingTests {
         #expect(PercentEncoding.complete("%4") == nil)
     }
 }
+
+struct VisibleTextTests {
+    private static let texts = [
+        "", "a", String(repeating: "k", count: 5_000), "a" + String(repeating: "\u{301}", count: 5_000),
+        String(repeating: "\u{7F}", count: 5_000), String(repeating: "\u{E0001}", count: 5_000),
+        String(repeating: "\"\\\n", count: 5_000), String(repeating: "😀", count: 5_000),
+    ]
+
+    @Test(arguments: texts) func `What a message quotes is bounded after escaping`(text: String) {
+        #expect(VisibleText.quote(text).utf8.count <= VisibleText.quotedBytes + 5)
+        #expect(VisibleText.beginning(text, limit: 100).shown.utf8.count <= 100)
+        let excerpt = VisibleText.excerpt(text, limit: 100)
+        #expect(excerpt.utf8.count <= 100 && VisibleText.excerpt(excerpt, limit: 100) == excerpt)
+        #expect(VisibleText.excerpt(text, limit: .max) == VisibleText.escape(text))
+        #expect(!VisibleText.quote(text).unicodeScalars.contains(where: VisibleText.isInvisible))
+    }
+
+    @Test func `A text that was cut says so`() {
+        let long = String(repeating: "é", count: 100)
+        #expect(VisibleText.excerpt(long, limit: 40) == "\(long.prefix(12))… (200 bytes)")
+        #expect(VisibleText.quote("a\"b") == #""a\"b""#)
+    }
+
+    @Test func `Messages of errors are bounded`() {
+        let key = String(repeating: "k\u{301}", count: 1_000_000)
+        let errors: [any CustomStringConvertible] = [
+            JSONError(.duplicateKey(key), at: 0), JSONError(.unknownKey(key), at: 0),
+            ChangesetError.duplicateRecord(key), ChangesetError.invalidRecordID(key),
+            ChangesetError.invalidAttachment(record: key, problem: key),
+        ]
+        for error in errors { #expect(error.description.utf8.count < 3_000) }
+    }
+}

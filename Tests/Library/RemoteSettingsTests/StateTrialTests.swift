@@ -1,5 +1,7 @@
 @testable import RemoteSettings
+import Foundation
 import RemoteSettingsModel
+import SnapshotBundle
 import Testing
 
 /// How often devices start badly with a state that is correctly signed and bad. The devices are in memory: of each, the
@@ -191,5 +193,39 @@ import Testing
         #expect(trial.bytes.count < StateTrial.mostBytes)
         #expect(StateTrial(parsing: trial.bytes, limits: Limits()) == trial)
         #expect(trial.refusal(of: Self.state(1000)) != nil && trial.refusal(of: Self.state(1)) == nil)
+    }
+
+    /// A character may have any number of bytes. A file above its limit would count as empty, and a rejected state
+    /// would be served again.
+    @Test func theFileStaysBelowItsLimit() throws {
+        var trial = StateTrial()
+        for character in ["\u{301}", "\"", "\u{7F}", "\u{E0001}"] {
+            let reason = "a" + String(repeating: character, count: 100_000)
+            for number in 0..<20 {
+                trial.setAside(
+                    Self.state(UInt64(number)), because: reason, app: StateTrial.bounded(reason))
+                trial.recordGood(Self.state(UInt64(100 + number)))
+            }
+            #expect(trial.bytes.count < StateTrial.mostBytes)
+            let read = StateTrial(parsing: trial.bytes, limits: Limits())
+            #expect(read == trial && read.refusal(of: Self.state(19)) != nil)
+        }
+    }
+
+    @Test func aJournalStaysBelowItsLimit() throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "journal-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        let server = ServerIdentity("https://example.org/v1")
+        var journal = SyncJournal()
+        let id = try CollectionID("main/a")
+        let attempt = SyncFailures.Attempt(
+            at: Timestamp(milliseconds: 1), trigger: .timer, status: .networkError,
+            error: "a" + String(repeating: "\u{301}", count: 1_000_000))
+        for _ in 0..<12 { _ = journal.record(attempt, of: id) }
+        try journal.write(to: "\(directory)/journal", of: server)
+        let read = SyncJournal.read("\(directory)/journal", of: server, limits: Limits())
+        #expect(read.failures[id]?.count == 12 && read == journal)
+        #expect(try #require(try FileStore.size("\(directory)/journal")) < 20_000)
     }
 }

@@ -76,7 +76,7 @@ package struct SourceNode: Sendable {
         case .null: "nothing"
         case .bool(let value): "\(value)"
         case .number(let number): "the number \(String(number.text.prefix(40)))"
-        case .string(let text): "the string \(String(reflecting: String(text.prefix(60))))"
+        case .string(let text): "the string \(VisibleText.quote(text))"
         case .list: "a list"
         case .mapping: "a mapping"
         }

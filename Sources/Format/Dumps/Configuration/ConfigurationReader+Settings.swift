@@ -131,6 +131,11 @@ extension ConfigurationReader {
     /// Reads a mapping of guards. A guard that the mapping does not name keeps its value.
     func guards(_ node: YAMLNode, into guards: inout Guards) throws(ConfigurationError) {
         for (key, value) in try mapping(node, "guards") {
+            guard key.string != "field-types" else {
+                throw error(
+                    key, "the guard field-types no longer exists",
+                    remedy: "write the types as a schema: schema: {properties: {FIELD: {type: string}}}")
+            }
             guard let name = key.string.flatMap(Guards.Name.init(rawValue:)) else {
                 throw unknown(key, Guards.Name.allCases.map(\.rawValue))
             }
@@ -155,11 +160,6 @@ extension ConfigurationReader {
                 }
                 guards.requiredIDs = []
                 for item in items { guards.requiredIDs.append(try string(item, "an id")) }
-            case .fieldTypes:
-                guard ["same", "any"].contains(value.string) else {
-                    throw error(value, "\(name.rawValue) is \(shown(value))", remedy: "write same or any")
-                }
-                guards.keepsFieldTypes = value.string == "same"
             case .schema: guards.schema = try schema(value)
             }
         }
@@ -192,15 +192,15 @@ extension ConfigurationReader {
         return .init(hundredths: whole * 100 + (parts[1].utf8.count == 1 ? decimals * 10 : decimals))
     }
 
-    private func schema(_ node: YAMLNode) throws(ConfigurationError) -> Guards.Schema? {
-        switch node.string {
-        case "metadata": return .metadata
-        case "none": return nil
-        default: break
+    private func schema(_ node: YAMLNode) throws(ConfigurationError) -> JSONValue? {
+        if node.string == "none" { return nil }
+        guard node.string != "metadata" else {
+            throw error(
+                node, "schema: metadata no longer exists, because no signature covers metadata",
+                remedy: "copy the schema from the collection's metadata to this place")
         }
         guard case .mapping = node.content else {
-            throw error(
-                node, "schema is \(shown(node))", remedy: "write metadata, none, or a JSON Schema of the records")
+            throw error(node, "schema is \(shown(node))", remedy: "write none, or a JSON Schema of the records")
         }
         let source = try SourceReader(file: file, limits: Limits()).node(node)
         do throws(SchemaFault) {
@@ -210,6 +210,6 @@ extension ConfigurationReader {
                 file: file, line: source.line(at: error.path), problem: "the schema: \(error.problem)",
                 remedy: error.remedy)
         }
-        return .written(source.json)
+        return source.json
     }
 }

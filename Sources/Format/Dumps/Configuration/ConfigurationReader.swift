@@ -237,7 +237,7 @@ extension ConfigurationReader {
 
     func shown(_ node: YAMLNode) -> String {
         if case .scalar(let scalar) = node.content {
-            String(reflecting: String(scalar.string.prefix(80)))
+            VisibleText.quote(scalar.string)
         } else {
             kind(node)
         }
@@ -248,7 +248,7 @@ extension ConfigurationReader {
         case .mapping: "a mapping"
         case .sequence: "a list"
         case .scalar(let scalar):
-            scalar.string.isEmpty ? "empty" : String(reflecting: String(scalar.string.prefix(80)))
+            scalar.string.isEmpty ? "empty" : VisibleText.quote(scalar.string)
         }
     }
 }

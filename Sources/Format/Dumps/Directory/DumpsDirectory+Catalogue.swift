@@ -104,7 +104,8 @@ extension DumpsDirectory {
         // A bundle that has its name before its lock entry is explained only by its own note.
         for (id, entry) in sorted { try writePending(id, entry) }
         try FileStore.replace(
-            togetherPath, below: path, with: Bytes(LockFile(collections: entries, catalogue: catalogue).text))
+            togetherPath, below: path, with: Bytes(LockFile(collections: entries, catalogue: catalogue).text),
+            limit: Limits.lockBytes)
         for (id, _) in sorted {
             try FileStore.rename(packPath(id), to: bundlePath(id), below: path, flushing: false)
         }

@@ -120,7 +120,7 @@ package struct DumpsDirectory: Sendable {
     /// Replaces `dumps.yaml`. Creates the directory if it is missing.
     package func writeConfiguration(_ text: String) throws(FileError) {
         try FileStore.makeDirectories(path)
-        try FileStore.replace(configurationPath, with: Bytes(utf8: text))
+        try FileStore.replace(configurationPath, with: Bytes(utf8: text), limit: Self.configurationBytes)
     }
 
     /// Reads the lock; returns an empty one if there is none.
@@ -137,7 +137,7 @@ package struct DumpsDirectory: Sendable {
             let directory = "\(path)/\(bucket)"
             if try FileStore.isDirectory(directory) { try FileStore.flush(directory: directory) }
         }
-        try FileStore.replace(lockPath, with: Bytes(lock.text))
+        try FileStore.replace(lockPath, with: Bytes(lock.text), limit: Limits.lockBytes)
     }
 
     /// Refuses links in place of work directories, because a pull request can contain one.
@@ -231,6 +231,7 @@ extension DumpsDirectory {
     /// reader why the bundle differs from the lock.
     package func writePending(_ id: CollectionID, _ entry: LockFile.Collection) throws(FileError) {
         let lock = LockFile(collections: [id: entry])
-        try FileStore.replace("\(path)/\(LockFile.notePath(of: id))", below: path, with: Bytes(lock.text))
+        try FileStore.replace(
+            "\(path)/\(LockFile.notePath(of: id))", below: path, with: Bytes(lock.text), limit: Limits.lockBytes)
     }
 }

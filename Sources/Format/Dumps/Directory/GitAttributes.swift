@@ -18,7 +18,8 @@ extension DumpsDirectory {
         let lines = present.lines
         let missing = Self.gitAttributes.filter { !lines.contains(Bytes(utf8: $0)) }
         guard !missing.isEmpty else { return false }
-        try FileStore.replace(file, below: path, with: present.appending(lines: missing))
+        try FileStore.replace(
+            file, below: path, with: present.appending(lines: missing), limit: Self.configurationBytes)
         return true
     }
 }

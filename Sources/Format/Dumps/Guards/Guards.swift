@@ -14,7 +14,6 @@ package struct Guards: Hashable, Sendable {
         case maxAdded = "max-added"
         case maxGrowth = "max-growth"
         case requiredIDs = "required-ids"
-        case fieldTypes = "field-types"
         case schema
     }
 
@@ -62,12 +61,6 @@ package struct Guards: Hashable, Sendable {
         }
     }
 
-    package enum Schema: Hashable, Sendable {
-        /// The member `schema` of the collection's metadata, if the server sends one. No signature covers metadata.
-        case metadata
-        case written(JSONValue)
-    }
-
     /// Whether a collection that had records must keep at least one. This guard is the only one that is on by default.
     package var keepsRecords = true
     package var minRecords: Int?
@@ -77,9 +70,8 @@ package struct Guards: Hashable, Sendable {
     /// The limit for the growth of the number of records, and of their total size.
     package var maxGrowth: Percent?
     package var requiredIDs: [String] = []
-    /// Whether each field must keep its JSON types.
-    package var keepsFieldTypes = false
-    package var schema: Schema?
+    /// A JSON Schema of the records. It is never the one that a server sends, because no signature covers metadata.
+    package var schema: JSONValue?
 
     package init() {}
 
@@ -90,16 +82,7 @@ package struct Guards: Hashable, Sendable {
             (.maxRemoved, maxRemoved.map { "\($0)" }), (.maxChanged, maxChanged.map { "\($0)" }),
             (.maxAdded, maxAdded.map { "\($0)" }), (.maxGrowth, maxGrowth.map { "\($0)" }),
             (.requiredIDs, requiredIDs.isEmpty ? nil : "[\(requiredIDs.joined(separator: ", "))]"),
-            (.fieldTypes, keepsFieldTypes ? "same" : nil),
-            (
-                .schema,
-                schema.map { schema in
-                    switch schema {
-                    case .metadata: "metadata"
-                    case .written(let value): String(decoding: JSONText.compact(value), as: UTF8.self)
-                    }
-                }
-            ),
+            (.schema, schema.map { String(decoding: JSONText.compact($0), as: UTF8.self) }),
         ]
         return values.compactMap { name, value in value.map { (name, $0) } }
     }
@@ -122,14 +105,17 @@ package struct GuardViolation: Hashable, Sendable, CustomStringConvertible {
 
     init(_ guarding: Guards.Name, found: String, limit: String, ids: [String], count: Int? = nil) {
         self.guarding = guarding
-        self.found = found
-        self.limit = limit
-        self.ids = Array(ids.prefix(Self.mostIDs))
+        self.found = VisibleText.excerpt(found)
+        self.limit = VisibleText.excerpt(limit)
+        self.ids = ids.prefix(Self.mostIDs).map { VisibleText.excerpt($0) }
         self.count = count ?? ids.count
     }
 
     /// The violation without the ids. The lock keeps it when somebody accepts the state.
     package var sentence: String { "\(guarding.rawValue): \(found), \(limit)" }
+
+    /// Whether the guard also applies if `dumps.yaml` has no guards.
+    fileprivate var isDefault: Bool { guarding == .notEmptied }
 
     package var description: String {
         guard !ids.isEmpty else { return sentence }
@@ -152,7 +138,10 @@ package struct GuardFailure: Error, Hashable, Sendable, CustomStringConvertible 
     }
 
     package var description: String {
-        "the guards in dumps.yaml refuse its new state: \(violations.map { "\($0)" }.joined(separator: "; ")); "
+        let reasons = violations.map {
+            "it violates \($0.isDefault ? "the default guard" : "the guard in dumps.yaml") \($0)"
+        }
+        return "the new state was refused: \(reasons.joined(separator: "; ")); "
             + "if the state is correct, accept it with: \(command) --accept \(collection)"
     }
 }
@@ -166,7 +155,7 @@ extension Guards {
     ///   - oldCount: how many earlier records there were, even if they cannot be read.
     /// - Returns: the violations, in the order of ``Name``.
     package func violations(
-        of new: RecordTable, _ metadata: CollectionMetadata, after old: RecordTable?, oldCount: Int? = nil
+        of new: RecordTable, after old: RecordTable?, oldCount: Int? = nil, limits: Limits = Limits()
     ) -> [GuardViolation] {
         var found: [GuardViolation] = []
         if keepsRecords, let count = old?.count ?? oldCount, count > 0, new.isEmpty {
@@ -187,8 +176,7 @@ extension Guards {
                     .requiredIDs, found: "\(missing.count) of \(requiredIDs.count) required ids are missing",
                     limit: "expected all of them", ids: missing))
         }
-        if keepsFieldTypes, let old { found += FieldTypes(of: new).violations(after: FieldTypes(of: old), in: new) }
-        return found + violations(ofSchemaBy: new, metadata)
+        return found + violations(ofSchemaBy: new, limits)
     }
 
     private func changes(of new: RecordTable, after old: RecordTable) -> [GuardViolation] {
@@ -230,14 +218,8 @@ extension Guards {
         return found
     }
 
-    private func violations(ofSchemaBy records: RecordTable, _ metadata: CollectionMetadata) -> [GuardViolation] {
-        let document: JSONValue?
-        switch schema {
-        case nil: document = nil
-        case .written(let schema)?: document = schema
-        case .metadata?: document = try? JSONValue(parsing: metadata.json, limits: Limits())["schema"]
-        }
-        guard let document else { return [] }
+    private func violations(ofSchemaBy records: RecordTable, _ limits: Limits) -> [GuardViolation] {
+        guard let document = schema else { return [] }
         let schema: RecordSchema
         do throws(SchemaFault) {
             schema = try RecordSchema(document)
@@ -245,16 +227,24 @@ extension Guards {
             let place = (["schema"] + error.path).joined(separator: ".")
             return [.init(.schema, found: "\(place): \(error.problem)", limit: "expected a JSON Schema", ids: [])]
         }
+        var budget = RecordSchema.budget(limits)
         var ids: [String] = []
         var first: SchemaViolation?
         for record in records {
             guard let value = try? JSONValue(parsing: record.json, limits: Limits()) else { continue }
-            let violations = schema.violations(of: value)
-            if first == nil { first = violations.first }
+            let violations = schema.violations(of: value, budget: &budget)
+            if budget.isExhausted {
+                return [
+                    .init(
+                        .schema, found: "validating the records takes more than \(budget.limit) steps",
+                        limit: "expected a schema that takes at most Limits.schemaSteps", ids: [record.id])
+                ]
+            }
+            first = first ?? violations.first
             if !violations.isEmpty { ids.append(record.id) }
         }
         guard let first else { return [] }
-        let place = first.path.isEmpty ? "" : "\(first.path.joined(separator: ".")): "
+        let place = first.place.isEmpty ? "" : "\(first.place): "
         return [
             .init(
                 .schema,

@@ -1,4 +1,5 @@
 import RemoteSettingsModel
+import TargetFilter
 
 /// The JSON Schema of a collection's records, in a form that validates quickly. It is of draft 7, which Kinto uses.
 ///
@@ -21,11 +22,17 @@ package struct RecordSchema: Sendable {
         parts = reader.parts
     }
 
+    /// The work for all records of a collection.
+    package static func budget(_ limits: Limits = Limits()) -> WorkBudget { WorkBudget(steps: limits.schemaSteps) }
+
     /// Finds what the schema does not allow in a record, in the order of the schema's keywords; at most 20 violations.
     ///
     /// The members in ``unvalidated`` are neither checked nor required.
-    package func violations(of record: JSONValue) -> [SchemaViolation] {
-        var validation = SchemaValidation(parts: parts)
+    ///
+    /// - Parameter budget: ``budget(_:)`` at first. If it is exhausted, the last violation says so.
+    package func violations(of record: JSONValue, budget: inout WorkBudget) -> [SchemaViolation] {
+        var validation = SchemaValidation(parts: parts, budget: budget)
+        defer { budget = validation.budget }
         if case .object(let members) = record {
             validation.validateRecord(.object(members.filter { !Self.unvalidated.contains($0.key) }))
         } else {
@@ -49,6 +56,16 @@ package struct SchemaViolation: Hashable, Sendable {
     package let path: [String]
     /// What was found, and what the schema expects.
     package let problem: String
+
+    init(path: [String], problem: String) {
+        self.path = path
+        self.problem = VisibleText.excerpt(problem)
+    }
+
+    /// The path as text of bounded length; empty for the record itself.
+    package var place: String {
+        path.isEmpty ? "" : VisibleText.excerpt(path.map { VisibleText.excerpt($0, limit: 100) }.joined(separator: "."))
+    }
 }
 
 /// One schema, with its keywords in the form that is validated. It refers to the schemas inside it by position.
@@ -57,9 +74,10 @@ struct SchemaPart: Sendable {
     /// The schema that `$ref` refers to. In draft 7, other keywords beside `$ref` have no effect.
     var reference: Int?
     var types: [SchemaType] = []
-    var allowed: [JSONValue]?
-    var properties: [(key: String, part: Int)] = []
-    var patternProperties: [(pattern: SchemaPattern, part: Int)] = []
+    var allowed: SchemaValues?
+    /// The schemas of members, by the UTF-8 of their names.
+    var properties: [[UInt8]: Int] = [:]
+    var patternProperties: [(pattern: TextPattern, part: Int)] = []
     var otherProperties: Int?
     var propertyNames: Int?
     var required: [String] = []
@@ -72,7 +90,7 @@ struct SchemaPart: Sendable {
     var itemCount = SchemaCount()
     var hasUniqueItems = false
     var length = SchemaCount()
-    var pattern: SchemaPattern?
+    var pattern: TextPattern?
     var format: SchemaFormat?
     var minimum: JSONNumber?
     var maximum: JSONNumber?
@@ -86,6 +104,21 @@ struct SchemaPart: Sendable {
     var condition: Int?
     var consequence: Int?
     var alternative: Int?
+}
+
+/// The values of `enum` or `const`.
+struct SchemaValues: Sendable {
+    let keys: Set<[UInt8]>
+    /// The first of them, for messages.
+    let text: String
+
+    init(_ values: [JSONValue]) {
+        keys = Set(values.map(\.comparable))
+        let shown = values.prefix(10).map {
+            VisibleText.excerpt(String(decoding: JSONText.compact($0), as: UTF8.self), limit: 60)
+        }
+        text = (values.count > 1 ? "one of " : "") + shown.joined(separator: ", ")
+    }
 }
 
 struct SchemaCount: Sendable {

@@ -1,4 +1,5 @@
 import RemoteSettingsModel
+import TargetFilter
 
 /// Reads a schema and the schemas inside it. Each is read once, so that a `$ref` may lead back to itself.
 struct SchemaReader {
@@ -55,16 +56,16 @@ struct SchemaReader {
         case "type": part.types = try types(value, path)
         case "enum":
             guard let values = value.array, !values.isEmpty else { throw invalid(value, path, "a list of values") }
-            part.allowed = values
-        case "const": part.allowed = [value]
+            part.allowed = SchemaValues(values)
+        case "const": part.allowed = SchemaValues([value])
         case "properties":
             for property in try mapping(value, path) {
-                part.properties.append((property.key, try number(of: property.value, at: path + [property.key])))
+                part.properties[Array(property.key.utf8)] = try number(of: property.value, at: path + [property.key])
             }
         case "patternProperties":
             for property in try mapping(value, path) {
                 let inner = path + [property.key]
-                let pattern = try SchemaPattern(property.key, at: inner)
+                let pattern = try pattern(property.key, inner)
                 part.patternProperties.append((pattern, try number(of: property.value, at: inner)))
             }
         case "additionalProperties": part.otherProperties = try number(of: value, at: path)
@@ -102,7 +103,7 @@ struct SchemaReader {
             part.hasUniqueItems = isUnique
         case "minLength": part.length.least = try count(value, path)
         case "maxLength": part.length.most = try count(value, path)
-        case "pattern": part.pattern = try SchemaPattern(text(value, path), at: path)
+        case "pattern": part.pattern = try pattern(text(value, path), path)
         case "format": part.format = try SchemaFormat(text(value, path), at: path)
         case "minimum": part.minimum = try bound(value, path)
         case "maximum": part.maximum = try bound(value, path)
@@ -130,7 +131,7 @@ struct SchemaReader {
             break
         default:
             throw SchemaFault(
-                path: path, problem: "unknown keyword \(String(reflecting: String(member.key.prefix(60))))",
+                path: path, problem: "unknown keyword \(VisibleText.quote(member.key))",
                 remedy: "write a keyword of JSON Schema draft 7, or remove it")
         }
     }
@@ -144,7 +145,7 @@ struct SchemaReader {
         let text = try text(value, path)
         guard text == "#" || text.hasPrefix("#/"), !text.contains("%") else {
             throw SchemaFault(
-                path: path, problem: "the reference \(String(reflecting: String(text.prefix(100)))) leaves this schema",
+                path: path, problem: "the reference \(VisibleText.quote(text)) leaves this schema",
                 remedy: "refer to a place in this schema, such as #/definitions/NAME")
         }
         var target = document
@@ -156,7 +157,7 @@ struct SchemaReader {
             }
             guard let found = next ?? target[key] else {
                 throw SchemaFault(
-                    path: path, problem: "there is no \(String(text.prefix(100))) in the schema",
+                    path: path, problem: "there is no \(VisibleText.excerpt(text, limit: 100)) in the schema",
                     remedy: "define it, or correct the reference")
             }
             target = found
@@ -186,6 +187,15 @@ struct SchemaReader {
     private func text(_ value: JSONValue, _ path: [String]) throws(SchemaFault) -> String {
         guard let text = value.string else { throw invalid(value, path, "a string") }
         return text
+    }
+
+    private func pattern(_ text: String, _ path: [String]) throws(SchemaFault) -> TextPattern {
+        do throws(FilterError) {
+            return try TextPattern(text)
+        } catch {
+            throw SchemaFault(
+                path: path, problem: "\(error)", remedy: "correct the pattern \(VisibleText.quote(text))")
+        }
     }
 
     private func texts(_ value: JSONValue, _ path: [String]) throws(SchemaFault) -> [String] {
@@ -220,8 +230,8 @@ extension JSONValue {
         switch self {
         case .null: "null"
         case .bool(let value): "\(value)"
-        case .number(let number): "the number \(String(number.text.prefix(40)))"
-        case .string(let text): "the string \(String(reflecting: String(text.prefix(60))))"
+        case .number(let number): "the number \(VisibleText.excerpt(number.text, limit: 40))"
+        case .string(let text): "the string \(VisibleText.quote(text))"
         case .array(let elements): elements.isEmpty ? "an empty list" : "a list"
         case .object: "a mapping"
         }

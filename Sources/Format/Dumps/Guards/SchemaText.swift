@@ -1,37 +1,6 @@
 import RemoteSettingsModel
 import TargetFilter
 
-/// A regular expression of a schema. The engine of the filter language matches it, so that its time is bounded.
-struct SchemaPattern: Sendable {
-    let text: String
-    private static let search = try? FilterExpression(parsing: "text|regExpMatch(pattern) != null")
-
-    /// Reads a pattern.
-    ///
-    /// - Throws: ``SchemaFault`` if ECMA-262 does not allow the pattern, or if the engine does not support it.
-    init(_ text: String, at path: [String]) throws(SchemaFault) {
-        self.text = text
-        do {
-            _ = try Self.search?.evaluate(in: Self.context(text, ""))
-        } catch {
-            throw SchemaFault(
-                path: path, problem: "\(error)", remedy: "correct the pattern \(String(text.prefix(100)))")
-        }
-    }
-
-    private static func context(_ pattern: String, _ text: String) -> FilterContext {
-        FilterContext(root: ["text": .string(text), "pattern": .string(pattern)])
-    }
-
-    /// Whether the pattern occurs in a text.
-    ///
-    /// - Returns: `nil` if the search takes more than its budget.
-    func matches(_ text: String) -> Bool? {
-        guard let value = try? Self.search?.evaluate(in: Self.context(self.text, text)) else { return nil }
-        return value == .bool(true)
-    }
-}
-
 /// The formats that are checked. All others are annotations, which draft 7 allows (section 7.2).
 enum SchemaFormat: String, CaseIterable {
     case date
@@ -60,20 +29,23 @@ enum SchemaFormat: String, CaseIterable {
         } else {
             let known = (Self.allCases.map(\.rawValue) + Self.unchecked.sorted()).joined(separator: ", ")
             throw SchemaFault(
-                path: path, problem: "unknown format \(String(reflecting: String(name.prefix(60))))",
-                remedy: "write one of \(known)")
+                path: path, problem: "unknown format \(VisibleText.quote(name))", remedy: "write one of \(known)")
         }
     }
+
+    /// The steps of a check, apart from those for reading the text.
+    var steps: Int { self == .regex ? FilterLimits().patternInstructions : 100 }
 
     func has(_ text: String) -> Bool {
         switch self {
         case .date: return text.utf8.count == 10 && Self.isTime(text)
         case .dateTime:
             // With a zone, letters in either case, and leap seconds (RFC 3339, section 5.6), unlike in filters.
+            guard (20...100).contains(text.utf8.count) else { return false }
             let upper = text.uppercased().replacing(":60Z", with: ":59Z")
             let zone = upper.utf8.suffix(6)
             let hasZone = zone.last == UInt8(ascii: "Z") || zone.first.map { "+-".utf8.contains($0) } ?? false
-            return hasZone && upper.utf8.count >= 20 && Self.isTime(upper)
+            return hasZone && Self.isTime(upper)
         case .uri:
             // A scheme, a colon (RFC 3986, section 3.1), and only characters that a URI may have.
             guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), Self.isReference(text) else { return false }
@@ -85,7 +57,7 @@ enum SchemaFormat: String, CaseIterable {
         case .email:
             let parts = text.split(separator: "@", omittingEmptySubsequences: false)
             return parts.count == 2 && parts.allSatisfy { !$0.isEmpty } && Self.isReference(text)
-        case .regex: return (try? SchemaPattern(text, at: [])) != nil
+        case .regex: return (try? TextPattern(text)) != nil
         }
     }
 

@@ -1,23 +1,28 @@
 import RemoteSettingsModel
+import TargetFilter
 
 /// Validates a value against a schema.
 struct SchemaValidation {
     private static let mostViolations = 20
-    /// The largest number of schemas that one record is validated against. Without a limit, `$ref` and `anyOf` could
-    /// multiply endlessly.
-    private static let mostSteps = 100_000
-    /// The largest depth of values and references. It also stops references that lead to each other.
+    /// The largest depth of values and references. It also ends references that lead to each other.
     private static let deepest = 200
+    /// The steps of validating a value against one schema, apart from those that depend on their sizes.
+    private static let partSteps = 20
 
     let parts: [SchemaPart]
+    private(set) var budget: WorkBudget
     private(set) var violations: [SchemaViolation] = []
     private var path: [String] = []
-    private var steps = 0
     private var depth = 0
     private var hasEnded = false
+    /// How many schemas of `not`, `anyOf` and the like are being tried. Only whether a value conforms to them matters.
+    private var trials = 0
+    /// Whether the value does not conform to the innermost of them.
+    private var hasFailed = false
 
-    init(parts: [SchemaPart]) {
+    init(parts: [SchemaPart], budget: WorkBudget) {
         self.parts = parts
+        self.budget = budget
     }
 
     /// Validates a record against the schema itself, but does not require members that are not validated.
@@ -27,31 +32,43 @@ struct SchemaValidation {
         validate(record, part)
     }
 
-    private mutating func report(_ problem: String) {
-        if violations.count < Self.mostViolations { violations.append(SchemaViolation(path: path, problem: problem)) }
+    private mutating func report(_ problem: @autoclosure () -> String) {
+        if hasEnded { return }
+        if trials > 0 {
+            hasFailed = true
+        } else if violations.count < Self.mostViolations {
+            violations.append(SchemaViolation(path: path, problem: problem()))
+        }
+    }
+
+    /// Ends the validation. Whatever schema is being tried, the record counts as invalid.
+    private mutating func end(_ problem: String) {
+        if !hasEnded { violations.append(SchemaViolation(path: path, problem: problem)) }
+        hasEnded = true
+    }
+
+    /// - Returns: whether the validation may continue.
+    private mutating func spend(_ steps: Int) -> Bool {
+        if !hasEnded, (try? budget.spend(steps)) == nil {
+            end("validating the collection takes more than \(budget.limit) steps")
+        }
+        return !hasEnded
     }
 
     private mutating func validate(_ value: JSONValue, _ number: Int) { validate(value, parts[number]) }
 
     private mutating func validate(_ value: JSONValue, _ part: SchemaPart) {
-        steps += 1
-        guard !hasEnded else { return }
-        guard steps <= Self.mostSteps, depth < Self.deepest else {
-            hasEnded = true
-            return report("the schema is too deep or too large to validate this value")
-        }
+        guard !(trials > 0 && hasFailed), spend(Self.partSteps) else { return }
+        guard depth < Self.deepest else { return end("the schema is too deep to validate this value") }
         depth += 1
         defer { depth -= 1 }
         if part.isNever { return report("found \(value.kind), but the schema allows no value here") }
         if let reference = part.reference { return validate(value, reference) }
         if !part.types.isEmpty, !part.types.contains(where: { $0.has(value) }) {
-            let expected = part.types.map(\.rawValue).joined(separator: " or ")
-            return report("found \(value.kind), expected \(expected)")
+            return report("found \(value.kind), expected \(part.types.map(\.rawValue).joined(separator: " or "))")
         }
-        if let allowed = part.allowed, !allowed.contains(where: { $0.isSame(as: value) }) {
-            let shown = allowed.prefix(10).map { String(decoding: JSONText.compact($0).prefix(60), as: UTF8.self) }
-                .joined(separator: ", ")
-            report("found \(value.kind), expected \(allowed.count > 1 ? "one of " : "")\(shown)")
+        if let allowed = part.allowed, !allowed.keys.contains(comparable(value)) {
+            report("found \(value.kind), expected \(allowed.text)")
         }
         switch value {
         case .object(let members): validate(members, part)
@@ -63,17 +80,19 @@ struct SchemaValidation {
         combine(value, part)
     }
 
+    private mutating func comparable(_ value: JSONValue) -> [UInt8] {
+        let bytes = value.comparable
+        _ = spend(bytes.count)
+        return bytes
+    }
+
     /// Whether a value conforms to a schema.
     private mutating func fits(_ value: JSONValue, _ number: Int) -> Bool {
-        let before = violations
-        violations = []
+        let before = hasFailed
+        (trials, hasFailed) = (trials + 1, false)
         validate(value, number)
-        let fits = violations.isEmpty
-        violations = before
-        if hasEnded, violations.isEmpty {
-            report("the schema is too deep or too large to validate this value")
-        }
-        return fits
+        defer { (trials, hasFailed) = (trials - 1, before) }
+        return !hasFailed
     }
 
     private mutating func combine(_ value: JSONValue, _ part: SchemaPart) {
@@ -102,29 +121,43 @@ struct SchemaValidation {
         if count > bounds.most { report("found \(count) \(what), expected at most \(bounds.most)") }
     }
 
+    /// Whether the pattern occurs in the text.
+    ///
+    /// - Returns: `nil` if the search takes too long.
+    private mutating func matches(_ pattern: TextPattern, _ text: String) -> Bool? {
+        do throws(FilterError) {
+            return try pattern.occurs(in: text, budget: &budget)
+        } catch {
+            _ = spend(0)
+            return nil
+        }
+    }
+
     private mutating func validate(_ members: [JSONValue.Member], _ part: SchemaPart) {
         check(members.count, part.propertyCount, "members")
-        let keys = Set(members.map(\.key))
-        for key in part.required where !keys.contains(key) { report("the member \(key) is missing") }
+        if !part.required.isEmpty || !part.dependencies.isEmpty { checkPresence(members, part) }
         for member in members {
+            guard spend(1 + member.key.utf8.count / 16) else { return }
             var isKnown = false
-            for property in part.properties where property.key == member.key {
+            if let property = part.properties[Array(member.key.utf8)] {
                 isKnown = true
-                validate(at: member.key, member.value, property.part)
+                validate(at: member.key, member.value, property)
             }
             for property in part.patternProperties {
-                switch property.pattern.matches(member.key) {
+                switch matches(property.pattern, member.key) {
                 case true?:
                     isKnown = true
                     validate(at: member.key, member.value, property.part)
                 case false?: break
-                case nil: report("the key \(member.key.prefix(60)) takes too long to match \(property.pattern.text)")
+                case nil:
+                    report("the key \(VisibleText.quote(member.key)) takes too long to match \(property.pattern.text)")
                 }
+                if hasEnded { return }
             }
             if !isKnown, let other = part.otherProperties {
                 if parts[other].isNever {
                     path.append(member.key)
-                    report("the schema does not allow the member \(member.key.prefix(60))")
+                    report("the schema does not allow the member \(VisibleText.excerpt(member.key, limit: 100))")
                     path.removeLast()
                 } else {
                     validate(at: member.key, member.value, other)
@@ -132,16 +165,30 @@ struct SchemaValidation {
             }
             if let names = part.propertyNames { validate(at: member.key, .string(member.key), names) }
         }
-        for dependency in part.dependencies where keys.contains(dependency.key) {
-            for key in dependency.keys where !keys.contains(key) {
+        for dependency in part.dependencies {
+            guard let number = dependency.part,
+                members.contains(where: { $0.key.utf8.elementsEqual(dependency.key.utf8) })
+            else { continue }
+            if spend(members.count) { validate(.object(members), number) }
+        }
+    }
+
+    /// Checks `required`, and the dependencies that are lists of members.
+    private mutating func checkPresence(_ members: [JSONValue.Member], _ part: SchemaPart) {
+        let size = members.reduce(0) { $0 + 1 + $1.key.utf8.count / 16 }
+        guard spend(size + part.required.count + part.dependencies.reduce(0) { $0 + 1 + $1.keys.count }) else { return }
+        let keys = Set(members.map { Array($0.key.utf8) })
+        for key in part.required where !keys.contains(Array(key.utf8)) { report("the member \(key) is missing") }
+        for dependency in part.dependencies where keys.contains(Array(dependency.key.utf8)) {
+            for key in dependency.keys where !keys.contains(Array(key.utf8)) {
                 report("the member \(key) is missing, which \(dependency.key) requires")
             }
-            if let number = dependency.part { validate(.object(members), number) }
         }
     }
 
     private mutating func validate(_ elements: [JSONValue], _ part: SchemaPart) {
         check(elements.count, part.itemCount, "elements")
+        guard spend(elements.count) else { return }
         for (index, element) in elements.enumerated() {
             if let items = part.items {
                 validate(at: "\(index)", element, items)
@@ -155,23 +202,24 @@ struct SchemaValidation {
             report("no element matches the schema in contains")
         }
         if part.hasUniqueItems {
-            var seen: Set<String> = []
-            for element in elements where !seen.insert(element.comparable).inserted {
+            var seen: Set<[UInt8]> = []
+            for element in elements where !hasEnded && !seen.insert(comparable(element)).inserted {
                 return report("\(element.kind) is in the list twice, expected unique elements")
             }
         }
     }
 
     private mutating func validate(_ text: String, _ part: SchemaPart) {
+        guard spend(text.utf8.count / 16) else { return }
         check(text.unicodeScalars.count, part.length, "characters")
         if let pattern = part.pattern {
-            switch pattern.matches(text) {
+            switch matches(pattern, text) {
             case true?: break
             case false?: report("\(JSONValue.string(text).kind) does not match \(pattern.text)")
             case nil: report("the string takes too long to match \(pattern.text)")
             }
         }
-        if let format = part.format, !format.has(text) {
+        if let format = part.format, spend(format.steps), !format.has(text) {
             report("\(JSONValue.string(text).kind) is not in the format \(format.rawValue)")
         }
     }
@@ -194,17 +242,36 @@ struct SchemaValidation {
 }
 
 extension JSONValue {
-    /// A text that is the same for two values exactly if JSON Schema treats them as equal: numbers are compared by
+    /// Bytes that are the same for two values exactly if JSON Schema treats them as equal: numbers are compared by
     /// value, and members in any order.
-    var comparable: String {
-        switch self {
-        case .number(let number): (number.int64 ?? Int64(exactly: number.double)).map { "\($0)" } ?? "\(number.double)"
-        case .array(let elements): "[\(elements.map(\.comparable).joined(separator: ","))]"
-        case .object(let members):
-            "{\(members.map { "\(JSONValue.string($0.key).comparable):\($0.value.comparable)" }.sorted())}"
-        default: String(decoding: JSONText.compact(self), as: UTF8.self)
-        }
+    var comparable: [UInt8] {
+        var bytes: [UInt8] = []
+        appendComparable(to: &bytes)
+        return bytes
     }
 
-    func isSame(as other: JSONValue) -> Bool { comparable == other.comparable }
+    private func appendComparable(to bytes: inout [UInt8]) {
+        switch self {
+        case .number(let number):
+            let text = (number.int64 ?? Int64(exactly: number.double)).map { "\($0)" }
+            bytes += (text ?? number.uint64.map { "\($0)" } ?? "\(number.double)").utf8
+        case .array(let elements):
+            bytes.append(UInt8(ascii: "["))
+            for element in elements {
+                element.appendComparable(to: &bytes)
+                bytes.append(UInt8(ascii: ","))
+            }
+            bytes.append(UInt8(ascii: "]"))
+        case .object(let members):
+            bytes.append(UInt8(ascii: "{"))
+            for member in members.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
+                bytes += JSONText.compact(.string(member.key))
+                bytes.append(UInt8(ascii: ":"))
+                member.value.appendComparable(to: &bytes)
+                bytes.append(UInt8(ascii: ","))
+            }
+            bytes.append(UInt8(ascii: "}"))
+        default: bytes += JSONText.compact(self)
+        }
+    }
 }

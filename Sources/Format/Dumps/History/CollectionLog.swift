@@ -156,9 +156,7 @@ extension SnapshotDiff {
         guard record != nil || field != nil else { return Array(records) }
         let found = records.filter { change in
             guard record == nil || change.id == record else { return false }
-            return field.map { field in
-                change.fields.contains { "\($0.path.joined(separator: ".")).".hasPrefix("\(field).") }
-            } ?? true
+            return field.map { field in !change.fields { $0.isInside(field) }.isEmpty } ?? true
         }
         return found.isEmpty ? nil : found
     }

@@ -31,8 +31,10 @@ struct GitCommand: Sendable {
             environment: Self.environment)
         do throws(ExternalProgram.Failure) {
             let finished = try await program.run(input: Bytes(input), mostOutput: limit.bytes, seconds: seconds)
-            let message = String(finished.errors.prefix(500)).split(whereSeparator: \.isNewline)
-                .joined(separator: "; ")
+            let message = String(decoding: finished.errors.utf8.prefix(500), as: UTF8.self).split(
+                whereSeparator: \.isNewline
+            )
+            .joined(separator: "; ")
             return Result(status: finished.status, output: finished.output, message: message)
         } catch {
             switch error {

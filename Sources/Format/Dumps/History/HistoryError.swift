@@ -1,3 +1,4 @@
+import RemoteSettingsModel
 import SnapshotBundle
 
 /// Why an older state could not be read.
@@ -29,12 +30,12 @@ extension HistoryError: CustomStringConvertible {
             "\(directory): expected a directory in a git work tree, found none that git reads (\(problem)); "
                 + "give a bundle or a folder of older bundles instead"
         case .noRevision(let directory, let name, let isShallow):
-            "\(directory): expected a commit, found none named \(String(reflecting: name)); "
+            "\(directory): expected a commit, found none named \(VisibleText.quote(name)); "
                 + (isShallow
                     ? "this clone is shallow; run git fetch --unshallow" : "list the commits with: git log")
         case .noPlace(let path): "\(path): expected git, or a folder of older bundles; found no such folder"
         case .invalidPath(let path):
-            "\(String(reflecting: path)): expected a path below the dumps directory, such as main/regions.zip"
+            "\(VisibleText.quote(path)): expected a path below the dumps directory, such as main/regions.zip"
         case .git(let directory, let command, let problem):
             "\(directory): git \(command) failed: \(problem); check the repository with: git fsck"
         case .overLimit(let place, let limit, let allowed):

@@ -24,19 +24,20 @@ extension ChangesetError: CustomStringConvertible {
         switch self {
         case .json(let error): error.description
         case .metadata(let error, let member): "the collection's \(member) is damaged: \(error) of its text"
-        case .missing(let key): "the changeset has no valid \(String(reflecting: key))"
+        case .missing(let key): "the changeset has no valid \(VisibleText.quote(key))"
         case .recordWithoutID(let offset): "the record at byte \(offset) has no id that is a string"
         case .invalidRecordID(let id):
-            "invalid record id \(String(reflecting: String(id.prefix(80)))): expected a letter or digit, "
+            "invalid record id \(VisibleText.quote(id)): expected a letter or digit, "
                 + "then letters, digits, - and _ (at most 255)"
-        case .duplicateRecord(let id): "more than one record has the id \(String(reflecting: id))"
+        case .duplicateRecord(let id): "more than one record has the id \(VisibleText.quote(id))"
         case .tooManyRecords(let limit): "more than \(limit) records"
         case .recordTooLarge(let offset, let what, let limit):
             "the record at byte \(offset) has more than \(limit) \(what); ask the collection's owner to split it, or "
                 + "to move its content into an attachment"
         case .invalidAttachment(let record, let problem):
-            "record \(String(reflecting: record)) has an invalid attachment: \(problem)"
-        case .otherCollection(let expected, let found): "expected the metadata of \(expected), found that of \(found)"
+            "record \(VisibleText.quote(record)) has an invalid attachment: \(VisibleText.excerpt(problem))"
+        case .otherCollection(let expected, let found):
+            "expected the metadata of \(expected), found that of \(VisibleText.excerpt(found))"
         case .otherMirroredMetadata:
             "expected only x5u to differ between a mirror's metadata and what it received, found other differences"
         case .notCanonical(let problem): "not a canonical payload: \(problem)"

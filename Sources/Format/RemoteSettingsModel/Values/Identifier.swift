@@ -49,6 +49,6 @@ package struct InvalidIdentifier: Error, Hashable, CustomStringConvertible {
     package let expected: String
 
     package var description: String {
-        "invalid \(what) \(String(reflecting: String(found.prefix(80)))): expected \(expected)"
+        "invalid \(what) \(VisibleText.quote(found)): expected \(expected)"
     }
 }

@@ -1,20 +1,34 @@
-/// Text from outside, made harmless for a terminal and unambiguous for a reader.
+/// Makes text from outside safe to show: visible, on one line, and of bounded length.
 package enum VisibleText {
+    /// The most bytes that a sentence quotes of one text from outside, after escaping.
+    package static let quotedBytes = 1 << 10
+
     /// Escapes every character that could control a terminal, break a line or be invisible.
     ///
     /// The escapes look like `\u{1b}`. The escaped characters are Unicode's categories Cc, Cf (bidirectional overrides,
     /// zero-width characters, tags), Zl and Zp.
     package static func escape(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isInvisible) else { return text }
-        var visible = String.UnicodeScalarView()
-        for scalar in text.unicodeScalars {
-            if isInvisible(scalar) {
-                visible.append(contentsOf: "\\u{\(String(scalar.value, radix: 16))}".unicodeScalars)
-            } else {
-                visible.append(scalar)
-            }
-        }
-        return String(visible)
+        return beginning(text, limit: .max).shown
+    }
+
+    /// The beginning of a text, escaped. If the text is longer, `…` and its size follow.
+    ///
+    /// The time and memory that this takes depend on `limit` only, not on the text.
+    ///
+    /// - Parameter limit: the most bytes of the result in UTF-8, at least 40.
+    package static func excerpt(_ text: String, limit: Int = quotedBytes) -> String {
+        let (shown, isWhole) = beginning(text, limit: limit)
+        if isWhole { return shown }
+        let note = "… (\(text.utf8.count) bytes)"
+        return beginning(text, limit: limit - note.utf8.count).shown + note
+    }
+
+    /// The beginning of a text in quotes, for a message. It has at most ``quotedBytes`` bytes.
+    package static func quote(_ text: some StringProtocol) -> String {
+        // Escaping makes a byte of the text at most six times as long.
+        let (shown, isWhole) = cut(text.unicodeScalars, limit: quotedBytes / 8)
+        return escape(String(reflecting: String(shown))) + (isWhole ? "" : "…")
     }
 
     package static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
@@ -23,5 +37,30 @@ package enum VisibleText {
         case .control, .format, .lineSeparator, .paragraphSeparator: return true
         default: return false
         }
+    }
+
+    /// The beginning of a text, escaped, and whether it is the whole text.
+    package static func beginning(_ text: String, limit: Int) -> (shown: String, isWhole: Bool) {
+        var visible = String.UnicodeScalarView()
+        var bytes = 0
+        for scalar in text.unicodeScalars {
+            let escape = isInvisible(scalar) ? "\\u{\(String(scalar.value, radix: 16))}" : nil
+            bytes += escape?.utf8.count ?? UTF8.width(scalar)
+            if bytes > limit { return (String(visible), false) }
+            if let escape { visible.append(contentsOf: escape.unicodeScalars) } else { visible.append(scalar) }
+        }
+        return (String(visible), true)
+    }
+
+    private static func cut(
+        _ scalars: some Sequence<Unicode.Scalar>, limit: Int
+    ) -> (text: String.UnicodeScalarView, isWhole: Bool) {
+        var (shown, bytes) = (String.UnicodeScalarView(), 0)
+        for scalar in scalars {
+            bytes += UTF8.width(scalar)
+            if bytes > limit { return (shown, false) }
+            shown.append(scalar)
+        }
+        return (shown, true)
     }
 }

@@ -54,6 +54,8 @@ package enum FileStore {
     /// renamed.
     ///
     /// - Parameters:
+    ///   - limit: the most bytes that the file's reader accepts. A longer content is refused, and the file stays as it
+    ///     is.
     ///   - isContended: whether others may replace the same file at the same time. Each of them then has its own
     ///     temporary file, which is left behind if the process is killed.
     ///   - flushing: whether to wait for the disk. Without it, a failure of the machine may leave an empty file.
@@ -63,10 +65,10 @@ package enum FileStore {
     ///     are.
     ///   - ending: the end of the temporary file's name. A `.gitignore` that names the file must also name this one.
     package static func replace(
-        _ path: String, below root: String? = nil, with content: Bytes, isContended: Bool = false,
-        flushing: Bool = true,
-        isPrivate: Bool = false, ending: String = ".tmp"
+        _ path: String, below root: String? = nil, with content: Bytes, limit: Int = .max, isContended: Bool = false,
+        flushing: Bool = true, isPrivate: Bool = false, ending: String = ".tmp"
     ) throws(FileError) {
+        guard content.count <= limit else { throw FileError("write", path, code: EFBIG) }
         let place = try FilePlace(path, below: root, making: true)
         let temporary = place.beside(isContended ? uniquePath("") + ending : ending)
         // A killed process may have left a file there, or somebody may have put a link there.

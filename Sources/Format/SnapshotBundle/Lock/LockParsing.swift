@@ -27,7 +27,7 @@ extension LockFile {
             var collections: [CollectionID: Collection] = [:]
             try reader.members { (reader, key) throws(BundleError) in
                 let id = try Result { () throws(InvalidIdentifier) in try CollectionID(key) }
-                    .mapError { reader.failure(expected: $0.expected, found: String(reflecting: $0.found)) }.get()
+                    .mapError { reader.failure(expected: $0.expected, found: VisibleText.quote($0.found)) }.get()
                 collections[id] = try Collection(&reader, of: id)
             }
             return collections
@@ -134,7 +134,7 @@ extension Provenance {
             case "imported": self = .imported
             case let other:
                 throw reader.failure(
-                    expected: "\"unsigned\", \"imported\" or {\"signed\": …}", found: String(reflecting: other))
+                    expected: "\"unsigned\", \"imported\" or {\"signed\": …}", found: VisibleText.quote(other))
             }
             return
         }

@@ -139,7 +139,7 @@ package struct AttachmentsZIP: Sendable {
     }
 
     private static func refusal(_ entry: String, file: String, expected: String, found: String) -> BundleError {
-        BundleError(.malformed, file: file, entry: String(entry.prefix(300)), expected: expected, found: found)
+        BundleError(.malformed, file: file, entry: entry, expected: expected, found: found)
     }
 
     private static let encryptedFlag: UInt16 = 1

@@ -135,7 +135,8 @@ package enum CatalogueError: Error, Hashable, Sendable, CustomStringConvertible 
     package var description: String {
         switch self {
         case .malformed(let problem):
-            "\(Catalogue.collection): expected the records of a catalogue, found \(problem)"
+            "\(Catalogue.collection): expected the records of a catalogue, found "
+                + VisibleText.excerpt(problem)
         case .laterFormat(let format):
             "\(Catalogue.collection): expected a catalogue of format \(Catalogue.format), found \(format); update this "
                 + "package"

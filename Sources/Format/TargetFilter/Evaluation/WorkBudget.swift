@@ -1,20 +1,31 @@
 import RemoteSettingsModel
 
-/// The number of steps that an evaluation may still take.
-struct WorkBudget {
+/// The number of steps that an evaluation, or all searches in a collection, may still take.
+package struct WorkBudget: Sendable {
     let limits: FilterLimits
-    private(set) var left: Int
+    package private(set) var left: Int
 
     init(_ limits: FilterLimits) {
         self.limits = limits
         left = limits.steps
     }
 
+    package init(steps: Int) {
+        var limits = FilterLimits()
+        limits.steps = steps
+        self.init(limits)
+    }
+
+    /// The steps that were available at first.
+    package var limit: Int { limits.steps }
+    /// Whether more steps were necessary than were available.
+    package var isExhausted: Bool { left < 0 }
+
     /// Uses up steps.
     ///
     /// - Throws: ``FilterError/tooMuchWork(limit:)``.
-    mutating func spend(_ steps: Int) throws(FilterError) {
-        left -= steps
+    package mutating func spend(_ steps: Int) throws(FilterError) {
+        left = max(-1, left - steps)
         if left < 0 { throw .tooMuchWork(limit: limits.steps) }
     }
 

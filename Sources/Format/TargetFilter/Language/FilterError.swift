@@ -1,3 +1,5 @@
+import RemoteSettingsModel
+
 /// Why a filter expression has no value.
 ///
 /// Offsets are in bytes of UTF-8 from the start of the expression.
@@ -34,7 +36,7 @@ extension FilterError: CustomStringConvertible {
         case .syntax(let offset, let expected, let found):
             "at byte \(offset) of the filter expression: expected \(expected), found \(found)"
         case .unknownTransform(let name, let offset):
-            "at byte \(offset) of the filter expression: there is no transform \(name.prefix(80))"
+            "at byte \(offset) of the filter expression: there is no transform \(VisibleText.excerpt(name, limit: 80))"
         case .wrongType(let name, let expected, let found, let offset):
             "at byte \(offset) of the filter expression: \(name) requires \(expected), found \(found)"
         case .outOfRange(let transform, let expected, let found, let offset):

@@ -1,3 +1,5 @@
+import RemoteSettingsModel
+
 /// A token of the language, and its offset in the expression, in bytes.
 struct FilterToken: Equatable {
     enum Kind: Equatable {
@@ -18,7 +20,7 @@ struct FilterToken: Equatable {
         switch kind {
         case .number(let value): "the number \(NumberText.text(value))"
         case .text: "a string"
-        case .name(let name): "'\(name.prefix(40))'"
+        case .name(let name): "'\(VisibleText.excerpt(name, limit: 40))'"
         case .symbol(let symbol): "'\(symbol)'"
         case .end: "the end"
         }
@@ -93,11 +95,13 @@ struct FilterLexer {
         }
         let digits = String(decoding: bytes[start..<position], as: UTF8.self)
         if Self.isNameStart(byte(position)) {
-            throw .syntax(offset: position, expected: "the end of the number \(digits.prefix(40))", found: describe())
+            throw .syntax(
+                offset: position, expected: "the end of the number \(VisibleText.excerpt(digits, limit: 40))",
+                found: describe())
         }
         // The standard library does not accept a number that starts with a decimal point.
         guard let value = Double(digits.hasPrefix(".") ? "0" + digits : digits) else {
-            throw .syntax(offset: start, expected: "a number", found: String(digits.prefix(40)))
+            throw .syntax(offset: start, expected: "a number", found: VisibleText.excerpt(digits, limit: 40))
         }
         return FilterToken(kind: .number(value), offset: start)
     }

@@ -37,7 +37,7 @@ struct RegularExpression {
 
     init(_ pattern: String, flags: String, limits: FilterLimits) throws(PatternError) {
         guard Set(flags).count == flags.count, flags.allSatisfy({ "gimsu".contains($0) }) else {
-            throw PatternError("the flags \(String(flags.prefix(20))) are not supported")
+            throw PatternError("the flags \(VisibleText.quote(flags)) are not supported")
         }
         let scalars = Array(pattern.unicodeScalars.prefix(limits.patternScalars + 1))
         guard scalars.count <= limits.patternScalars else {

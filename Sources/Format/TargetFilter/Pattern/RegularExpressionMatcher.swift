@@ -22,6 +22,11 @@ struct RegularExpressionMatcher {
         slots = []
     }
 
+    /// Whether the expression occurs in the text.
+    mutating func occurs(budget: inout WorkBudget) throws(FilterError) -> Bool {
+        try search(from: 0, budget: &budget) != nil
+    }
+
     /// The result of JavaScript's `text.match(expression)`, as values.
     mutating func result(budget: inout WorkBudget) throws(FilterError) -> FilterValue {
         guard expression.isGlobal else {

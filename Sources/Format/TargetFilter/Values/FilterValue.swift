@@ -109,7 +109,7 @@ extension FilterValue: CustomStringConvertible {
         case .null: output += "null"
         case .bool(let value): output += value ? "true" : "false"
         case .number(let number): output += NumberText.text(number)
-        case .string(let text): output += FilterJSON.quoted(String(text.prefix(Self.descriptionBytes)))
+        case .string(let text): output += FilterJSON.quoted(VisibleText.excerpt(text, limit: Self.descriptionBytes))
         case .array(let elements):
             output += "["
             for (index, element) in elements.prefix(Self.descriptionBytes).enumerated() {
@@ -120,7 +120,7 @@ extension FilterValue: CustomStringConvertible {
         case .object(let object):
             output += "{"
             for (index, member) in object.members.prefix(Self.descriptionBytes).enumerated() {
-                output += (index > 0 ? ", " : "") + FilterJSON.quoted(String(member.key.prefix(80))) + ": "
+                output += (index > 0 ? ", " : "") + FilterJSON.quoted(VisibleText.excerpt(member.key, limit: 80)) + ": "
                 member.value.describe(into: &output)
             }
             output += "}"

@@ -82,7 +82,7 @@ struct BinaryPropertyList {
                     throw DefaultsFault(problem: "a key is not a string")
                 }
                 guard keys.insert(key).inserted else {
-                    throw DefaultsFault(problem: "the key \(String(reflecting: String(key.prefix(60)))) appears twice")
+                    throw DefaultsFault(problem: "the key \(VisibleText.quote(key)) appears twice")
                 }
                 let value = try value(reference(place + half), depth: depth + 1, &left)
                 members.append(.init(key: key, line: nil, value: value))

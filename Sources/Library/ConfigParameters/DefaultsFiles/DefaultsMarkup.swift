@@ -201,20 +201,20 @@ struct DefaultsMarkup {
             let text = try text(of: "integer")
             guard let value = DefaultsValue.number(text, limits: limits), case .json(.number(let number)) = value,
                 number.int64 != nil || number.uint64 != nil
-            else { throw error(line, "\(String(reflecting: text)) is not an integer") }
+            else { throw error(line, "\(VisibleText.quote(text)) is not an integer") }
             return value
         case .open("real")?:
             let text = try text(of: "real")
             // A real number without a fraction does not become an integer.
             let isWhole = !text.contains { ".eE".contains($0) }
             guard let number = DefaultsValue.number(isWhole ? "\(text).0" : text, limits: limits) else {
-                throw error(line, "\(String(reflecting: text)) is not a number that JSON can express")
+                throw error(line, "\(VisibleText.quote(text)) is not a number that JSON can express")
             }
             return number
         case .open("date")?:
             let text = try text(of: "date")
             guard let time = Timestamp(rfc3339: text) else {
-                throw error(line, "\(String(reflecting: text)) is not a date from 1970 on")
+                throw error(line, "\(VisibleText.quote(text)) is not a date from 1970 on")
             }
             return .date(time)
         case .open("data")?:

@@ -44,12 +44,14 @@ struct CustomSignals: Hashable, Sendable {
             guard key.count <= Self.keyCharacters else {
                 throw .limitExceeded(
                     reason: "the key of a signal has \(key.count) characters, expected at most \(Self.keyCharacters): "
-                        + key.prefix(40))
+                        + VisibleText.excerpt(key, limit: 40))
             }
             switch value?.content {
             case .string(let text) where text.count > Self.valueCharacters:
                 throw .limitExceeded(
-                    reason: "the signal \(key) has \(text.count) characters, expected at most \(Self.valueCharacters)")
+                    reason:
+                        "the signal \(VisibleText.quote(key)) has \(text.count) characters, expected at most \(Self.valueCharacters)"
+                )
             case .double(let number) where !number.isFinite: throw .invalidValueType(key: key)
             default: merged[key] = value
             }

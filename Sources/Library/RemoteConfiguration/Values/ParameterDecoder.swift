@@ -138,7 +138,7 @@ struct ParameterDecoder: Decoder, SingleValueDecodingContainer {
     }
 
     private func mismatch(_ type: any Any.Type, _ expected: String) -> DecodingError {
-        let found = VisibleText.escape(String(value.stringValue.prefix(60)))
+        let found = VisibleText.excerpt(value.stringValue, limit: 60)
         return .typeMismatch(
             type, .init(codingPath: [], debugDescription: "expected \(expected), found the value \"\(found)\""))
     }

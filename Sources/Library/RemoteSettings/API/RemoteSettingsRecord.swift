@@ -190,7 +190,9 @@ public struct RecordDecodingError: Error, Hashable, Sendable {
 }
 
 extension RecordDecodingError: CustomStringConvertible {
-    public var description: String { "\(collection): the record \(record) cannot be decoded: \(problem)" }
+    public var description: String {
+        "\(collection): the record \(record) cannot be decoded: \(VisibleText.excerpt(problem))"
+    }
 }
 
 extension RecordDecodingError: LocalizedError {

@@ -119,7 +119,7 @@ extension SnapshotStatus.Rejected.Reason: CustomStringConvertible {
             "the lock names it, and the bundle is of \(found.rfc3339): only a part of the directory was checked out or "
                 + "copied; restore both files from one state, or run `rsdump refresh`"
         case .setAside(let why): "it is set aside: \(why)"
-        case .notFound: "no packaged source lists the collection, and no sync has stored it; check its name"
+        case .notFound: "the collection is neither packaged nor synced yet; sync it, or check its name"
         case .notTrusted(let why), .invalidName(let why), .damaged(let why), .unreadableSource(let why): why
         }
     }

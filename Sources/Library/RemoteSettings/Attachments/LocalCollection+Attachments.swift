@@ -38,7 +38,7 @@ extension LocalCollection {
             guard let wanted = try? wanted(record), wanted.location == location else { continue }
             return wanted
         }
-        throw .notHeld(reason: "\(id): no record has an attachment at \(String(reflecting: location))")
+        throw .notHeld(reason: "\(id): no record has an attachment at \(VisibleText.quote(location))")
     }
 
     /// An attachment that is stored or packaged, checked against its hash; `nil` if it is neither. Does I/O.

@@ -122,7 +122,7 @@ struct StorageDirectory: Sendable {
         return try CacheFile.head(parsing: beginning, fileSize: size, of: id, path: path, limits: limits).head
     }
 
-    private static func mostCacheBytes(_ limits: Limits) -> Int { limits.changesetBytes + limits.metadataBytes * 2 }
+    static func mostCacheBytes(_ limits: Limits) -> Int { limits.changesetBytes + limits.metadataBytes * 2 }
 
     /// Makes the directory, and runs `body` while no other process or session writes to it. Blocks the thread.
     ///
@@ -260,7 +260,7 @@ struct ChainDirectory: ChainStore.Keeper {
         // A chain that cannot be stored is fetched again next time.
         try? storage.prepare()
         let path = storage.chainPath(x5u: x5u)
-        try? FileStore.replace(path, below: storage.path, with: pem, isContended: true)
+        try? FileStore.replace(path, below: storage.path, with: pem, limit: limits.chainBytes, isContended: true)
         try? removeOldest(except: path)
     }
 

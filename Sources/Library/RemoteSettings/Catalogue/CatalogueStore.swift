@@ -54,6 +54,7 @@ struct CatalogueStore {
         var waiting = recoverLeftovers(of: present.view, before: view)
         var stored: [CollectionID: CacheIdentity] = [:]
         let server = "\(try session.server.get())"
+        let most = StorageDirectory.mostCacheBytes(session.limits)
         for state in states {
             // This version must not replace what a later version of the library has stored. The state is used in this
             // process only.
@@ -62,7 +63,8 @@ struct CatalogueStore {
                 continue
             }
             let file = CacheFile(snapshot, server: server)
-            try FileStore.replace(storage.stagedPath(state.id), below: storage.path, with: file.bytes)
+            try FileStore.replace(
+                storage.stagedPath(state.id), below: storage.path, with: file.bytes, limit: most)
             stored[state.id] = try? FileStore.identity(storage.stagedPath(state.id))
             waiting[state.id] = .some(state)
         }
@@ -70,7 +72,8 @@ struct CatalogueStore {
         if present.view?.source != .cached || present.view?.snapshot.payload != view.snapshot.payload {
             if session.keepsPrevious(Catalogue.collection) == true { try storage.keepPrevious(Catalogue.collection) }
             let file = CacheFile(view.snapshot, server: server)
-            try FileStore.replace(storage.snapshotPath(Catalogue.collection), below: storage.path, with: file.bytes)
+            try FileStore.replace(
+                storage.snapshotPath(Catalogue.collection), below: storage.path, with: file.bytes, limit: most)
             identity = try? storage.identity(Catalogue.collection)
         }
         for (id, state) in waiting.sorted(by: { $0.key < $1.key }) { settle(id, state) }

@@ -129,7 +129,7 @@ final class Session: Sendable {
         guard let name = config.publisher, PublisherName(name) == nil else { return }
         throw .invalidName(
             reason:
-                "RemoteSettingsConfig.publisher: expected \(PublisherName.rule), found \(String(reflecting: name)); write the "
+                "RemoteSettingsConfig.publisher: expected \(PublisherName.rule), found \(VisibleText.quote(name)); write the "
                 + "name that the publisher's dumps.yaml has")
     }
 

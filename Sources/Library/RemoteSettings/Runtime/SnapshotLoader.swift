@@ -425,8 +425,8 @@ extension SnapshotLoader {
     private func refuse(_ rejected: SnapshotStatus.Rejected, of id: CollectionID, _ current: inout CurrentState) {
         current.rejected.append(rejected)
         switch rejected.reason {
-        case .older, .otherBucket: logger.debug("\(id): \(rejected)")
-        case .notFound: logger.notice("\(id): \(rejected)")
+        // Before the first sync, most collections are not found. If one does not exist, the sync fails.
+        case .older, .otherBucket, .notFound: logger.debug("\(id): \(rejected)")
         default: logger.warning("\(id): \(rejected)")
         }
     }

@@ -42,7 +42,6 @@ package struct StateTrial: Hashable, Sendable {
     /// The starts in a row after which only what is packaged is used.
     static let mostStarts = 6
     private static let mostStates = 16
-    private static let reasonCharacters = 500
 
     /// The starts in a row that have not got well, with the current one.
     package private(set) var failedStarts = 0
@@ -106,7 +105,7 @@ extension StateTrial {
     }
 
     package mutating func setAside(_ state: State, because reason: String, app: String? = nil) {
-        let reason = VisibleText.escape(String(reason.prefix(Self.reasonCharacters)))
+        let reason = Self.bounded(reason)
         setAside = (setAside.filter { $0.state != state } + [.init(state: state, reason: reason, app: app)])
             .suffix(Self.mostStates)
         good.removeAll { $0 == state }
@@ -130,6 +129,9 @@ extension StateTrial {
     /// The most bytes that the file may have.
     static let mostBytes = 1 << 16
 
+    /// A reason, or an app's version, that is so short that a full file stays below ``mostBytes``.
+    static func bounded(_ text: String) -> String { VisibleText.excerpt(text, limit: 500) }
+
     /// A file that cannot be read as one counts as empty: what it said is learned again.
     init(parsing content: Bytes, limits: Limits) {
         self.init()
@@ -141,7 +143,7 @@ extension StateTrial {
         for entry in json["setAside"]?.array ?? [] {
             guard let state = State(entry), let reason = entry["reason"]?.string else { continue }
             setAside.append(
-                .init(state: state, reason: VisibleText.escape(reason), app: entry["app"]?.string))
+                .init(state: state, reason: Self.bounded(reason), app: entry["app"]?.string))
         }
         setAside = setAside.suffix(Self.mostStates)
     }

@@ -46,7 +46,7 @@ package final class StateTrials: Sendable {
     init(_ storage: StorageDirectory, _ config: RemoteSettingsConfig) {
         self.storage = storage
         limits = config.limits.all
-        app = "\(config.userAgent) \(config.appContext?.appVersion ?? "")"
+        app = StateTrial.bounded("\(config.userAgent) \(config.appContext?.appVersion ?? "")")
         isSafeStart = config.safeStart
         isOnlooker = config.passesOverSetAside
         asked = Atomic(config.safeStart || isOnlooker)
@@ -201,7 +201,8 @@ package final class StateTrials: Sendable {
             // A failure of the machine may lose a count, but nothing that would bring a bad state back.
             let isFlushed = flushing || !new.setAside.isEmpty
             if try FileStore.isDirectory(subject.path) { try FileStore.removeTree(subject.path, below: subject.root) }
-            try FileStore.replace(subject.path, below: subject.root, with: new.bytes, flushing: isFlushed)
+            try FileStore.replace(
+                subject.path, below: subject.root, with: new.bytes, limit: StateTrial.mostBytes, flushing: isFlushed)
         }
     }
 

@@ -95,7 +95,9 @@ struct CollectionSync {
                 of: id, current.isCached ? current.snapshot?.records : nil, by: snapshot.records, now: session.now,
                 keepsOld: session.keepsPrevious(id)
             ) { () throws(FileError) in
-                try FileStore.replace(storage.snapshotPath(id), below: storage.path, with: file.bytes)
+                try FileStore.replace(
+                    storage.snapshotPath(id), below: storage.path, with: file.bytes,
+                    limit: StorageDirectory.mostCacheBytes(session.limits))
             }
             if let failure { reportCleanup(failure) }
             var stored = current.replaced(by: snapshot)

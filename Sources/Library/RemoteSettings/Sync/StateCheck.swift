@@ -13,7 +13,8 @@ package struct StateRejection: Error, CustomStringConvertible {
     }
 
     package var description: String {
-        "\(id): the state of \(timestamp.rfc3339) is not taken: \(reason); what was held stays; publish a newer state"
+        "\(id): the state of \(timestamp.rfc3339) is not taken: \(VisibleText.excerpt(reason)); what was held stays; "
+            + "publish a newer state"
     }
 }
 

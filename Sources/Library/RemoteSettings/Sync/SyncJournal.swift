@@ -11,7 +11,7 @@ public struct SyncFailures: Hashable, Sendable {
         public var trigger: UptakeEvent.Trigger
         /// Its status in telemetry. `signRetryError` means that a full fetch after a delta failed too.
         public var status: UptakeEvent.Status
-        /// The first 500 characters of the error's text, on one line.
+        /// The first 500 bytes of the error's text, on one line.
         public var error: String
     }
 
@@ -45,11 +45,11 @@ struct SyncJournal: Hashable, Sendable {
 
     /// The most bytes that the journal's file may have.
     private static let mostBytes = 4 << 20
-    private static let errorCharacters = 500
+    fileprivate static let errorBytes = 500
 
     mutating func record(_ attempt: SyncFailures.Attempt, of id: CollectionID) -> SyncFailures {
         var attempt = attempt
-        attempt.error = VisibleText.escape(String(attempt.error.prefix(Self.errorCharacters)))
+        attempt.error = VisibleText.excerpt(attempt.error, limit: Self.errorBytes)
         var noted = failures[id] ?? SyncFailures(count: 0, since: attempt.at, attempts: [])
         noted.count = noted.count.saturatingAdding(1)
         noted.attempts = (noted.attempts + [attempt]).suffix(SyncFailures.most)
@@ -97,7 +97,8 @@ extension SyncJournal {
             "server": .string(server.description), "lastCheck": lastCheck.map { .count($0.milliseconds) },
             "clockSkew": clockSkew.map { .count($0) }, "failures": .object(failures),
         ])
-        try FileStore.replace(path, with: Bytes(JSONText.compact(document)), isContended: true, flushing: false)
+        try FileStore.replace(
+            path, with: Bytes(JSONText.compact(document)), limit: Self.mostBytes, isContended: true, flushing: false)
     }
 }
 
@@ -107,7 +108,8 @@ extension SyncFailures.Attempt {
             let trigger = value["trigger"]?.string.flatMap(UptakeEvent.Trigger.init),
             let status = value["status"]?.string.flatMap(UptakeEvent.Status.init)
         else { return nil }
-        self.init(at: at, trigger: trigger, status: status, error: VisibleText.escape(error))
+        self.init(
+            at: at, trigger: trigger, status: status, error: VisibleText.excerpt(error, limit: SyncJournal.errorBytes))
     }
 
     fileprivate var json: JSONValue {

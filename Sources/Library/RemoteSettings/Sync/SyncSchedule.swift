@@ -174,8 +174,8 @@ package final class SyncSchedule: Sendable {
             "chance": .count(times.chance),
         ])
         try FileStore.replace(
-            path(session), below: session.storage.path, with: Bytes(JSONText.compact(document)), isContended: true,
-            flushing: false)
+            path(session), below: session.storage.path, with: Bytes(JSONText.compact(document)), limit: Self.mostBytes,
+            isContended: true, flushing: false)
     }
 
     private func path(_ session: Session) -> String {

@@ -201,6 +201,7 @@ extension UpdateFollower {
         ])
         // If it cannot be written, it still holds for this process.
         try? FileStore.replace(
-            session.storage.updatesPath, with: Bytes(JSONText.compact(document)), isContended: true, flushing: false)
+            session.storage.updatesPath, with: Bytes(JSONText.compact(document)), limit: Self.mostBytes,
+            isContended: true, flushing: false)
     }
 }

@@ -26,6 +26,6 @@ package enum BackoffFile {
         guard !holds.isEmpty else { return try FileStore.remove(path) }
         let members = holds.map { JSONValue.Member(key: $0.origin, value: .number(JSONNumber($0.until.milliseconds))) }
         let content = Bytes(JSONText.compact(.object(members)))
-        try FileStore.replace(path, with: content, isContended: isContended)
+        try FileStore.replace(path, with: content, limit: Limits.backoffFileBytes, isContended: isContended)
     }
 }

@@ -130,7 +130,7 @@ extension UpdateEvent {
                     let text = try reader.string()
                     guard let id = try? CollectionID(text) else {
                         throw JSONError(
-                            .wrongType(expected: "BUCKET/COLLECTION", found: String(reflecting: text)), at: start)
+                            .wrongType(expected: "BUCKET/COLLECTION", found: VisibleText.quote(text)), at: start)
                     }
                     list.append(id)
                 }

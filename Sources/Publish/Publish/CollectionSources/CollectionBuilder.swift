@@ -20,6 +20,7 @@ struct CollectionBuilder {
     private var metadataPlace: (file: String, line: Int)?
     /// The metadata's schema. Records must fit it.
     private var schema: RecordSchema?
+    private var schemaBudget: WorkBudget
     private var idMember: String?
     private var hasParameters = false
     private var files: [String: RecordAttachment] = [:]
@@ -30,6 +31,7 @@ struct CollectionBuilder {
         self.id = id
         self.root = root
         self.limits = limits
+        schemaBudget = RecordSchema.budget(limits)
     }
 
     /// Whether further records need nothing but their canonical form if they have ids and no members with a meaning.
@@ -66,7 +68,7 @@ struct CollectionBuilder {
             case "id-from", "$schema": break
             default:
                 problems.add(
-                    file, member.line, "unknown key \(String(reflecting: String(member.key.prefix(60))))",
+                    file, member.line, "unknown key \(VisibleText.quote(member.key))",
                     "known here: \(Self.keys.joined(separator: ", "))")
             }
         }
@@ -110,8 +112,9 @@ struct CollectionBuilder {
     private mutating func validate(
         _ record: JSONValue, _ id: String, _ file: String, line: ([String]) -> Int
     ) {
-        for violation in schema?.violations(of: record) ?? [] {
-            let place = violation.path.isEmpty ? "" : " in \(violation.path.joined(separator: "."))"
+        guard let schema, !schemaBudget.isExhausted else { return }
+        for violation in schema.violations(of: record, budget: &schemaBudget) {
+            let place = violation.place.isEmpty ? "" : " in \(violation.place)"
             problems.add(
                 file, line(violation.path),
                 "the record \(id) does not fit the schema\(place): \(violation.problem)",
@@ -223,7 +226,7 @@ struct CollectionBuilder {
     private mutating func checked(_ text: String, _ file: String, _ line: Int) -> String? {
         guard Identifier.isValid(text.utf8) else {
             problems.add(
-                file, line, "the id is \(String(reflecting: String(text.prefix(60))))",
+                file, line, "the id is \(VisibleText.quote(text))",
                 "write a letter or digit, then letters, digits, - and _ (at most 255)")
             return nil
         }
@@ -329,7 +332,7 @@ extension CollectionBuilder {
         if let members = node.members {
             for member in members where !["file", "filename", "mimetype"].contains(member.key) {
                 problems.add(
-                    file, member.line, "unknown key \(String(reflecting: String(member.key.prefix(60))))",
+                    file, member.line, "unknown key \(VisibleText.quote(member.key))",
                     "an attachment has file, filename and mimetype; publish adds the rest")
                 return nil
             }
@@ -361,7 +364,7 @@ extension CollectionBuilder {
             !relative.unicodeScalars.contains(where: { $0.value < 0x20 || $0 == "\\" })
         else {
             problems.add(
-                file, line, "the path \(String(reflecting: String(relative.prefix(120)))) is not below \(root)",
+                file, line, "the path \(VisibleText.quote(relative)) is not below \(root)",
                 "write a path relative to this directory, without . and ..")
             return nil
         }

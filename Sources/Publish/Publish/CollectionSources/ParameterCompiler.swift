@@ -166,7 +166,7 @@ package struct ParameterCompiler {
         let isText = seed.map { $0.string != nil } ?? true
         guard isText, let quoted = Self.quoted(text) else {
             problems.add(
-                file, seed?.line ?? node.line, "the seed is \(seed?.kind ?? String(reflecting: text))",
+                file, seed?.line ?? node.line, "the seed is \(seed?.kind ?? VisibleText.quote(text))",
                 "write seed: and a text of 1 to 100 printable ASCII characters without quotes and backslashes")
             return nil
         }
@@ -195,7 +195,7 @@ package struct ParameterCompiler {
         for member in members {
             guard let from = Timestamp(rfc3339: member.key) else {
                 problems.add(
-                    file, member.line, "\(String(reflecting: String(member.key.prefix(60)))) is not a date or a time",
+                    file, member.line, "\(VisibleText.quote(member.key)) is not a date or a time",
                     "write a date, 2026-12-01, which begins at midnight UTC, or a time, 2026-12-01T08:00:00Z")
                 return nil
             }
@@ -356,7 +356,7 @@ package struct ParameterCompiler {
         guard let condition = conditions[name] else {
             let known = Counted.list(conditions.keys.sorted())
             problems.add(
-                file, line, "there is no condition \(String(reflecting: String(name.prefix(60))))",
+                file, line, "there is no condition \(VisibleText.quote(name))",
                 "define it under conditions:\(known.isEmpty ? "" : "; defined are \(known)")")
             return nil
         }
@@ -452,7 +452,7 @@ package struct ParameterCompiler {
 
     private mutating func unknown(_ member: SourceNode.Member, _ known: [String], _ more: String? = nil) {
         problems.add(
-            file, member.line, "unknown key \(String(reflecting: String(member.key.prefix(60))))",
+            file, member.line, "unknown key \(VisibleText.quote(member.key))",
             "known here: \(known.joined(separator: ", "))\(more.map { "; \($0)" } ?? "")")
     }
 }

@@ -23,7 +23,7 @@ package struct DefaultsFile: Sendable {
         }
         var members: [JSONValue.Member] = []
         for member in document.members {
-            let name = String(reflecting: String(member.key.prefix(60)))
+            let name = VisibleText.quote(member.key)
             if !ParameterRecord.isKey(member.key) {
                 problems.add(
                     file, member.line, "\(name) cannot be the name of a parameter",

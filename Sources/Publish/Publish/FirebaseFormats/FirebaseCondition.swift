@@ -45,7 +45,7 @@ private enum ConditionToken: Hashable, Sendable {
     var shown: String {
         switch self {
         case .word(let text), .number(let text), .method(let text), .symbol(let text): "\"\(text)\""
-        case .text(let text): "'\(text.prefix(60))'"
+        case .text(let text): "'\(VisibleText.excerpt(text, limit: 60))'"
         }
     }
 }
@@ -88,7 +88,7 @@ private enum ConditionLexer {
                 let symbol = isDouble ? scan(&rest) { $0 == first } : String(rest.removeFirst())
                 tokens.append(.symbol(symbol))
             } else {
-                throw refusal("it has the unknown character \(String(reflecting: String(first)))")
+                throw refusal("it has the unknown character \(VisibleText.quote(String(first)))")
             }
             guard tokens.count <= 10_000 else { throw refusal("it has more than 10000 words") }
         }
@@ -298,7 +298,9 @@ private struct ConditionParser {
             return Self.guarded(name, "\(name)|versionCompare(\(Self.literal(operand))) \(comparison) 0", comparison)
         }
         guard let number = jsonNumber(operand) else {
-            throw Refusal(element: nil, problem: "'\(operand.prefix(60))' is compared as a number, but is not one")
+            throw Refusal(
+                element: nil,
+                problem: "'\(VisibleText.excerpt(operand, limit: 60))' is compared as a number, but is not one")
         }
         return Self.guarded(name, "\(name) \(comparison) \(number.text)", comparison)
     }

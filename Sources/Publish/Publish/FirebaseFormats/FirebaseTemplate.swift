@@ -147,7 +147,7 @@ private struct TemplateConverter {
         } catch {
             refused.insert(name)
             let what = error.element.map { "uses \($0): \(error.problem)" } ?? "cannot be read: \(error.problem)"
-            unsupported.add(file, line, "the condition \(String(reflecting: name)) \(what)", Self.remedy)
+            unsupported.add(file, line, "the condition \(VisibleText.quote(name)) \(what)", Self.remedy)
         }
     }
 
@@ -164,7 +164,7 @@ private struct TemplateConverter {
         else {
             problems.add(
                 file, member.line,
-                "the parameter \(String(reflecting: String(key.prefix(80)))) has a name that Firebase "
+                "the parameter \(VisibleText.quote(key)) has a name that Firebase "
                     + "does not allow", "download the template again")
             return
         }
@@ -271,7 +271,7 @@ private struct TemplateConverter {
             }
         guard fits else {
             problems.add(
-                file, line, "\(what) is \(String(reflecting: String(text.prefix(60)))), which is not a \(type)",
+                file, line, "\(what) is \(VisibleText.quote(text)), which is not a \(type)",
                 "correct it in the template")
             return nil
         }

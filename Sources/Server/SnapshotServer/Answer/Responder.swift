@@ -102,7 +102,9 @@ struct Responder: HTTPResponder {
     private func page(
         _ request: Request, _ target: RequestTarget, of state: ServedState, to client: Recipient
     ) async -> Answer {
-        let page = await pages.answer(state, target, acceptsHTML: request.headers.accepts("text/html"), now: now())
+        let page = await pages.answer(
+            state, target, acceptsHTML: request.headers.accepts("text/html"), now: now(),
+            isWanted: { client.channel.isActive })
         guard let page else { return problem(request, .notFound, variesByAccept: true) }
         guard let response = Response(page, to: client) else { return tryAgain(request, .busy) }
         return (.page, response)

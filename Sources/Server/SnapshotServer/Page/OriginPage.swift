@@ -25,14 +25,19 @@ package struct OriginPage: Sendable {
     ///   - path: the path, percent-encoded as it was sent, without the query.
     ///   - query: the query as it was sent, without the `?`.
     ///   - now: the current time, for ages.
-    package func answer(path: String, query: String, of catalog: PageCatalog, now: Timestamp) async -> PageAnswer {
+    ///   - isWanted: whether somebody still waits for the answer. If not, it need not be complete.
+    package func answer(
+        path: String, query: String, of catalog: PageCatalog, now: Timestamp,
+        isWanted: @escaping @Sendable () -> Bool = { true }
+    ) async -> PageAnswer {
         await PageLink.$base.withValue(catalog.path) {
-            await answer(PageRoute(path: path), query: query, of: catalog, now: now)
+            await answer(PageRoute(path: path), query: query, of: catalog, now: now, isWanted: isWanted)
         }
     }
 
     private func answer(
-        _ route: PageRoute?, query: String, of catalog: PageCatalog, now: Timestamp
+        _ route: PageRoute?, query: String, of catalog: PageCatalog, now: Timestamp,
+        isWanted: @escaping @Sendable () -> Bool
     ) async -> PageAnswer {
         switch route {
         case nil: return ProblemPage.noPage
@@ -47,7 +52,7 @@ package struct OriginPage: Sendable {
             }
         case .changes(let id):
             return await answer(id, catalog) { collection in
-                try await ChangesPage(collection: collection, query: query, now: now).answer()
+                try await ChangesPage(collection: collection, query: query, now: now, isWanted: isWanted).answer()
             }
         case .parameters(let id):
             return await answer(id, catalog) { collection in

@@ -161,7 +161,7 @@ package struct ArchiveExtraction {
             let (entry, last) = Self.entry(at: output, of: path)
             throw refused(
                 error.kind, in: shown, entry: entry, expected: error.expected,
-                found: error.found + (last.map { " after \($0.prefix(300))" } ?? ""))
+                found: error.found + (last.map { " after \(VisibleText.excerpt($0, limit: 300))" } ?? ""))
         }
     }
 
@@ -218,6 +218,6 @@ package struct ArchiveExtraction {
     private func refused(
         _ kind: BundleError.Kind, in shown: String, entry: String?, expected: String, found: String
     ) -> BundleError {
-        BundleError(kind, file: shown, entry: entry.map { String($0.prefix(300)) }, expected: expected, found: found)
+        BundleError(kind, file: shown, entry: entry, expected: expected, found: found)
     }
 }

@@ -85,7 +85,7 @@ final class ArchiveFile {
         let type = unsafe archive_entry_filetype(entry)
         guard unsafe archive_entry_is_encrypted(entry) == 0 else {
             throw BundleError(
-                .malformed, file: path, entry: String(name.prefix(300)), expected: "an entry that is not encrypted",
+                .malformed, file: path, entry: name, expected: "an entry that is not encrypted",
                 found: "an encrypted one")
         }
         let isSizeKnown = unsafe archive_entry_size_is_set(entry) != 0
@@ -114,7 +114,7 @@ final class ArchiveFile {
     private func damaged(_ entry: String?) -> BundleError {
         let text = unsafe archive_error_string(archive).map { unsafe String(cString: $0) }
         return BundleError(
-            .wrongSource, file: path, entry: entry.map { String($0.prefix(300)) },
+            .wrongSource, file: path, entry: entry,
             expected: "a complete archive (ZIP, tar, 7z or ar; gzip, xz or zstd)", found: text ?? "something else")
     }
 }

@@ -46,7 +46,7 @@ extension DefaultsTable {
                 throw refused(nil, "there is no field \(fields.value)")
             }
             if let other = rows[text] {
-                throw refused(nil, "record \(other.record) has the same key, \(String(reflecting: text))")
+                throw refused(nil, "record \(other.record) has the same key, \(VisibleText.quote(text))")
             }
             rows[text] = Row(key: text, value: value, record: entry.id)
         }

@@ -164,7 +164,7 @@ package struct Embedding: Sendable {
             throw ExchangeError(
                 .usage, output,
                 expected: "a folder with the name of a module: letters, digits and _, not beginning with a digit",
-                found: String(reflecting: name), remedy: "choose another --output, such as Sources/EmbeddedDumps")
+                found: VisibleText.quote(name), remedy: "choose another --output, such as Sources/EmbeddedDumps")
         }
         return name
     }

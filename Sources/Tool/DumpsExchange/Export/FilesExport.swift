@@ -30,7 +30,7 @@ enum FilesExport {
             if let other = taken.updateValue(entry.id, forKey: file.lowercased()) {
                 throw ExchangeError(
                     .badInput, "\(id)", expected: "a file name of its own for each attachment",
-                    found: "\(String(reflecting: file)) for the records \(other) and \(entry.id)",
+                    found: "\(VisibleText.quote(file)) for the records \(other) and \(entry.id)",
                     remedy: "name another field with --key")
             }
             _ = try collection.put(attachment, as: "attachments/\(id.name)/\(file)", into: directory)
@@ -58,7 +58,7 @@ enum FilesExport {
         guard isSafe else {
             throw ExchangeError(
                 .badInput, "\(id)", expected: "a file name without a path for each attachment",
-                found: "\(String(reflecting: name)) in the record \(entry.id)",
+                found: "\(VisibleText.quote(name)) in the record \(entry.id)",
                 remedy: nameField == nil ? "name a field with --key" : "name another field with --key")
         }
         return name

@@ -61,7 +61,7 @@ enum FirefoxExport {
         var times: [String: String] = [:]
         for member in members {
             guard let id = try? CollectionID(member.key), let number = member.value.number?.uint64 else {
-                throw refused(String(reflecting: member.key))
+                throw refused(VisibleText.quote(member.key))
             }
             times["\(id)"] = "\(number)"
         }

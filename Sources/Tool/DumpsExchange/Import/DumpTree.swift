@@ -99,7 +99,7 @@ struct DumpTree {
         guard Timestamp(text) == unverified.timestamp else {
             throw ExchangeError(
                 .badInput, path, expected: "\(unverified.timestamp), as \(id.name).json says",
-                found: String(reflecting: text), remedy: "correct one of the two files")
+                found: VisibleText.quote(text), remedy: "correct one of the two files")
         }
     }
 }

@@ -137,6 +137,6 @@ package struct ChangeHooks: Sendable {
         }
         // A command may contain a secret.
         try FileStore.replace(
-            path, with: Bytes(JSONText.compact(.object(commands))), isPrivate: true)
+            path, with: Bytes(JSONText.compact(.object(commands))), limit: Limits.lockBytes, isPrivate: true)
     }
 }

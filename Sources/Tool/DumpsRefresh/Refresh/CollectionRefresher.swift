@@ -169,7 +169,7 @@ extension CollectionRefresher {
         guard planned.settings.pin == nil, planned.id != Catalogue.collection else { return }
         let guards = planned.settings.guards
         let violations = guards.violations(
-            of: snapshot.records, snapshot.metadata, after: old?.records, oldCount: planned.held?.records)
+            of: snapshot.records, after: old?.records, oldCount: planned.held?.records)
         if old == nil, planned.held != nil, guards != Guards() {
             outcome.notes.append(
                 "guards that compare with the earlier records were skipped, because those cannot be read")

@@ -65,7 +65,7 @@ func appContext(_ context: [String]) throws(ValidationError) -> RemoteSettingsCo
     for pair in context {
         guard let equals = pair.firstIndex(of: "="), equals != pair.startIndex else {
             throw ValidationError(
-                "--context expects KEY=VALUE, such as country=DE; found \(String(reflecting: pair))")
+                "--context expects KEY=VALUE, such as country=DE; found \(VisibleText.quote(pair))")
         }
         let value = String(pair[pair.index(after: equals)...])
         switch try property(pair[..<equals]) {
@@ -94,7 +94,7 @@ private func property(_ key: Substring) throws(ValidationError) -> String {
     case let name where !name.isEmpty && !name.contains("."): return String(name)
     default:
         throw ValidationError(
-            "--context: \(String(reflecting: String(key))) cannot be set; name one value of env, such as env.channel "
+            "--context: \(VisibleText.quote(String(key))) cannot be set; name one value of env, such as env.channel "
                 + "or env.os.name")
     }
 }

@@ -31,8 +31,9 @@ struct Diff: AsyncParsableCommand {
               rsdump diff dumps sources:sources        what publish would change
               rsdump diff git:v1 git:v2 --format markdown
 
-            Markdown is meant for the body of a pull request. Its length is limited, and the largest changes come \
-            first. Text is coloured on a terminal unless NO_COLOR is set.
+            Long names and values are cut. Of a record, at most 1,000 changed fields are shown, and a report ends after \
+            64 MiB; the rest is counted ("omitted" and "cut" in JSON). Markdown is meant for the body of a pull request. \
+            It is shorter, and the largest changes come first. Text is coloured on a terminal unless NO_COLOR is set.
 
             Bundles are compared, but not verified. To verify them, use rsdump verify.
 

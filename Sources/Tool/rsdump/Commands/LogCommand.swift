@@ -88,15 +88,16 @@ struct LogCommand: AsyncParsableCommand {
 
     /// - Returns: whether there was an entry.
     private func printEntries(_ log: CollectionLog) async throws -> Bool {
-        let text = LogText(showsFields: id != nil || field != nil, paint: Style.output.paint)
+        var text = LogText(showsFields: id != nil || field != nil, paint: Style.output.paint)
         var count = 0
         try await log.forEach(record: id, field: field, unusable: report) { entry in
             switch format {
             case .text: for line in text.lines(entry) { Console.print(line) }
             case .json:
-                Console.write(
-                    Array((count == 0 ? "[\n  " : ",\n  ").utf8) + JSONText.text(entry.json, .indented, level: 1),
-                    to: 1)
+                Console.buffered { write in
+                    write(Array((count == 0 ? "[\n  " : ",\n  ").utf8))
+                    text.write(entry, to: write)
+                }
             case .markdown: for line in entry.markdown { Console.print(line) }
             }
             count += 1
@@ -116,7 +117,11 @@ struct LogCommand: AsyncParsableCommand {
             guard let change = entry.changes.first else { return true }
             // The newest entry has the record as it is now, or says that it was deleted.
             if members == nil { members = change.members ?? [] }
-            for name in change.fields.compactMap(\.path.first) where entries[name] == nil { entries[name] = entry }
+            // Only the names are of interest, and of all fields.
+            _ = change.fields { path in
+                if entries[path.root] == nil { entries[path.root] = entry }
+                return false
+            }
             return change.kind == .updated
         }
         var isThere = false
@@ -127,7 +132,7 @@ struct LogCommand: AsyncParsableCommand {
             let when = entry.committed ?? entry.diff.new?.timestamp
             Console.print(
                 "\(Style.output.yellow(entry.name))  \(Style.output.dim(when?.rfc3339 ?? ""))  "
-                    + Console.visible("\(member.key): \(value)"))
+                    + "\(VisibleText.excerpt(member.key)): \(VisibleText.excerpt(value))")
         }
         return isThere
     }

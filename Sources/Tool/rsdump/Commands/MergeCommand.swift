@@ -100,7 +100,7 @@ struct MergeDriver: AsyncParsableCommand {
             policy: { try $0.policy(file: directory.configurationPath) })
         if isLock {
             for choice in merge.choices { Console.error("note: \(choice.text)") }
-            return try FileStore.replace(file, with: Bytes(merge.lock.text))
+            return try FileStore.replace(file, with: Bytes(merge.lock.text), limit: Limits.lockBytes)
         }
         guard parts.count >= 2, let name = parts.last, name.hasSuffix(".zip"),
             let id = try? CollectionID(bucket: parts[parts.count - 2], name: String(name.dropLast(4))),

@@ -17,6 +17,9 @@ struct Status: AsyncParsableCommand {
 
             If dumps.yaml has catalogue:, the output names the bundles' catalogue and says until when it is confirmed.
 
+            The guards in dumps.yaml are shown at the end: those for all collections, and those of each collection that \
+            has others.
+
             In a git repository, sizes are compared with the lock in HEAD, and the growth is what a commit would add.
 
             Examples:

@@ -92,9 +92,9 @@ struct Verify: AsyncParsableCommand {
     private func violations(
         _ opened: OpenDumps, _ outcomes: [Verification.Outcome]
     ) async throws -> [(id: CollectionID, violations: [GuardViolation])] {
-        let history: GuardHistory?
+        let history: BundleHistory?
         do throws(HistoryError) {
-            history = try await GuardHistory(opened.directory, limits: opened.limits)
+            history = try await BundleHistory(of: opened.directory.path, in: ["git"], limits: opened.limits)
         } catch {
             Console.error("note: guards that compare with earlier states were skipped: \(error)")
             history = nil
@@ -103,9 +103,10 @@ struct Verify: AsyncParsableCommand {
         for outcome in outcomes where outcome.verdict.isGood && outcome.id != Catalogue.collection {
             guard let entry = outcome.entry else { continue }
             let bundle = try BundleReader(path: opened.directory.bundlePath(outcome.id), limits: opened.limits)
+            let earlier = try await history?.bundles(of: outcome.id).bundles.first { $0.timestamp < entry.timestamp }
             let violations = opened.configuration.settings(of: outcome.id).guards.violations(
-                of: try bundle.payload().records, try bundle.metadata(),
-                after: try await history?.records(before: entry.timestamp, of: outcome.id)
+                of: try bundle.payload().records, after: try await earlier?.open().payload().records,
+                limits: opened.limits
             ).filter { violation in
                 !entry.accepted.contains { $0.hasPrefix("\(violation.guarding.rawValue):") }
             }

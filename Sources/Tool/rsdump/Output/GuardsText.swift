@@ -11,23 +11,18 @@ enum GuardsText {
         ])
     }
 
-    /// The guards on one line.
-    static func words(_ guards: Guards) -> String {
-        let others = guards.settings.filter { $0.name != .notEmptied }.map { "\($0.name.rawValue) \($0.value)" }
-        let words = (guards.keepsRecords ? [Guards.Name.notEmptied.rawValue] : []) + others
-        return words.isEmpty ? "none" : Console.visible(words.joined(separator: ", "))
+    /// The guards that apply, by name.
+    static func json(_ guards: Guards) -> JSONValue {
+        .object(all(guards).map { .init(key: $0.name.rawValue, value: .string($0.value)) })
     }
 
-    /// A suggestion as lines of `dumps.yaml`, below `collections:`.
-    static func lines(_ id: CollectionID, _ suggestion: GuardSuggestion?) -> [String] {
-        guard let suggestion, let first = suggestion.first, let last = suggestion.last else {
-            return ["  # \(id): nothing to suggest, because git has fewer than two states"]
-        }
-        return [
-            "  # \(Counted.text(suggestion.states, "state")), \(first.rfc3339) to \(last.rfc3339): at once at most "
-                + "\(suggestion.removed)% removed, \(suggestion.changed)% changed, \(suggestion.added)% added, "
-                + "\(suggestion.growth)% more",
-            "  \(id):", "    guards:",
-        ] + suggestion.guards.settings.map { "      \($0.name.rawValue): \($0.value)" }
+    /// The guards on one line.
+    static func words(_ guards: Guards) -> String {
+        let words = all(guards).map { "\($0.name.rawValue) \(VisibleText.excerpt($0.value, limit: 100))" }
+        return words.isEmpty ? "none" : words.joined(separator: ", ")
+    }
+
+    private static func all(_ guards: Guards) -> [(name: Guards.Name, value: String)] {
+        (guards.keepsRecords ? [(.notEmptied, "true")] : []) + guards.settings.filter { $0.name != .notEmptied }
     }
 }

@@ -47,6 +47,11 @@ struct StatusReport {
         if let growth = sizes.totalGrowth { total += ", \(Self.change(growth)) since HEAD" }
         if isOverTotal { total += style.red("  error: over budget") }
         rows.append(total)
+        rows.append("guards: \(GuardsText.words(configuration.guards))")
+        for (state, _) in states {
+            let guards = configuration.settings(of: state.id).guards
+            if guards != configuration.guards { rows.append("guards of \(state.id): \(GuardsText.words(guards))") }
+        }
         if let catalogue {
             if let held = catalogue.catalogue { rows.append(CatalogueText.sentence(held, at: now, style)) }
             if let unconfirmed { rows.append("catalogue\(style.red("  error: \(unconfirmed)"))") }
@@ -113,6 +118,7 @@ struct StatusReport {
                         "budgetBytes": state.budget.map { .count($0) },
                         "overBudget": state.excess.map(RefreshJSON.excess),
                         "pin": state.pin.map(PinText.json),
+                        "guards": GuardsText.json(configuration.settings(of: state.id).guards),
                     ])
                 }),
             "totalBytes": .count(sizes.total),

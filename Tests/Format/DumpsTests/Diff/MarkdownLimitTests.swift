@@ -48,6 +48,6 @@ struct MarkdownLimitTests {
         let report = try States.report([#"{"id":"r","value":1}"#], [#"{"id":"r","value":"\#(tower)"}"#])
         let text = DiffMarkdown(report, limit: 5_000).text
         #expect(text.utf8.count <= 5_000)
-        #expect(text.contains("1 more record\n"))
+        #expect(text.contains("- updated `r`\n") && text.contains("… (200003 bytes)"))
     }
 }

@@ -45,6 +45,51 @@ struct RenderingTests {
         }
     }
 
+    /// A name of 2 MB with 2,000 members below it, as in a record whose bundle has 9 kB.
+    private func costly(_ name: String) throws -> DiffReport {
+        func record(_ factor: Int) -> String {
+            #"{"id":"r","\#(name)":{\#((1000..<3000).map { "\"m\($0)\":\($0 * factor)" }.joined(separator: ","))}}"#
+        }
+        return try States.report([record(1)], [record(2)])
+    }
+
+    @Test func aLongNameIsNotRepeatedForEveryField() throws {
+        let report = try costly(String(repeating: "k", count: 2_000_000))
+        let text = DiffText(report).text
+        #expect(text.utf8.count < 2_000_000 && text.contains("kk… (2000000 bytes).m1000: 1000\n"))
+        #expect(text.contains("… and 1000 more fields\n"))
+        var pieces: [UInt8] = []
+        DiffJSON.write(report) { pieces += $0 }
+        #expect(pieces.count < 2_000_000)
+        let record = try JSONValue(parsing: Bytes(pieces), limits: Limits())["collections"]?.array?.first?["records"]?
+            .array?.first
+        #expect(record?["fields"]?.array?.count == 1000 && record?["omitted"] == .count(1000))
+        let field = try #require(record?["fields"]?.array?.first)
+        #expect(field["cut"] == .bool(true) && field["path"]?.array?.last == .string("m1000"))
+        #expect(field["old"] == .count(1000) && field["new"] == .count(2000))
+        #expect(DiffMarkdown(report).text.utf8.count < 10_000)
+    }
+
+    @Test func aNameOfManyMarksIsCutByItsBytes() throws {
+        let report = try costly("a" + String(repeating: #"\u0301"#, count: 100_000))
+        #expect(DiffText(report).text.utf8.count < 1_500_000)
+    }
+
+    @Test func aReportEndsAfterItsLimitAndCountsTheRest() throws {
+        let records = (0..<30).map { #"{"id":"r\#(10_000 + $0)","v":"\#(String(repeating: "x", count: 300))"}"# }
+        let report = try States.report([], records)
+        var pieces: [UInt8] = []
+        DiffJSON.write(report, limit: 5_000) { pieces += $0 }
+        let found = try JSONValue(parsing: Bytes(pieces), limits: Limits())["collections"]?.array?.first
+        let count = try #require(found?["records"]?.array?.count)
+        #expect(count > 5 && count < 20 && found?["omitted"] == .count(30 - count))
+        var lines: [String] = []
+        DiffText(report).forEachLine(limit: 5_000) { lines.append($0) }
+        let shown = lines.count { $0.hasPrefix("  + r") }
+        #expect(shown > 5 && lines.contains("  … and \(30 - shown) more records"))
+        #expect(lines.last?.hasPrefix("1 of 1 collection changed: 30 records created") == true)
+    }
+
     /// What the report's JSON says, which is indented as any other of this tool.
     private func json(_ report: DiffReport) throws -> JSONValue {
         var text: [UInt8] = []

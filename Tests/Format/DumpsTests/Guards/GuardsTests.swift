@@ -6,10 +6,6 @@ private func table(_ records: [String]) throws -> RecordTable {
     try RecordTable(records.map { Bytes(utf8: $0) }, limits: Limits())
 }
 
-private func metadata(_ text: String = #"{"id":"regions","bucket":"main"}"#) throws -> CollectionMetadata {
-    try CollectionMetadata(parsing: Bytes(utf8: text), limits: Limits())
-}
-
 private func record(_ number: Int, _ members: String) -> String {
     #"{"id":"r\#(number)","last_modified":\#(1000 + number),\#(members)}"#
 }
@@ -28,8 +24,9 @@ private func guards(_ yaml: String) throws -> Guards {
 
 private let strict = """
     {min-records: 30, max-removed: 10%, max-changed: 50%, max-added: 5, max-growth: 50%, required-ids: [r7, r8],
-      field-types: same, schema: {required: [name], properties: {weight: {minimum: 1}, name: {minLength: 1},
-      kind: {enum: [plan, coupon]}, url: {pattern: "^https://shop[.]example/"}}}}
+      schema: {required: [name], properties: {weight: {type: integer, minimum: 1}, name: {minLength: 1},
+      kind: {enum: [plan, coupon]}, url: {pattern: "^https://shop[.]example/"}, tags: {type: [array, "null"],
+      items: {type: string}}, at: {required: [x, "y"]}}}}
     """
 
 /// A kind of bad data that is correctly signed, and the guards that stop it.
@@ -52,19 +49,19 @@ private struct BadData: CustomTestStringConvertible {
         .init("a required id is missing", state { $0 == 7 ? nil : usual }, [.requiredIDs]),
         .init(
             "a text where a number was", state { $0 == 3 ? usual.replacing("10", with: #""10""#) : usual },
-            [.fieldTypes]),
+            [.schema]),
         .init(
             "a fraction where whole numbers were", state { $0 == 3 ? usual.replacing("10", with: "1.5") : usual },
-            [.fieldTypes]),
+            [.schema]),
         .init(
-            "null where it never was", state { $0 == 3 ? usual.replacing("10", with: "null") : usual }, [.fieldTypes]),
+            "null where it never was", state { $0 == 3 ? usual.replacing("10", with: "null") : usual }, [.schema]),
         .init("zero", state { $0 == 3 ? usual.replacing("10", with: "0") : usual }, [.schema]),
         .init("a negative number", state { $0 == 3 ? usual.replacing("10", with: "-1") : usual }, [.schema]),
         .init("an unknown kind", state { $0 == 3 ? usual.replacing("plan", with: "plam") : usual }, [.schema]),
         .init("an empty text", state { $0 == 3 ? usual.replacing("a name", with: "") : usual }, [.schema]),
         .init("a broken URL", state { $0 == 3 ? usual.replacing("https:", with: "https") : usual }, [.schema]),
         .init("somebody else's URL", state { $0 == 3 ? usual.replacing("shop", with: "evil") : usual }, [.schema]),
-        .init("deep nesting", state { $0 == 3 ? usual.replacing("10", with: "[[[[10]]]]") : usual }, [.fieldTypes]),
+        .init("deep nesting", state { $0 == 3 ? usual.replacing("10", with: "[[[[10]]]]") : usual }, [.schema]),
         .init(
             "a filter that excludes everybody", state { _ in usual + #","filter_expression":"1 == 2""# }, [.maxChanged]),
         // Two records with one key: only the app knows that keys are unique.
@@ -75,24 +72,24 @@ private struct BadData: CustomTestStringConvertible {
             [.maxGrowth]),
         .init(
             "a field is missing in one record",
-            state { $0 == 3 ? usual.replacing(#""name":"a name","#, with: "") : usual }, [.fieldTypes, .schema]),
+            state { $0 == 3 ? usual.replacing(#""name":"a name","#, with: "") : usual }, [.schema]),
         .init(
             "a field is renamed in all", state { _ in usual.replacing("weight", with: "wait") },
-            [.maxChanged, .fieldTypes]),
+            [.maxChanged]),
         .init(
             "a list became an object", state { $0 == 3 ? usual.replacing(#"["a","b"]"#, with: "{}") : usual },
-            [.fieldTypes]),
+            [.schema]),
         .init(
             "numbers in a list of texts", state { $0 == 3 ? usual.replacing(#""b"]"#, with: "5]") : usual },
-            [.fieldTypes]),
+            [.schema]),
         .init(
             "a field inside of an object is gone", state { $0 == 3 ? usual.replacing(#","y":2"#, with: "") : usual },
-            [.fieldTypes]),
+            [.schema]),
         .init("everything was touched", state { _ in usual.replacing("a name", with: "b name") }, [.maxChanged]),
         .init("all ids are new", (100..<140).map { record($0, usual) }, [.maxRemoved, .maxAdded, .requiredIDs]),
         .init(
             "another collection's records", (0..<40).map { record($0, #""url":"https://example.org""#) },
-            [.maxChanged, .fieldTypes, .schema]),
+            [.maxChanged, .schema]),
         .init("six records too many", state() + (40..<46).map { record($0, usual) }, [.maxAdded]),
         // Nothing in it is wrong but its age. What it breaks shows at the app's start.
         .init("yesterday's records", state { $0 == 3 ? usual.replacing("10", with: "9") : usual }, []),
@@ -102,17 +99,17 @@ private struct BadData: CustomTestStringConvertible {
 struct GuardsTests {
     @Test(arguments: BadData.all) private func badData(_ bad: BadData) throws {
         let (old, new) = (try table(state()), try table(bad.records))
-        let found = try guards(strict).violations(of: new, try metadata(), after: old)
+        let found = try guards(strict).violations(of: new, after: old)
         #expect(Guards.Name.allCases.filter(Set(found.map(\.guarding)).contains) == bad.stoppedBy)
         #expect(found.allSatisfy { $0.ids.count <= 10 && $0.description.contains($0.guarding.rawValue) })
         // A new directory has one guard.
-        let byDefault = Guards().violations(of: new, try metadata(), after: old).map(\.guarding)
+        let byDefault = Guards().violations(of: new, after: old).map(\.guarding)
         #expect(byDefault == (new.isEmpty ? [.notEmptied] : []))
     }
 
     @Test func namesTheNumberTheLimitAndTheIDs() throws {
         let found = try guards("{max-removed: 10%}").violations(
-            of: table(state { $0 < 25 ? usual : nil }), metadata(), after: table(state()))
+            of: table(state { $0 < 25 ? usual : nil }), after: table(state()))
         #expect(
             found.map(\.description) == [
                 "max-removed: 15 records removed, of 40 before, expected at most 10% "
@@ -127,45 +124,74 @@ struct GuardsTests {
         let old = try table(state())
         // A new field, a few more records, other values, and a field that is there everywhere now.
         let more = state { $0 % 3 == 0 ? usual + #","new":1"# : usual } + (40..<45).map { record($0, usual) }
-        #expect(strict.violations(of: try table(more), try metadata(), after: old).isEmpty)
+        #expect(strict.violations(of: try table(more), after: old).isEmpty)
         let sparse = try table(state { $0 == 2 ? #""name":"x","tags":null"# : usual })
-        #expect(strict.violations(of: old, try metadata(), after: sparse).isEmpty)
+        #expect(strict.violations(of: old, after: sparse).isEmpty)
     }
 
     @Test func aFirstStateIsComparedWithNothing() throws {
-        let found = try guards(strict).violations(of: table([]), metadata(), after: nil)
+        let found = try guards(strict).violations(of: table([]), after: nil)
         #expect(found.map(\.guarding) == [.minRecords, .requiredIDs])
-        #expect(Guards().violations(of: try table([]), try metadata(), after: nil).isEmpty)
+        #expect(Guards().violations(of: try table([]), after: nil).isEmpty)
         // The records cannot be read, but it is known that there were some.
         #expect(
-            Guards().violations(of: try table([]), try metadata(), after: nil, oldCount: 5).map(\.guarding)
+            Guards().violations(of: try table([]), after: nil, oldCount: 5).map(\.guarding)
                 == [.notEmptied])
         // No number is a part of nothing.
         #expect(
             try guards("{max-added: 10%, max-growth: 1%}").violations(
-                of: table(state()), metadata(), after: table([])
+                of: table(state()), after: table([])
             ).isEmpty)
     }
 
-    @Test func theServersSchema() throws {
-        let metadata = try metadata(#"{"id":"x","schema":{"required":["name"]}}"#)
-        let new = try table(state { $0 == 4 ? #""weight":1"# : usual })
-        #expect(try guards("{schema: metadata}").violations(of: new, metadata, after: nil).map(\.ids) == [["r4"]])
-        #expect(try guards("{}").violations(of: new, metadata, after: nil).isEmpty)
-        let broken = try CollectionMetadata(parsing: Bytes(utf8: #"{"schema":{"typo":1}}"#), limits: Limits())
-        let found = try guards("{schema: metadata}").violations(of: new, broken, after: nil)
-        #expect(found.map(\.found) == [#"schema.typo: unknown keyword "typo""#])
+    @Test func aDefaultGuardIsNamedAsSuch() throws {
+        let id = try CollectionID("main/regions")
+        func text(_ guards: Guards, _ new: [String]) throws -> String {
+            let found = guards.violations(of: try table(new), after: try table(state()))
+            return "\(GuardFailure(id, found, command: "rsdump refresh"))"
+        }
+        #expect(
+            try text(Guards(), []).hasPrefix(
+                "the new state was refused: it violates the default guard not-emptied: all 40 records are gone, "))
+        let other = try text(guards("{max-removed: 1}"), state { $0 == 1 ? usual : nil })
+        #expect(other.contains("the guard in dumps.yaml max-removed: 39 records removed") && !other.contains("default"))
+    }
+
+    @Test func whatAViolationQuotesIsBounded() throws {
+        let name = String(repeating: "\u{301}", count: 50_000)
+        let found = try guards("{schema: {additionalProperties: {type: string}}}").violations(
+            of: table([#"{"id":"r","\#(name)":1}"#]), after: nil)
+        let sentence = try #require(found.first).sentence
+        #expect(sentence.utf8.count < 1200 && sentence.contains("found the number 1, expected string"))
+    }
+
+    @Test func validatingACollectionHasOneBudget() throws {
+        let patterns = (0..<10).map { #""^a*b*c\#($0)$": {}"# }.joined(separator: ", ")
+        let names = (0..<10).map { #""aaaaaaaabb\#($0)":1"# }.joined(separator: ",")
+        let records = (100..<120).map { #"{"id":"r\#($0)",\#(names)}"# }
+        let strict = try guards("{schema: {patternProperties: {\(patterns)}}}")
+        #expect(strict.violations(of: try table(records), after: nil).isEmpty)
+        var limits = Limits()
+        limits.schemaSteps = 10_000
+        let found = strict.violations(of: try table(records), after: nil, limits: limits)
+        #expect(
+            found.map(\.sentence) == [
+                "schema: validating the records takes more than 10000 steps, "
+                    + "expected a schema that takes at most Limits.schemaSteps"
+            ])
     }
 
     @Test(
         arguments: zip(
             [
                 "{max-removed: ten}", "{max-removed: -1}", "{max-growth: 5}", "{min-records: 1%}", "{maximum: 1}",
-                "{field-types: yes}", "{schema: {typ: object}}", "{schema: file.json}", "{required-ids: a}",
+                "{field-types: same}", "{schema: metadata}", "{schema: {typ: object}}", "{schema: file.json}",
+                "{required-ids: a}",
                 "{max-added: 10.123%}", "{max-added: 9999999%}", "[]",
             ],
             [
-                "max-removed", "max-removed", "max-growth", "min-records", "unknown key", "field-types",
+                "max-removed", "max-removed", "max-growth", "min-records", "unknown key", "schema: {properties",
+                "copy the schema",
                 "unknown keyword", "schema", "required-ids", "max-added", "max-added", "guards",
             ])) func refusesTheRest(_ yaml: String, _ word: String)
     {

@@ -24,6 +24,16 @@ final class FileStoreTests {
         try FileManager.default.createSymbolicLink(atPath: path(name), withDestinationPath: target)
     }
 
+    @Test func aWriterWritesNothingThatItsReaderRefuses() throws {
+        try FileStore.replace(path("a"), with: Bytes(utf8: "abc"), limit: 3)
+        let error = #expect(throws: FileError.self) {
+            try FileStore.replace(path("a"), with: Bytes(utf8: "abcd"), limit: 3)
+        }
+        #expect(error?.isTooLarge == true)
+        #expect(try FileStore.read(path("a"), limit: 3) == Bytes(utf8: "abc"))
+        #expect(try names() == ["a"])
+    }
+
     @Test(arguments: [0, 1, 100_000])
     func whatIsWrittenIsRead(count: Int) throws {
         let content = Bytes((0..<count).map { UInt8(truncatingIfNeeded: $0) })

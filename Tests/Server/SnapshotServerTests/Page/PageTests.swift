@@ -129,6 +129,29 @@ struct PageTests {
         #expect(try await PageFixture().answer("/collections/main/samples/changes").status == 404)
     }
 
+    @Test func aPageIsBoundedWhateverTheRecordsHold() async throws {
+        func record(_ factor: Int) -> [String: JSONValue] {
+            let members = (0..<2000).map { JSONValue.Member(key: "m\($0)", value: .count($0 * factor + 1)) }
+            return [String(repeating: "k", count: 2_000_000): .object(members)]
+        }
+        var fixture = PageFixture()
+        fixture.records = ["costly": record(2)]
+        fixture.older = [(1_600_000_000_000, ["costly": record(1)])]
+        let page = "/collections/main/samples/changes?from=1600000000000"
+        let changes = try await fixture.answer(page).text
+        #expect(changes.utf8.count < 3_000_000 && changes.contains("… and 999 more fields"))
+        #expect(changes.hasSuffix("</html>\n"))
+        let unwanted = await OriginPage().answer(
+            path: "/collections/main/samples/changes", query: "",
+            of: PageCatalog(collections: [try fixture.collection()]),
+            now: PageFixture.now, isWanted: { false })
+        #expect(unwanted.text.contains("1 more record is not shown."))
+        fixture.records = ["large": ["a": .string(String(repeating: "&\u{1}", count: 1_000_000)), "b": .bool(true)]]
+        let large = try await fixture.answer("/collections/main/samples/records/large").text
+        #expect(large.utf8.count < 5_000_000 && large.contains("The rest of it is not shown.</p>"))
+        #expect(large.hasSuffix("</html>\n") && large.contains("Read-only."))
+    }
+
     @Test(arguments: [
         "/nothing", "/collections", "/collections/main", "/collections/main/", "/collections/main/other",
         "/collections/main/samples/records", "/collections/main/samples/records/none",

@@ -9,21 +9,24 @@ enum FieldComparer {
     /// - Parameters:
     ///   - old: the canonical JSON of the old record; `nil` if there is none.
     ///   - new: the canonical JSON of the new record; `nil` if there is none.
-    static func changes(from old: Bytes?, to new: Bytes?) -> [FieldChange] {
-        var changes: [FieldChange] = []
-        compare(old.map(members) ?? [], with: new.map(members) ?? [], at: [], into: &changes)
+    ///   - isIncluded: called with the path of each field that differs.
+    static func changes(
+        from old: Bytes?, to new: Bytes?, where isIncluded: (FieldPath) -> Bool = { _ in true }
+    ) -> FieldChanges {
+        var changes = FieldChanges()
+        compare(old.map(members) ?? [], with: new.map(members) ?? [], in: nil) { path, old, new in
+            if isIncluded(path) { changes.add(FieldChange(path: path, old: old, new: new)) }
+        }
         return changes
     }
 
     private static func compare(
-        _ old: [Member], with new: [Member], at path: [String], into changes: inout [FieldChange]
+        _ old: [Member], with new: [Member], in parent: FieldPath?, _ visit: (FieldPath, Bytes?, Bytes?) -> Void
     ) {
         var (left, right) = (0, 0)
         while left < old.count || right < new.count {
-            let isOld =
-                left < old.count
-                && (right == new.count || old[left].name == new[right].name || precedes(old[left], new[right]))
-            let isNew = right < new.count && (!isOld || old[left].name == new[right].name)
+            let isOld = left < old.count && (right == new.count || !precedes(new[right], old[left]))
+            let isNew = right < new.count && (left == old.count || !precedes(old[left], new[right]))
             defer {
                 if isOld { left += 1 }
                 if isNew { right += 1 }
@@ -31,12 +34,11 @@ enum FieldComparer {
             let before = isOld ? old[left] : nil
             let after = isNew ? new[right] : nil
             guard before?.json != after?.json else { continue }
-            let inner = path + [before?.name ?? after?.name ?? ""]
+            let path = FieldPath(before?.name ?? after?.name ?? "", in: parent)
             if let before, let after, isObject(before), isObject(after) {
-                compare(members(before.json), with: members(after.json), at: inner, into: &changes)
+                compare(members(before.json), with: members(after.json), in: path, visit)
             } else {
-                changes.append(
-                    FieldChange(path: inner, old: before.map { value($0.json) }, new: after.map { value($0.json) }))
+                visit(path, before?.json, after?.json)
             }
         }
     }
@@ -61,10 +63,5 @@ enum FieldComparer {
         }
         // In an unverified bundle, the members may be in any order.
         return members.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
-    }
-
-    /// The value of a JSON text. Text that cannot be read becomes a string, so that it is still shown.
-    private static func value(_ json: Bytes) -> JSONValue {
-        (try? JSONValue(parsing: json, limits: Limits())) ?? .string(json.text)
     }
 }

@@ -3,38 +3,59 @@ import RemoteSettingsModel
 /// A comparison as one JSON document.
 ///
 /// All members are always there, in this order, except those of a side that does not exist. A field without `old` was
-/// therefore created, and a field with `"old": null` was null.
+/// therefore created, and a field with `"old": null` was null. What exceeds ``DiffLimits`` is stated: `omitted` is the
+/// number of a collection's records, or of a record's fields, that were left out. In a field with `"cut": true`, long
+/// names and values were replaced by strings with their beginnings.
 package enum DiffJSON {
     /// Passes the document's text to `consume` in pieces, in the form of `JSONText.indented`.
     ///
     /// The whole text is never in memory, not even for a million changes.
-    package static func write(_ report: DiffReport, to consume: ([UInt8]) -> Void) {
+    package static func write(
+        _ report: DiffReport, limit: Int = DiffLimits.reportBytes, to consume: ([UInt8]) -> Void
+    ) {
+        var left = limit
         write(head(report), last: "collections", report.collections, level: 0, to: consume) { diff, level in
-            write(head(diff), last: "records", diff.records, level: level, to: consume) { change, level in
-                consume(JSONText.text(record(change), .indented, level: level))
-            }
+            write(head(diff), diff.records, left: &left, level: level, to: consume)
         }
         consume([UInt8(ascii: "\n")])
     }
 
-    /// Writes an object whose last member is an array, element by element.
+    /// Writes an object whose last member, `records`, are changed records, as long as the report may have more bytes.
+    static func write(
+        _ members: JSONValue, _ changes: some RandomAccessCollection<RecordChange>, left: inout Int, level: Int,
+        to consume: ([UInt8]) -> Void
+    ) {
+        write(members, last: "records", changes, level: level, to: consume, isFull: { left <= 0 }) { change, level in
+            let text = JSONText.text(record(change), .indented, level: level)
+            left -= text.count
+            consume(text)
+        }
+    }
+
+    /// Writes an object whose last member is an array, element by element. If elements are omitted, their number
+    /// follows.
     ///
-    /// - Parameter element: writes one element at the given level.
-    private static func write<Elements: Sequence>(
+    /// - Parameters:
+    ///   - isFull: whether the elements that are left are omitted.
+    ///   - element: writes one element at the given level.
+    private static func write<Elements: RandomAccessCollection>(
         _ members: JSONValue, last name: String, _ elements: Elements, level: Int, to consume: ([UInt8]) -> Void,
-        element: (Elements.Element, Int) -> Void
+        isFull: () -> Bool = { false }, element: (Elements.Element, Int) -> Void
     ) {
         func newline(_ level: Int) -> String { "\n" + String(repeating: "  ", count: level) }
         // The object's text without the line of its closing brace.
         let object = JSONText.text(members, .indented, level: level)
         consume(object.dropLast(newline(level).utf8.count + 1) + Array(",\(newline(level + 1))\"\(name)\": [".utf8))
-        var isFirst = true
+        var written = 0
         for each in elements {
-            consume(Array("\(isFirst ? "" : ",")\(newline(level + 2))".utf8))
+            if isFull() { break }
+            consume(Array("\(written == 0 ? "" : ",")\(newline(level + 2))".utf8))
             element(each, level + 2)
-            isFirst = false
+            written += 1
         }
-        consume(Array("\(isFirst ? "" : newline(level + 1))]\(newline(level))}".utf8))
+        let omitted = elements.count - written
+        let note = omitted == 0 ? "" : ",\(newline(level + 1))\"omitted\": \(omitted)"
+        consume(Array("\(written == 0 ? "" : newline(level + 1))]\(note)\(newline(level))}".utf8))
     }
 
     private static func head(_ report: DiffReport) -> JSONValue {
@@ -61,7 +82,8 @@ package enum DiffJSON {
             "old": diff.old.map(side),
             "new": diff.new.map(side),
             "counts": counts(collections: nil, records: { diff.count($0) }, attachments: diff.attachments),
-            "metadata": .array(diff.metadata.map(field)),
+            "metadata": .array(diff.metadata.shown.map(field)),
+            "omittedMetadata": omitted(diff.metadata),
         ])
     }
 
@@ -94,17 +116,38 @@ package enum DiffJSON {
         ])
     }
 
-    static func record(_ change: RecordChange) -> JSONValue {
-        .members([
+    private static func record(_ change: RecordChange) -> JSONValue {
+        let fields = change.fields()
+        return .members([
             "id": .string(change.id),
             "change": .string(change.kind.rawValue),
-            "fields": .array(change.fields.map(field)),
+            "fields": .array(fields.shown.map(field)),
+            "omitted": omitted(fields),
             "attachment": change.attachment.map(attachment),
         ])
     }
 
+    private static func omitted(_ fields: FieldChanges) -> JSONValue? {
+        fields.omitted == 0 ? nil : .count(fields.omitted)
+    }
+
     private static func field(_ field: FieldChange) -> JSONValue {
-        .members(["path": .array(field.path.map(JSONValue.string)), "old": field.old, "new": field.new])
+        var isCut = false
+        func bounded(_ text: String, _ limit: Int) -> String? {
+            guard text.utf8.count > limit else { return nil }
+            isCut = true
+            return VisibleText.excerpt(text, limit: limit)
+        }
+        let path = field.path.names.map { JSONValue.string(bounded($0, DiffLimits.nameBytes) ?? $0) }
+        let values = [field.old, field.new].map { json in
+            json.map { json in
+                json.count > DiffLimits.valueBytes
+                    ? .string(bounded(json.text, DiffLimits.valueBytes) ?? "") : FieldChange.value(json)
+            }
+        }
+        return .members([
+            "path": .array(path), "old": values[0], "new": values[1], "cut": isCut ? .bool(true) : nil,
+        ])
     }
 
     private static func attachment(_ change: AttachmentChange) -> JSONValue {

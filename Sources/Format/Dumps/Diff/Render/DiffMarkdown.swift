@@ -87,7 +87,7 @@ package struct DiffMarkdown {
     /// - Returns: whether there was room for the details.
     private func appendDetails(_ diff: SnapshotDiff, to page: inout BoundedText) -> Bool {
         var head = "\n#### \(MarkdownText.code("\(diff.collection)"))\n\n"
-        for note in DiffWords.notes(diff) { head += "- \(MarkdownText.code(note))\n" }
+        for note in DiffWords.notes(diff) { head += "- \(MarkdownText.code(VisibleText.excerpt(note)))\n" }
         if !diff.metadata.isEmpty {
             head += "- metadata\n" + lines(diff.metadata, isNew: false).joined(separator: "\n") + "\n"
         }
@@ -105,22 +105,22 @@ package struct DiffMarkdown {
     private static let room = 300
 
     private func item(_ change: RecordChange) -> String {
-        var lines = ["- \(change.kind.rawValue) \(MarkdownText.code(change.id))"]
+        var lines = ["- \(change.kind.rawValue) \(MarkdownText.code(bounded(change.id)))"]
         if let attachment = change.attachment {
             lines.append("  - attachment \(MarkdownText.code(bounded(DiffWords.attachment(attachment))))")
         }
         // The old bundle still has the fields of a deleted record, so its id is enough here.
-        let fields = change.kind == .deleted ? [] : DiffWords.fields(change)
+        let fields = change.kind == .deleted ? FieldChanges() : DiffWords.fields(change)
         lines += self.lines(fields, isNew: change.kind == .created)
         return lines.joined(separator: "\n") + "\n"
     }
 
     /// A line for each of the first few fields.
-    private func lines(_ fields: [FieldChange], isNew: Bool) -> [String] {
+    private func lines(_ fields: FieldChanges, isNew: Bool) -> [String] {
         var lines: [String] = []
-        for field in fields.prefix(Self.fieldsPerRecord) {
-            let values = ValueExcerpt(field, limit: Self.valueLimit)
-            let name = MarkdownText.code(bounded(field.path.joined(separator: ".")))
+        for field in fields.shown.prefix(Self.fieldsPerRecord) {
+            let values = FieldText(field, limit: Self.valueLimit)
+            let name = MarkdownText.code(bounded(values.name))
             let old = values.old.map(MarkdownText.code)
             let new = values.new.map(MarkdownText.code)
             switch (old, new) {
@@ -130,15 +130,15 @@ package struct DiffMarkdown {
             case (nil, nil): break
             }
         }
-        if fields.count > Self.fieldsPerRecord {
-            let left = fields.count - Self.fieldsPerRecord
+        let left = fields.shown.count + fields.omitted - lines.count
+        if left > 0 {
             lines.append("  - … and \(left) more \(Counted.noun(left, "field"))")
         }
         return lines
     }
 
     private func bounded(_ text: String) -> String {
-        text.count > Self.valueLimit ? "\(text.prefix(Self.valueLimit))…" : text
+        VisibleText.excerpt(text, limit: Self.valueLimit)
     }
 }
 

@@ -10,9 +10,6 @@ package struct DiffText {
         case dim
     }
 
-    /// The most characters that are shown of a value.
-    static let valueLimit = 400
-
     private let report: DiffReport
     private let showsRecords: Bool
     private let paint: (String, Role) -> String
@@ -39,16 +36,32 @@ package struct DiffText {
 
     /// Passes the lines to `body`, without line feeds. The whole text is never in memory, not even for a million
     /// changes.
-    package func forEachLine(_ body: (String) -> Void) {
+    package func forEachLine(limit: Int = DiffLimits.reportBytes, _ body: (String) -> Void) {
+        var left = limit
         if !report.settings.isEmpty { body(paint("~ dumps.yaml", .updated)) }
         for change in report.settings { setting(change).forEach(body) }
         for diff in report.changed {
             head(diff).forEach(body)
             guard showsRecords else { continue }
-            for change in diff.metadata { field(change, "metadata.").forEach(body) }
-            for change in diff.records { record(change).forEach(body) }
+            fields(diff.metadata, "metadata.").forEach(body)
+            forEachLine(of: diff.records, left: &left, body)
         }
         body(DiffWords.total(report))
+    }
+
+    /// Passes the lines of records to `body`, as long as the report may have more bytes.
+    func forEachLine(
+        of changes: some RandomAccessCollection<RecordChange>, left: inout Int, _ body: (String) -> Void
+    ) {
+        for (position, change) in changes.enumerated() {
+            guard left > 0 else {
+                return body("  … and \(Counted.text(changes.count - position, "more record"))")
+            }
+            for line in record(change) {
+                left -= line.utf8.count + 1
+                body(line)
+            }
+        }
     }
 
     /// The lines of a collection, except those of its records.
@@ -65,7 +78,7 @@ package struct DiffText {
             ]
         case (nil, nil): lines = []
         }
-        lines += DiffWords.notes(diff).map { "    " + VisibleText.escape($0) }
+        lines += DiffWords.notes(diff).map { "    " + VisibleText.excerpt($0) }
         if !showsRecords, let counts = DiffWords.counts(diff) { lines.append("    \(counts)") }
         if !showsRecords, !diff.metadata.isEmpty { lines.append("    metadata changed") }
         return lines
@@ -73,7 +86,7 @@ package struct DiffText {
 
     private func describe(_ side: SnapshotDiff.Side) -> String {
         "\(records(side.records))  " + paint(side.timestamp.rfc3339, .dim)
-            + "  \(VisibleText.escape(DiffWords.trust(side)))"
+            + "  \(VisibleText.excerpt(DiffWords.trust(side)))"
     }
 
     private func records(from old: Int, to new: Int) -> String {
@@ -83,34 +96,39 @@ package struct DiffText {
     private func records(_ count: Int) -> String { Counted.text(count, "record") }
 
     private func setting(_ change: SettingChange) -> [String] {
-        let name = VisibleText.escape(change.name)
+        let name = VisibleText.excerpt(change.name)
         return [
-            change.old.map { paint("      - \(name): \(VisibleText.escape($0))", .deleted) },
-            change.new.map { paint("      + \(name): \(VisibleText.escape($0))", .created) },
+            change.old.map { paint("      - \(name): \(VisibleText.excerpt($0))", .deleted) },
+            change.new.map { paint("      + \(name): \(VisibleText.excerpt($0))", .created) },
         ].compactMap(\.self)
     }
 
-    private func field(_ change: FieldChange, _ prefix: String) -> [String] {
-        let name = VisibleText.escape(prefix + change.path.joined(separator: "."))
-        let values = ValueExcerpt(change, limit: Self.valueLimit)
-        return [
-            values.old.map { paint("      - \(name): \($0)", .deleted) },
-            values.new.map { paint("      + \(name): \($0)", .created) },
-        ].compactMap(\.self)
+    private func fields(_ changes: FieldChanges, _ prefix: String = "") -> [String] {
+        let lines = changes.shown.flatMap { change in
+            let text = FieldText(change)
+            return [
+                text.old.map { paint("      - \(prefix)\(text.name): \($0)", .deleted) },
+                text.new.map { paint("      + \(prefix)\(text.name): \($0)", .created) },
+            ].compactMap(\.self)
+        }
+        return changes.omitted == 0 ? lines : lines + ["      … and \(Counted.text(changes.omitted, "more field"))"]
+    }
+
+    /// The first line of a record.
+    func head(_ change: RecordChange) -> String {
+        let id = VisibleText.excerpt(change.id)
+        switch change.kind {
+        case .created: return paint("  + \(id)", .created)
+        case .updated: return paint("  ~ \(id)", .updated)
+        case .deleted: return paint("  - \(id)", .deleted)
+        }
     }
 
     /// The lines of one record.
-    func record(_ change: RecordChange) -> [String] {
-        let id = VisibleText.escape(change.id)
-        var lines: [String]
-        switch change.kind {
-        case .created: lines = [paint("  + \(id)", .created)]
-        case .updated: lines = [paint("  ~ \(id)", .updated)]
-        case .deleted: lines = [paint("  - \(id)", .deleted)]
-        }
-        lines += DiffWords.fields(change).flatMap { field($0, "") }
+    private func record(_ change: RecordChange) -> [String] {
+        var lines = [head(change)] + fields(DiffWords.fields(change))
         if let attachment = change.attachment {
-            let text = VisibleText.escape(DiffWords.attachment(attachment))
+            let text = VisibleText.excerpt(DiffWords.attachment(attachment))
             switch attachment {
             case .added: lines.append(paint("      + attachment: \(text)", .created))
             case .removed: lines.append(paint("      - attachment: \(text)", .deleted))

@@ -93,14 +93,9 @@ enum DiffWords {
     }
 
     /// The fields worth showing: all but the time of the change and those that the attachment's line covers.
-    static func fields(_ change: RecordChange) -> [FieldChange] {
-        change.fields.filter { field in
-            switch field.path.first {
-            case "last_modified", "id": false
-            case "attachment": change.attachment == nil
-            default: true
-            }
-        }
+    static func fields(_ change: RecordChange) -> FieldChanges {
+        let hidden = ["last_modified", "id"] + (change.attachment == nil ? [] : ["attachment"])
+        return change.fields { !hidden.contains($0.root) }
     }
 
     /// The counts in words, such as `2 records created, 1 deleted`; `nil` if all are zero.

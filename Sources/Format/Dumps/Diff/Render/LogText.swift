@@ -5,6 +5,8 @@ package struct LogText {
     /// The most records that an entry lists without their fields.
     private static let mostRecords = 20
 
+    /// The bytes that all entries together may still have.
+    private var left = DiffLimits.reportBytes
     private let showsFields: Bool
     private let paint: (String, DiffText.Role) -> String
 
@@ -19,7 +21,7 @@ package struct LogText {
     }
 
     /// The lines of one entry, without line feeds.
-    package func lines(_ entry: CollectionLog.Entry) -> [String] {
+    package mutating func lines(_ entry: CollectionLog.Entry) -> [String] {
         var head = paint(entry.name, .updated)
         if let committed = entry.committed { head += "  " + paint(committed.rfc3339, .dim) }
         head += "  " + (entry.diff.new.map { "data of \($0.timestamp.rfc3339)" } ?? "removed")
@@ -27,13 +29,29 @@ package struct LogText {
         if !entry.tags.isEmpty { head += "  (\(entry.tags.map(VisibleText.escape).joined(separator: ", ")))" }
         var lines = [head]
         let text = DiffText(DiffReport(old: "", new: "", collections: []), paint: paint)
-        guard showsFields else {
-            let shown = entry.changes.prefix(Self.mostRecords).map { text.record($0)[0] }
-            let left = entry.changes.count - shown.count
-            return lines + shown + (left > 0 ? ["  … and \(left) more"] : [])
+        if showsFields {
+            text.forEachLine(of: entry.changes, left: &left) { lines.append($0) }
+        } else {
+            lines += entry.changes.prefix(Self.mostRecords).map(text.head)
+            let more = entry.changes.count - Self.mostRecords
+            if more > 0 { lines.append("  … and \(more) more") }
         }
-        for change in entry.changes { lines += text.record(change) }
         return lines
+    }
+
+    /// Passes one entry to `consume` as a JSON object in an array.
+    package mutating func write(_ entry: CollectionLog.Entry, to consume: ([UInt8]) -> Void) {
+        var commit: String?
+        if case .revision(let revision, _) = entry.place { commit = revision.commit }
+        let head = JSONValue.members([
+            "commit": commit.map(JSONValue.string),
+            "file": commit == nil ? .string("\(entry.place)") : nil,
+            "committed": entry.committed.map { .string($0.rfc3339) },
+            "timestamp": entry.diff.new.map { .count($0.timestamp.milliseconds) },
+            "lastModified": entry.diff.new.map { .string($0.timestamp.rfc3339) },
+            "tags": .array(entry.tags.map(JSONValue.string)),
+        ])
+        DiffJSON.write(head, entry.changes, left: &left, level: 1, to: consume)
     }
 }
 
@@ -44,21 +62,6 @@ extension CollectionLog.Entry {
         return "\(place)"
     }
 
-    /// The entry as a JSON object.
-    package var json: JSONValue {
-        var commit: String?
-        if case .revision(let revision, _) = place { commit = revision.commit }
-        return .members([
-            "commit": commit.map(JSONValue.string),
-            "file": commit == nil ? .string("\(place)") : nil,
-            "committed": committed.map { .string($0.rfc3339) },
-            "timestamp": diff.new.map { .count($0.timestamp.milliseconds) },
-            "lastModified": diff.new.map { .string($0.timestamp.rfc3339) },
-            "tags": .array(tags.map(JSONValue.string)),
-            "records": .array(changes.map(DiffJSON.record)),
-        ])
-    }
-
     /// The entry as lines of Markdown.
     package var markdown: [String] {
         let when = committed.map { ", \($0.rfc3339)" } ?? ""
@@ -67,9 +70,17 @@ extension CollectionLog.Entry {
         let counts = DiffWords.counts(diff).map { ": \($0)" } ?? ""
         return ["- \(MarkdownText.code(name))\(when), \(data)\(tagged)\(counts)"]
             + changes.prefix(DiffMarkdown.recordsPerCollection).map { change in
-                let fields = DiffWords.fields(change).map { MarkdownText.code($0.path.joined(separator: ".")) }
-                let names = change.kind == .updated && !fields.isEmpty ? ": " + fields.joined(separator: ", ") : ""
-                return "  - \(change.kind.rawValue) \(MarkdownText.code(change.id))\(names)"
+                guard change.kind == .updated else {
+                    return "  - \(change.kind.rawValue) \(MarkdownText.code(change.id))"
+                }
+                let fields = DiffWords.fields(change)
+                var names = fields.shown.prefix(DiffMarkdown.fieldsPerRecord).map {
+                    MarkdownText.code($0.path.text(limit: DiffMarkdown.valueLimit))
+                }
+                let more = fields.shown.count + fields.omitted - names.count
+                if more > 0 { names.append("\(more) more") }
+                let list = names.isEmpty ? "" : ": \(names.joined(separator: ", "))"
+                return "  - \(change.kind.rawValue) \(MarkdownText.code(change.id))\(list)"
             }
     }
 }

@@ -29,7 +29,11 @@ package struct RecordChange: Sendable {
     }
 
     /// The fields that differ, sorted by name. A created or deleted record has all its fields here.
-    package var fields: [FieldChange] { FieldComparer.changes(from: old, to: new) }
+    ///
+    /// - Parameter isIncluded: called with the path of each field that differs.
+    package func fields(where isIncluded: (FieldPath) -> Bool = { _ in true }) -> FieldChanges {
+        FieldComparer.changes(from: old, to: new, where: isIncluded)
+    }
 
     /// The change of the attachment; `nil` if it is the same on both sides, or if a record does not describe it fully.
     ///
@@ -107,16 +111,6 @@ package struct ChangedRecords: RandomAccessCollection, Sendable {
         sortFound()
         return found.map { self[$0.position] }
     }
-}
-
-/// How one field of a record differs.
-package struct FieldChange: Hashable, Sendable {
-    /// The field's name, after the names of the fields that enclose it.
-    package let path: [String]
-    /// The old value; `nil` if the old record has no such field.
-    package let old: JSONValue?
-    /// The new value; `nil` if the new record has no such field.
-    package let new: JSONValue?
 }
 
 /// How a record's attachment differs.

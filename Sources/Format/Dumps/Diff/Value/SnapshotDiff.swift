@@ -35,7 +35,7 @@ package struct SnapshotDiff: Sendable {
     /// The changed records, in the order of ids.
     package let records: ChangedRecords
     /// The changes of the metadata members that people write, sorted by name; empty unless both sides state them.
-    package let metadata: [FieldChange]
+    package let metadata: FieldChanges
 
     /// Compares two states.
     ///
@@ -51,14 +51,14 @@ package struct SnapshotDiff: Sendable {
         guard let old, let new else {
             status = new == nil ? .removed : .added
             records = ChangedRecords(from: old?.records ?? RecordTable(), to: new?.records ?? RecordTable())
-            metadata = []
+            metadata = FieldChanges()
             return
         }
         let isSame = old.payload == new.payload
         records = isSame ? ChangedRecords() : ChangedRecords(from: old.records, to: new.records)
         metadata =
             old.metadata == nil || new.metadata == nil
-            ? [] : FieldComparer.changes(from: old.metadata, to: new.metadata)
+            ? FieldChanges() : FieldComparer.changes(from: old.metadata, to: new.metadata)
         status = isSame && metadata.isEmpty && old.isSameSeal(as: new) ? .same : .changed
     }
 

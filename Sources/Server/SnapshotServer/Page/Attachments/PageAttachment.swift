@@ -44,7 +44,7 @@ struct PageAttachment {
     /// The header of RFC 6266, encoded by RFC 8187. No text of the record reaches it unencoded.
     private var attachmentDisposition: String {
         let last = attachment.filename.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last.map(String.init) ?? ""
-        let kept = HiddenCharacters.occur(in: last) ? "" : String(last.prefix(120))
+        let kept = HiddenCharacters.occur(in: last) ? "" : VisibleText.beginning(last, limit: 120).shown
         let name = kept.allSatisfy { $0 == "." || $0 == " " } ? String(attachment.hash.hex.prefix(16)) : kept
         return "attachment; filename*=UTF-8''" + PercentEncoding.component(name)
     }

@@ -17,31 +17,59 @@ struct HTMLWriter {
     }
 
     private(set) var bytes: [UInt8] = []
+    /// The size of the document from which on content is left out.
+    private var end = Int.max
+    /// Whether content was left out.
+    private var isCut = false
 
     /// The beginning of a document in no-quirks mode.
     mutating func doctype() { raw("<!DOCTYPE html>\n") }
 
+    /// Writes content of bounded length. If it is longer, a note stands in place of the rest.
+    ///
+    /// - Parameter limit: the most bytes of the content, apart from the ends of its open elements.
+    mutating func bounded(to limit: Int, content: (inout HTMLWriter) -> Void) {
+        end = bytes.count + limit
+        content(&self)
+        end = .max
+        if isCut { element(.p, text: "This page is too long. The rest of it is not shown.") }
+    }
+
+    private var isFull: Bool {
+        mutating get {
+            isCut = isCut || bytes.count >= end
+            return isCut && end != .max
+        }
+    }
+
     mutating func element(_ tag: Tag, _ attributes: Attribute..., content: (inout HTMLWriter) -> Void) {
+        if isFull { return }
         open(tag.rawValue, attributes)
         content(&self)
         raw("</", tag.rawValue, ">")
     }
 
     mutating func element(_ tag: Tag, _ attributes: Attribute..., text: String) {
+        if isFull { return }
         open(tag.rawValue, attributes)
         self.text(text)
         raw("</", tag.rawValue, ">")
     }
 
-    mutating func void(_ tag: VoidTag, _ attributes: Attribute...) { open(tag.rawValue, attributes) }
+    mutating func void(_ tag: VoidTag, _ attributes: Attribute...) {
+        if !isFull { open(tag.rawValue, attributes) }
+    }
 
     /// A style sheet of this package. The content of a style element is not escaped, so only a literal is accepted.
     mutating func style(_ sheet: StaticString) { raw("<style>", "\(sheet)", "</style>") }
 
     /// Writes a text, and makes its invisible characters visible.
     mutating func text(_ text: String) {
-        guard HiddenCharacters.occur(in: text) else { return escape(text.utf8) }
+        // A character is at most six times as long when it is escaped.
+        let fits = text.utf8.count <= (end - bytes.count) / 6
+        guard HiddenCharacters.occur(in: text) || !fits else { return escape(text.utf8) }
         for scalar in text.unicodeScalars {
+            if isFull { return }
             if HiddenCharacters.contains(scalar) {
                 raw("<span class=\"hidden-character\">", HiddenCharacters.name(scalar), "</span>")
             } else {

@@ -7,12 +7,11 @@ import SnapshotBundle
 struct ChangesPage {
     /// The most records of each kind that are shown. The others are only counted.
     static let shownRecords = 500
-    /// The most characters of a field's value that are shown.
-    static let valueLength = 400
-
     let collection: PageCatalog.Collection
     let query: String
     let now: Timestamp
+    /// Whether somebody still waits for the page.
+    let isWanted: @Sendable () -> Bool
 
     private var id: CollectionID { collection.id }
 
@@ -45,27 +44,35 @@ struct ChangesPage {
                 html.element(.p, text: "No record has changed.")
                 return
             }
-            section("Updated", .updated, of: changes, to: &html)
-            section("Created", .created, of: changes, to: &html)
-            section("Deleted", .deleted, of: changes, to: &html)
+            var left = DiffLimits.pageRecordBytes
+            section("Updated", .updated, of: changes, left: &left, to: &html)
+            section("Created", .created, of: changes, left: &left, to: &html)
+            section("Deleted", .deleted, of: changes, left: &left, to: &html)
         }
         return .document(html)
     }
 
     private func section(
-        _ title: String, _ kind: RecordChange.Kind, of changes: ChangedRecords, to html: inout HTMLWriter
+        _ title: String, _ kind: RecordChange.Kind, of changes: ChangedRecords, left: inout Int,
+        to html: inout HTMLWriter
     ) {
         let count = changes.count(kind)
         guard count > 0 else { return }
         html.element(.h2, text: "\(title): \(Wording.count(count, "record"))")
+        var shown = 0
         html.element(.ul, .class("changes")) { html in
             for change in changes.lazy.filter({ $0.kind == kind }).prefix(Self.shownRecords) {
+                guard left > 0, isWanted() else { break }
+                left -= change.bytes
+                shown += 1
                 html.newline()
                 html.element(.li) { record(change, &$0) }
             }
         }
-        if count > Self.shownRecords {
-            html.element(.p, text: "\(Wording.number(count - Self.shownRecords)) more records are not shown.")
+        if count > shown {
+            html.element(
+                .p,
+                text: "\(Wording.count(count - shown, "more record")) \(count - shown == 1 ? "is" : "are") not shown.")
         }
     }
 
@@ -78,13 +85,17 @@ struct ChangesPage {
             }
         }
         html.element(.dl) { html in
-            for field in change.fields where change.kind == .updated || field.path != ["id"] {
-                let excerpt = ValueExcerpt(field, limit: Self.valueLength)
-                html.element(.dt, text: field.path.joined(separator: " › "))
+            let fields = change.fields { change.kind == .updated || $0.root != "id" }
+            for field in fields.shown {
+                let excerpt = FieldText(field, separator: " › ")
+                html.element(.dt, text: excerpt.name)
                 html.element(.dd) { html in
                     if let old = excerpt.old { line(.del, word: "before ", colour: "care", value: old, to: &html) }
                     if let new = excerpt.new { line(.ins, word: "after ", colour: "good", value: new, to: &html) }
                 }
+            }
+            if fields.omitted > 0 {
+                html.element(.dt, text: "… and \(Wording.count(fields.omitted, "more field"))")
             }
         }
     }

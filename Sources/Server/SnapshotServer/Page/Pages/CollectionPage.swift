@@ -99,7 +99,7 @@ struct CollectionPage {
     }
 
     private func file(_ attachment: RecordAttachment, of record: Record, _ html: inout HTMLWriter) {
-        let name = attachment.filename.isEmpty ? "attachment" : String(attachment.filename.prefix(60))
+        let name = attachment.filename.isEmpty ? "attachment" : VisibleText.excerpt(attachment.filename, limit: 60)
         let size = Wording.size(Int(clamping: attachment.size))
         guard collection.bundle.contains(attachment.hash) else {
             html.element(.span, .class("soft"), text: "\(name), \(size), left out")

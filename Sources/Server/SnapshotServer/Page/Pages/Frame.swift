@@ -3,6 +3,9 @@ import RemoteSettingsModel
 
 /// The frame around the content of every document of the page.
 enum Frame {
+    /// The most bytes of a page's content. Records come from servers, and anybody may ask for a page.
+    private static let mostBytes = 4 << 20
+
     /// - Parameters:
     ///   - trail: the path from the front page to this page. The last entry is this page itself, which is not a link.
     static func document(
@@ -23,7 +26,7 @@ enum Frame {
                 html.element(.a, .class("skip"), .anchor("main"), text: "Skip to the content")
                 header(trail, &html)
                 html.element(.main, .id("main"), .focusTarget) { html in
-                    html.element(.div, .class("frame"), content: main)
+                    html.element(.div, .class("frame")) { $0.bounded(to: Self.mostBytes, content: main) }
                 }
                 html.element(.footer) { html in
                     html.element(.div, .class("frame")) { html in

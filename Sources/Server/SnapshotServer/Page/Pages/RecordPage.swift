@@ -50,7 +50,7 @@ struct RecordPage {
     }
 
     private func file(_ attachment: RecordAttachment, _ preview: AttachmentPreview, to html: inout HTMLWriter) {
-        let name = attachment.filename.isEmpty ? "unnamed" : String(attachment.filename.prefix(200))
+        let name = attachment.filename.isEmpty ? "unnamed" : VisibleText.excerpt(attachment.filename, limit: 200)
         html.element(.h2, .id("attachment"), text: "Attachment")
         html.element(.figure) { html in
             switch preview {
@@ -70,7 +70,9 @@ struct RecordPage {
             html.element(.figcaption) { html in
                 html.element(.span, .ownDirection, text: name)
                 html.text(", \(Wording.size(Int(clamping: attachment.size)))")
-                if !attachment.mimetype.isEmpty { html.text(", \(attachment.mimetype.prefix(100))") }
+                if !attachment.mimetype.isEmpty {
+                    html.text(", \(VisibleText.excerpt(attachment.mimetype, limit: 100))")
+                }
                 html.text(". ")
                 if case .missing = preview {
                     html.text("It is not in the bundle.")

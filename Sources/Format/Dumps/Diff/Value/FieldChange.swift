@@ -1,0 +1,70 @@
+import RemoteSettingsModel
+
+/// How one field of a record differs.
+package struct FieldChange: Sendable {
+    package let path: FieldPath
+    /// The JSON text of the old value; `nil` if the old record has no such field.
+    package let old: Bytes?
+    /// The JSON text of the new value; `nil` if the new record has no such field.
+    package let new: Bytes?
+
+    /// The value of a JSON text. Text that cannot be read becomes a string, so that it is still shown.
+    package static func value(_ json: Bytes) -> JSONValue {
+        (try? JSONValue(parsing: json, limits: Limits())) ?? .string(json.text)
+    }
+}
+
+/// The names that lead to a field. The fields of an object share the path of the object.
+package final class FieldPath: Sendable {
+    private let name: String
+    private let parent: FieldPath?
+    /// The name of the record's member that the field is in.
+    package let root: String
+
+    init(_ name: String, in parent: FieldPath?) {
+        self.name = name
+        self.parent = parent
+        root = parent?.root ?? name
+    }
+
+    /// The names, the outermost one first.
+    package var names: [String] {
+        var (names, place) = ([name], parent)
+        while let outer = place {
+            names.append(outer.name)
+            place = outer.parent
+        }
+        return names.reversed()
+    }
+
+    /// The names as visible text of bounded length.
+    package func text(separator: String = ".", limit: Int = VisibleText.quotedBytes) -> String {
+        let names = names.map { VisibleText.excerpt($0, limit: DiffLimits.nameBytes) }
+        return VisibleText.excerpt(names.joined(separator: separator), limit: limit)
+    }
+
+    /// Whether this is the field with these names, joined by dots, or a field inside it.
+    func isInside(_ field: String) -> Bool {
+        var wanted = (field + ".").utf8[...]
+        for name in names {
+            for byte in [Array(name.utf8.prefix(wanted.count)), [UInt8(ascii: ".")]].joined() {
+                guard wanted.popFirst() == byte else { return false }
+                if wanted.isEmpty { return true }
+            }
+        }
+        return false
+    }
+}
+
+/// The first fields that differ between two records, in the order of names, and the number of the others.
+package struct FieldChanges: Sendable {
+    package private(set) var shown: [FieldChange] = []
+    /// How many more fields differ.
+    package private(set) var omitted = 0
+
+    package var isEmpty: Bool { shown.isEmpty }
+
+    mutating func add(_ change: @autoclosure () -> FieldChange) {
+        if shown.count < DiffLimits.fields { shown.append(change()) } else { omitted += 1 }
+    }
+}
