@@ -13,7 +13,7 @@ import Testing
 
     /// Directories of keys that go with the test.
     private final class Place {
-        let path = (try? FileStore.makeTemporaryDirectory("succession")) ?? "/nowhere"
+        let path = (try? FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/succession")) ?? "/nowhere"
 
         deinit { try? FileStore.removeTree(path) }
     }

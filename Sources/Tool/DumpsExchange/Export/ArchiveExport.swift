@@ -26,15 +26,11 @@ enum ArchiveExport {
             members.append(.init(name: "dumps/\(LockFile.Bundle.path(of: id))", content: file.bytes))
         }
         try FileStore.makeDirectories(FileStore.parent(of: output))
-        let temporary = FileStore.uniquePath(output) + ".tmp"
-        let size = try TarFile.write(members, compression, toNewFile: temporary)
-        do {
-            if replaces, try FileStore.isDirectory(output) { try FileStore.removeTree(output) }
-            try FileStore.rename(temporary, to: output)
-        } catch {
-            try? FileStore.remove(temporary)
-            throw error
-        }
+        let temporary = try TemporaryDirectory(beside: output)
+        defer { withExtendedLifetime(temporary) {} }
+        let size = try TarFile.write(members, compression, toNewFile: "\(temporary.path)/archive")
+        if replaces, try FileStore.isDirectory(output) { try FileStore.removeTree(output) }
+        try FileStore.rename("\(temporary.path)/archive", to: output)
         return (1, size)
     }
 }

@@ -20,6 +20,7 @@ final class ExportDirectory {
         self.path = path
         self.existing = existing
         isUpdate = if existing == .update { try FileStore.isDirectory(path) } else { false }
+        try FileStore.makeDirectories(FileStore.parent(of: path))
         temporaryDirectory = try TemporaryDirectory(beside: path)
     }
 
