@@ -23,6 +23,8 @@ enum RemovedUsage {
             "use --on-change with a command of Examples/on-change (webhook, fcm, apns, slack, email)",
         "watch --exec":
             "use watch --refresh with --on-change, whose command has the change as JSON on its standard input",
+        "list --trust-root":
+            "leave it out, because list verifies nothing",
         "serve --tls-cert":
             "serve plain HTTP on loopback, behind nginx or Caddy with TLS (Examples/nginx/remote-settings.conf)",
         "serve --tls-key":
