@@ -327,7 +327,7 @@ def test_verify_with_another_root_fails(dumps, sample):
 
 
 @pytest.mark.parametrize("command, word", [
-    ("list --trust-root 00", "--trust-root"), ("export --to mirror --output x --url http://a.example --force", "--force"),
+    ("list --trust-root " + "00" * 32, "--trust-root"), ("export --to mirror --output x --url http://a.example --force", "--force"),
     ("diff a b --server prod", "--server"),
     ("diff a b --trust-root " + "00" * 32, "--trust-root"), ("embed --public", "--swift"),
     ("log main/a --id x --blame --number 2", "--number"), ("log main/a --id x --blame --tags", "--tags"),

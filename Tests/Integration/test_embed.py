@@ -15,6 +15,8 @@ from test_snippets import compiler
 SETTINGS, REGIONS = "main/settings", "main/regions"
 EXAMPLE = rsdump.REPOSITORY / "Examples/OfflineExample"
 WOULD_CHANGE = 6
+# What an app's compiler sees, which is in another package.
+OUTSIDE = ("-package-name", "app")
 
 
 def embed(dumps, folder, *arguments, **options):
@@ -184,7 +186,7 @@ def test_names_that_differ_only_in_a_separator(tmp_path):
     assert outcome.code == rsdump.DONE, str(outcome)
     assert swift.read_text().count("static let") == len(team.values) + 1
     (tmp_path / "AppDumps/include/module.modulemap").write_text('module AppDumps { header "AppDumps.h" export * }\n')
-    assert compiler("-typecheck", "-swift-version", "6", "-I", tmp_path / "AppDumps/include", swift) == []
+    assert compiler("-typecheck", "-swift-version", "6", *OUTSIDE, "-I", tmp_path / "AppDumps/include", swift) == []
 
 
 def test_the_code_that_keys_create_prints(tmp_path):
@@ -193,4 +195,4 @@ def test_the_code_that_keys_create_prints(tmp_path):
         code = re.search(r"In the app:\n(.*?)\n\n", outcome.out, re.DOTALL)[1].replace("…", ".prod")
         source = tmp_path / "Printed.swift"
         source.write_text(f"import RemoteSettings\nfunc printed() throws -> RemoteSettingsConfig {{\n{code}\n}}\n")
-        assert compiler("-typecheck", "-parse-as-library", "-swift-version", "6", source) == []
+        assert compiler("-typecheck", "-parse-as-library", "-swift-version", "6", *OUTSIDE, source) == []

@@ -62,6 +62,7 @@ package struct KeyDirectory: Sendable {
             plan.signer, for: plan.signerKey ?? signerKey.publicKey, days: plan.signerDays, now: now)
         guard let digest = root.root else { preconditionFailure("a certificate that was just made has bytes") }
 
+        try FileStore.makeDirectories(FileStore.parent(of: path))
         let temporary = try TemporaryDirectory(beside: path)
         defer { withExtendedLifetime(temporary) {} }
         let made = KeyDirectory(temporary.path)

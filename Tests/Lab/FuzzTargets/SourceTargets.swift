@@ -404,7 +404,7 @@ private struct ReturnedKeys {
     let answers: [[UInt8]]
 
     init() throws {
-        let path = try FileStore.makeTemporaryDirectory("fuzz-returned")
+        let path = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/fuzz-returned")
         offline = KeyDirectory("\(path)/offline")
         root = try offline.create(.init(), now: Self.now)
         let foreign = KeyDirectory("\(path)/foreign")

@@ -16,7 +16,7 @@ final class PublishingPlace {
     let id: CollectionID
 
     init(at time: Timestamp, keys plan: KeyDirectory.Plan = .init()) throws {
-        root = try FileStore.makeTemporaryDirectory("publish")
+        root = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/publish")
         keys = KeyDirectory("\(root)/keys")
         dumps = DumpsDirectory("\(root)/dumps")
         trusted = try keys.create(plan, now: time)

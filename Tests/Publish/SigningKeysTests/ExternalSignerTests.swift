@@ -19,7 +19,7 @@ import Testing
     private func withKeys(_ body: (KeyDirectory, _ root: RemoteSettingsModel.SHA256Digest) async throws -> Void)
         async throws
     {
-        let path = try FileStore.makeTemporaryDirectory("keys")
+        let path = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/keys")
         defer { try? FileStore.removeTree(path) }
         let keys = KeyDirectory("\(path)/keys")
         var plan = KeyDirectory.Plan()

@@ -7,7 +7,7 @@ import Testing
 /// What `--output` of `rsdump keys` must not replace.
 @Suite struct KeyOutputTests {
     private func withKeys(_ body: (_ root: String, KeyDirectory) throws -> Void) throws {
-        let path = try FileStore.makeTemporaryDirectory("output")
+        let path = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/output")
         defer { try? FileStore.removeTree(path) }
         let keys = KeyDirectory("\(path)/keys")
         _ = try keys.create(.init(), now: Timestamp(milliseconds: 1_780_000_000_000))

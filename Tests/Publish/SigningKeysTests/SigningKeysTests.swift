@@ -13,7 +13,7 @@ import Testing
     init() throws { collection = try CollectionID("main/settings") }
 
     private func inDirectory(_ body: (KeyDirectory) throws -> Void) throws {
-        let path = try FileStore.makeTemporaryDirectory("keys")
+        let path = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/keys")
         defer { try? FileStore.removeTree(path) }
         try body(KeyDirectory("\(path)/keys"))
     }
@@ -138,7 +138,7 @@ import Testing
 
     /// Readers of a directory whose keys are renewed all the time never see a key and a chain that are not together.
     @Test func readersSeeAKeyWithItsChain() async throws {
-        let path = try FileStore.makeTemporaryDirectory("keys")
+        let path = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/keys")
         defer { try? FileStore.removeTree(path) }
         let keys = KeyDirectory("\(path)/keys")
         _ = try keys.create(.init(), now: now)

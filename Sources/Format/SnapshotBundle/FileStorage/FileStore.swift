@@ -106,18 +106,13 @@ package enum FileStore {
         _ path: String, writing body: (_ write: (Span<UInt8>) throws -> Void) throws -> Void
     ) throws {
         try checkOutput(path)
-        // The usual name of a temporary file may belong to another file of the same user.
-        let temporary = uniquePath(path) + ".tmp"
-        let file = try WritableFile(creating: temporary)
-        do {
-            try body { try file.write($0) }
-            try file.finish(flushing: true)
-            try rename(temporary, to: path)
-        } catch {
-            file.abandon()
-            try? remove(temporary)
-            throw error
-        }
+        let temporary = try TemporaryDirectory(beside: path)
+        defer { withExtendedLifetime(temporary) {} }
+        let file = try WritableFile(creating: "\(temporary.path)/output")
+        defer { file.abandon() }
+        try body { try file.write($0) }
+        try file.finish(flushing: true)
+        try rename("\(temporary.path)/output", to: path)
     }
 
     /// Writes a command's output to a file that the user has named, as ``writeOutput(_:writing:)`` does.
@@ -428,14 +423,6 @@ package enum FileStore {
             return "/tmp"
         }
         return path
-    }
-
-    /// Creates an empty directory that only this user may enter, below ``temporaryDirectory``. The caller removes it.
-    ///
-    /// - Parameter prefix: the start of the directory's name.
-    /// - Returns: the directory's path.
-    package static func makeTemporaryDirectory(_ prefix: String) throws(FileError) -> String {
-        try makeUniqueDirectory("\(temporaryDirectory)/\(prefix)", mode: 0o700)
     }
 
     /// Blocks the thread for a short while, for callers that cannot wait asynchronously.

@@ -14,9 +14,8 @@ package final class TemporaryDirectory: Sendable {
         try self.init("\(FileStore.temporaryDirectory)/remote-settings", mode: 0o700)
     }
 
-    /// Creates a directory beside a path, to be renamed to it. Does I/O.
+    /// Creates a directory beside a path, for what will be renamed to it. Does I/O.
     package convenience init(beside path: String) throws(FileError) {
-        try FileStore.makeDirectories(FileStore.parent(of: path))
         try self.init(path, mode: 0o777)
     }
 

@@ -26,14 +26,11 @@ enum ArchiveExport {
             members.append(.init(name: "dumps/\(LockFile.Bundle.path(of: id))", content: file.bytes))
         }
         try FileStore.makeDirectories(FileStore.parent(of: output))
-        let temporary = FileStore.uniquePath(output) + ".tmp"
-        let size = try TarFile.write(members, compression, toNewFile: temporary)
-        do {
-            try FileStore.placeOutput(temporary, at: output)
-        } catch {
-            try? FileStore.remove(temporary)
-            throw error
-        }
+        let temporary = try TemporaryDirectory(beside: output)
+        defer { withExtendedLifetime(temporary) {} }
+        let archive = "\(temporary.path)/archive"
+        let size = try TarFile.write(members, compression, toNewFile: archive)
+        try FileStore.placeOutput(archive, at: output)
         return (1, size)
     }
 }

@@ -24,7 +24,7 @@ struct FirebaseTemplateValues {
     /// Publishes what comes of a template, as its author does.
     private func publish(_ template: JSONValue, to collection: ServerCollection) throws {
         let made = try FirebaseTemplate(Bytes(JSONText.compact(template)), file: "template.json", skipping: false)
-        let root = try FileStore.makeTemporaryDirectory("template")
+        let root = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/template")
         defer { try? FileStore.removeTree(root) }
         try FileStore.makeDirectories("\(root)/main")
         try FileStore.replace("\(root)/main/config.yaml", with: made.source)

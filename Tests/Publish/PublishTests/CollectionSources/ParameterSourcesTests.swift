@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct ParameterSourcesTests {
     private func read(_ text: String) throws -> CollectionSource {
-        let root = try FileStore.makeTemporaryDirectory("sources")
+        let root = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/sources")
         defer { try? FileStore.removeTree(root) }
         try FileStore.makeDirectories("\(root)/main")
         try FileStore.replace("\(root)/main/config.yaml", with: Bytes(utf8: text))
@@ -28,7 +28,7 @@ import Testing
     /// it. Here with less of all.
     @Test(arguments: ["{when: {c: 1}}", "{when: [{condition: c, percent: 50, value: 1}]}"])
     func whatConditionsBecomeHasALimit(_ parameter: String) throws {
-        let root = try FileStore.makeTemporaryDirectory("sources")
+        let root = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/sources")
         defer { try? FileStore.removeTree(root) }
         try FileStore.makeDirectories("\(root)/main")
         let long = "env.a == '" + String(repeating: "x", count: 990) + "'"
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test func recordsHaveTheLimitThatPublishingHas() throws {
-        let root = try FileStore.makeTemporaryDirectory("sources")
+        let root = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/sources")
         defer { try? FileStore.removeTree(root) }
         try FileStore.makeDirectories("\(root)/main")
         var limits = Limits()

@@ -13,7 +13,7 @@ import Glibc
 @Suite struct SourceDirectoryTests {
     /// Reads sources of `files`, by their paths.
     private func read(_ files: [String: String]) throws -> [CollectionSource] {
-        let root = try FileStore.makeTemporaryDirectory("sources")
+        let root = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/sources")
         defer { try? FileStore.removeTree(root) }
         for (path, text) in files {
             try FileStore.makeDirectories(FileStore.parent(of: "\(root)/\(path)"))
@@ -110,7 +110,7 @@ import Glibc
     }
 
     @Test func linksAreNotFollowed() throws {
-        let root = try FileStore.makeTemporaryDirectory("sources")
+        let root = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/sources")
         defer { try? FileStore.removeTree(root) }
         try FileStore.makeDirectories("\(root)/main/c")
         try FileStore.replace("\(root)/main/c/r.yaml", with: Bytes(utf8: "attachment: other/x"))

@@ -10,7 +10,7 @@ import Testing
     }
 
     private func records(_ source: Bytes) throws -> [String: JSONValue] {
-        let root = try FileStore.makeTemporaryDirectory("template")
+        let root = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/template")
         defer { try? FileStore.removeTree(root) }
         try FileStore.makeDirectories("\(root)/main")
         try FileStore.replace("\(root)/main/c.yaml", with: source)
@@ -142,7 +142,7 @@ import Testing
     // MARK: Defaults
 
     private func defaults(_ text: String) throws -> [String: JSONValue] {
-        let root = try FileStore.makeTemporaryDirectory("defaults")
+        let root = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/defaults")
         defer { try? FileStore.removeTree(root) }
         return try records(DefaultsFile(Bytes(utf8: text), file: "defaults").source).compactMapValues { $0["value"] }
     }

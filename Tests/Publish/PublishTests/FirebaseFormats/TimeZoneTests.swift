@@ -58,7 +58,7 @@ struct TimeZoneTests {
     }
 
     @Test func noTimeZonesAreInstalled() throws {
-        let folder = try FileStore.makeTemporaryDirectory("zones")
+        let folder = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/zones")
         defer { try? FileStore.removeTree(folder) }
         #expect(throws: SystemTimeZone.Problem.unknown) { try SystemTimeZone(named: "UTC", folder: folder) }
         #expect(throws: SystemTimeZone.Problem.noTimeZones) {

@@ -24,7 +24,7 @@ struct ChangeHooksTests {
     /// Everything that the command has started ends with it, and the next run tells it again.
     @Test(arguments: ["", "trap '' TERM; "])
     func aCommandThatTakesTooLongIsEndedAndToldAgain(trap: String) async throws {
-        let folder = try FileStore.makeTemporaryDirectory("hooks")
+        let folder = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/hooks")
         defer { try? FileStore.removeTree(folder) }
         let (kept, late) = ("\(folder)/on-change.json", "\(folder)/late")
         let command = "\(trap)(trap '' TERM; sleep 12; touch '\(late)') & while :; do sleep 1; done"
@@ -46,7 +46,7 @@ struct ChangeHooksTests {
 
     /// Two runs overlap: what the second one has changed is told, though the first one has told what it knew.
     @Test func aRunThatEndsForgetsNothingOfAnotherOne() async throws {
-        let folder = try FileStore.makeTemporaryDirectory("hooks")
+        let folder = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/hooks")
         defer { try? FileStore.removeTree(folder) }
         let kept = "\(folder)/on-change.json"
         var first = ChangeHooks(["true"], of: DumpsDirectory(folder), keeping: kept)
