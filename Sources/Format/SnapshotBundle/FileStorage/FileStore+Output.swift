@@ -19,6 +19,7 @@ extension FileStore {
     /// Creates the directory for a command's output beside its final path, and marks it. Pass its path to
     /// ``placeOutput(_:at:)`` when it is complete.
     package static func makeOutputDirectory(for path: String) throws(FileError) -> TemporaryDirectory {
+        try makeDirectories(parent(of: path))
         let made = try TemporaryDirectory(beside: path)
         systemSetAttribute(made.path, outputAttribute)
         return made

@@ -18,7 +18,6 @@ final class ExportDirectory {
     init(_ path: String, _ existing: Export.Existing) throws(FileError) {
         self.path = path
         isUpdate = if existing == .update { try FileStore.isDirectory(path) } else { false }
-        try FileStore.makeDirectories(FileStore.parent(of: path))
         // A directory of the user's own stays one after an update.
         temporaryDirectory =
             try isUpdate ? TemporaryDirectory(beside: path) : FileStore.makeOutputDirectory(for: path)
