@@ -43,7 +43,7 @@ package struct RefreshReport: Sendable {
     /// Whether every collection failed because the server could not be used.
     package var isUnreachable: Bool {
         !failed.isEmpty && failed.count == outcomes.count
-            && causes.allSatisfy { $0.http?.isUnavailability == true }
+            && failed.allSatisfy { $0.error?.http?.isUnavailability == true }
     }
 
     /// Whether files of this machine are the only cause of failures, such as on a full disk.
