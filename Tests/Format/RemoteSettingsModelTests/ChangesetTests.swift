@@ -243,7 +243,7 @@ struct ChangesetTests {
 
     /// A reader rewrites the URLs of only one of the two, so either can lead to the chain.
     @Test(arguments: [
-        (["u"], "u", ["u"]), (["u"], "w", ["u", "w"]), (["u", "v"], "v", ["u", "v"]), (["u", "u"], "w", ["u", "w"]),
+        (["u"], "u", ["u"]), (["u"], "w", ["u", "w"]), (["u", "v"], "v", ["u", "v"]), (["u", "u"], "u", ["u", "u"]),
         ([], "w", ["w"]), (["u"], nil, ["u"]),
     ])
     func readsEachURLOfASignature(listed: [String], single: String?, expected: [String]) throws {

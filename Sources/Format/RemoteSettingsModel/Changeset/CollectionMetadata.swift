@@ -24,12 +24,13 @@ package struct CollectionMetadata: Hashable, Sendable {
         hasAttachmentsZip = value["attachment"]?["bundle"]?.bool ?? false
         // Servers before 2024 send a single object `signature`. Later ones send a list, and some send both. Readers
         // rewrite `x5u` in only one of them in places, so the chain may be available at only one of the two URLs.
-        var distinct: [ServedSignature] = []
-        let all = (value["signatures"]?.array ?? []).prefix(limits.signatures) + [value["signature"]].compactMap(\.self)
-        for signature in all.compactMap(ServedSignature.init) where !distinct.contains(signature) {
-            distinct.append(signature)
+        var all = (value["signatures"]?.array ?? []).prefix(limits.signatures).compactMap(ServedSignature.init)
+        if all.count < limits.signatures, let single = value["signature"].flatMap(ServedSignature.init),
+            !all.contains(single)
+        {
+            all.append(single)
         }
-        signatures = Array(distinct.prefix(limits.signatures))
+        signatures = all
     }
 
     /// Keeps the bytes without parsing them. All other properties are empty.
