@@ -76,7 +76,7 @@ package struct Limits: Sendable, Hashable {
     /// Seconds to wait for another process that writes to the same storage directory.
     package var storageLockSeconds = 5
     /// The work of validating a collection against a JSON Schema, in steps of the filter engine.
-    package var schemaSteps = 500_000_000
+    package var schemaSteps = 200_000_000
     /// Filter expressions.
     package var filter = FilterLimits()
 
