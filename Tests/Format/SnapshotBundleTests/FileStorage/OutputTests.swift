@@ -8,14 +8,18 @@ struct OutputTests {
     @Test func onlyAnOwnDirectoryIsReplaced() throws {
         try TemporaryDirectory.with { directory in
             let path = directory + "/output"
-            func made(_ name: String) throws -> String {
+            func made(_ name: String) throws -> SnapshotBundle.TemporaryDirectory {
                 let made = try FileStore.makeOutputDirectory(for: path)
-                try FileStore.replace("\(made)/\(name)", with: Bytes(utf8: name))
+                try FileStore.replace("\(made.path)/\(name)", with: Bytes(utf8: name))
                 return made
             }
-            try FileStore.placeOutput(made("first"), at: path)
+            func place(_ name: String) throws {
+                let made = try made(name)
+                try withExtendedLifetime(made) { try FileStore.placeOutput(made.path, at: path) }
+            }
+            try place("first")
             #expect(try FileStore.list(path) == ["first"])
-            try FileStore.placeOutput(made("second"), at: path)
+            try place("second")
             #expect(try FileStore.list(path) == ["second"])
 
             // A copy, as any other directory that is not empty, belongs to somebody else.
@@ -25,12 +29,13 @@ struct OutputTests {
             try FileStore.replace(copy + "/second", with: Bytes(utf8: "second"))
             #expect(throws: FileError.self) { try FileStore.checkReplaceable(copy) }
             let third = try made("third")
-            #expect(throws: FileError.self) { try FileStore.placeOutput(third, at: copy) }
-            #expect(try FileStore.list(copy) == ["second"] && FileStore.list(third) == ["third"])
+            defer { withExtendedLifetime(third) {} }
+            #expect(throws: FileError.self) { try FileStore.placeOutput(third.path, at: copy) }
+            #expect(try FileStore.list(copy) == ["second"] && FileStore.list(third.path) == ["third"])
 
             let link = directory + "/link"
             try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
-            #expect(throws: FileError.self) { try FileStore.placeOutput(third, at: link) }
+            #expect(throws: FileError.self) { try FileStore.placeOutput(third.path, at: link) }
             #expect(try FileStore.list(path) == ["second"])
         }
     }
