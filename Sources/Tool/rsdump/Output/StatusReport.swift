@@ -47,7 +47,10 @@ struct StatusReport {
         if let growth = sizes.totalGrowth { total += ", \(Self.change(growth)) since HEAD" }
         if isOverTotal { total += style.red("  error: over budget") }
         rows.append(total)
-        rows.append("guards: \(GuardsText.words(configuration.guards))")
+        // Every directory has the default guard, so only others are worth a line.
+        if configuration.guards != Guards() {
+            rows.append("guards: \(GuardsText.words(configuration.guards))")
+        }
         for (state, _) in states {
             let guards = configuration.settings(of: state.id).guards
             if guards != configuration.guards { rows.append("guards of \(state.id): \(GuardsText.words(guards))") }
