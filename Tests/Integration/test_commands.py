@@ -333,7 +333,6 @@ def test_verify_with_another_root_fails(dumps, sample):
     ("log main/a --id x --blame --number 2", "--number"), ("log main/a --id x --blame --tags", "--tags"),
     ("import x --from defaults --server prod", "--server"), ("import x --from firebase-template --chain c.pem", "--chain"),
     ("import x --from defaults --verify-at 2026-11-21", "--verify-at"), ("keys renew keys --certificate c --days 3", "--days"),
-    ("publish --dry-run --server http://a.example", "--server"), ("publish --dry-run --no-catalogue", "--no-catalogue"),
     ("publish --resign --accept main/a", "--accept"), ("publish --confirm --accept main/a", "--accept"),
 ])
 def test_an_option_that_would_have_no_effect_is_refused(tmp_path, command, word):

@@ -211,11 +211,6 @@ struct PublishCommand: AsyncParsableCommand {
             if signWith.isEmpty { throw ValidationError("--sign-with is empty; give a command") }
             if dryRun { throw ValidationError("--sign-with cannot be combined with --dry-run, which signs nothing") }
         }
-        if dryRun, [chainURL, overlapKeys, server, publisher].contains(where: { $0 != nil }) || noCatalogue {
-            throw ValidationError(
-                "--chain-url, --overlap-keys, --server, --publisher and --no-catalogue cannot be combined with "
-                    + "--dry-run, which writes nothing")
-        }
         if resign || confirm || rollback, !accepted.isEmpty {
             throw ValidationError("--accept cannot be combined with --resign, --confirm or --rollback")
         }
