@@ -294,3 +294,35 @@ def test_a_refresh_waits_for_another_if_it_is_told_to(dumps):
     finally:
         os.close(directory)
     assert waiting.wait(timeout=60) == rsdump.DONE
+
+
+def test_a_collection_that_somebody_deletes_from_dumps_yaml_does_not_ship(dumps, sample, tmp_path):
+    text = dumps.config.read_text()
+    dumps.config.write_text(re.sub(rf"  {REGIONS}:\n(    .*\n)*", "", text))
+    assert REGIONS not in dumps.config.read_text() and REGIONS in dumps.lock["collections"]
+    before = dumps.files()
+    verified = dumps.verify("--locked")
+    assert verified.code == rsdump.VERIFICATION and verified.says(REGIONS, "dumps.yaml does not list it"), str(verified)
+    assert dumps.verify("--locked", "--format", "json").json()["unlisted"] == [REGIONS]
+    locked = dumps.refresh("--locked")
+    assert locked.code == rsdump.WOULD_CHANGE and locked.says(REGIONS, "would be removed"), str(locked)
+    for command in (("embed", "--output", tmp_path / "out"), ("export", "--to", "changesets", "--output", tmp_path / "out")):
+        refused = rsdump.run(*command, "--dumps", dumps.path)
+        assert refused.code == rsdump.USAGE and refused.says(REGIONS, "does not list"), str(refused)
+    assert not (tmp_path / "out").exists() and dumps.files() == before
+    status = dumps.status()
+    assert status.code == rsdump.DONE and status.says(REGIONS, "it would be removed"), str(status)
+    assert dumps.status("--format", "json").json()["unlisted"] == [REGIONS]
+    dry = dumps.refresh("--dry-run", "--format", "json").json()
+    assert dry["removed"] == [REGIONS] and dumps.files() == before
+    summary = tmp_path / "summary.md"
+    refreshed = dumps.refresh("--summary", summary)
+    assert refreshed.code == rsdump.DONE and refreshed.says(f"{REGIONS}: removed, because dumps.yaml does not list it")
+    assert f"`{REGIONS}`" in summary.read_text()
+    assert REGIONS not in dumps.lock["collections"] and not dumps.bundle_path(REGIONS).exists()
+    assert dumps.verify("--locked").code == rsdump.DONE and dumps.refresh("--locked").code == rsdump.DONE
+
+
+def test_a_directory_without_dumps_yaml_agrees_with_its_lock_file(dumps):
+    dumps.config.unlink()
+    assert dumps.verify("--locked").code == rsdump.DONE

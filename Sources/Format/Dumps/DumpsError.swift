@@ -11,6 +11,8 @@ package enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
     case notLocked([CollectionID], String)
     /// The lock lists no bundles.
     case nothingLocked(String)
+    /// The lock file has collections that `dumps.yaml` does not list.
+    case unlisted([CollectionID], String)
     /// The output would overwrite the dumps.
     case ownDirectory(String)
     case emptyMonitor(String)
@@ -37,6 +39,9 @@ package enum DumpsError: Error, Hashable, Sendable, CustomStringConvertible {
         case .nothingLocked(let file):
             "\(file): expected bundles, found none; fetch them with rsdump refresh, or give their directory with "
                 + "--dumps"
+        case .unlisted(let names, let file):
+            "\(file) does not list \(Counted.list(names)), and the lock file does; remove "
+                + "\(Counted.noun(names.count, "it", plural: "them")) with rsdump refresh, or run rsdump add"
         case .ownDirectory(let path):
             "\(path): this is the dumps directory, which this command only reads; give another directory with --output"
         case .nothingVerifies(let id, let problem):

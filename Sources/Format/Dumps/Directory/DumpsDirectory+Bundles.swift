@@ -107,6 +107,8 @@ extension DumpsDirectory {
         let unknown = names.filter { lock.collections[$0] == nil }
         guard unknown.isEmpty else { throw DumpsError.notLocked(unknown, lockPath) }
         guard !lock.collections.isEmpty else { throw DumpsError.nothingLocked(lockPath) }
+        let unlisted = try unlistedCollections(lock, configurationOrDefault())
+        guard unlisted.isEmpty else { throw DumpsError.unlisted(unlisted, configurationPath) }
         var wanted = names.isEmpty ? Set(lock.collections.keys) : Set(names)
         if keepingCatalogue, lock.catalogue != nil, lock.collections[Catalogue.collection] != nil {
             wanted.insert(Catalogue.collection)

@@ -45,8 +45,7 @@ extension DumpsDirectory {
         return (new, configuration)
     }
 
-    /// Removes collections from `dumps.yaml`. Unless bundles are kept, it also removes them from the lock and the
-    /// directory. Does I/O.
+    /// Removes collections from `dumps.yaml`, the lock file and the directory. Does I/O.
     ///
     /// `dumps.yaml` is written last, so that the same call can be repeated if an earlier step fails. The lock is
     /// written before the bundles are removed: a bundle that the lock does not name is harmless, but a missing one that
@@ -56,7 +55,7 @@ extension DumpsDirectory {
     ///   nothing is removed in these cases. Also ``DumpsError/busy(_:)``, ``FileError``, or `BundleError` if the lock
     ///   cannot be read.
     package func removeCollections(
-        _ ids: [CollectionID], keepingBundles: Bool = false, limits: Limits = Limits()
+        _ ids: [CollectionID], limits: Limits = Limits()
     ) throws {
         guard try configurationText() != nil else { throw DumpsError.notNamed(ids, configurationPath) }
         try exclusively {
@@ -68,7 +67,8 @@ extension DumpsDirectory {
                 try !editor.remove(id) && !(isCatalogue && id == Catalogue.collection)
             }
             guard missing.isEmpty else { throw DumpsError.notNamed(missing, configurationPath) }
-            if !keepingBundles { try removeBundles(ids, limits: limits) }
+            var lock = try lockFile(limits: limits)
+            try removeBundles(ids, from: &lock)
             try writeConfiguration(editor.text)
         }
     }
@@ -99,12 +99,14 @@ extension DumpsDirectory {
         throw DumpsError.busy(path)
     }
 
-    private func removeBundles(_ ids: [CollectionID], limits: Limits) throws {
-        let before = try lockFile(limits: limits)
-        var after = before
-        for id in ids { after.collections[id] = nil }
-        if after.collections[Catalogue.collection] == nil { after.catalogue = nil }
-        if after != before { try writeLock(after) }
+    /// Removes collections from the lock file, and then their bundles. The caller holds the directory lock. Does I/O.
+    ///
+    /// - Parameter lock: the current lock file, which is written if it changes.
+    package func removeBundles(_ ids: [CollectionID], from lock: inout LockFile) throws(FileError) {
+        let before = lock
+        for id in ids { lock.collections[id] = nil }
+        if lock.collections[Catalogue.collection] == nil { lock.catalogue = nil }
+        if lock != before { try writeLock(lock) }
         for id in ids {
             try FileStore.remove(bundlePath(id), below: path)
             // The bundle must not come back after `dumps.yaml` has stopped naming it.
@@ -112,5 +114,16 @@ extension DumpsDirectory {
             if try FileStore.isDirectory(bucket) { try FileStore.flush(directory: bucket) }
             try FileStore.removeIfEmpty(FileStore.parent(of: bundlePath(id)))
         }
+    }
+
+    /// The collections of the lock file that `dumps.yaml` does not list, sorted. Does I/O.
+    ///
+    /// No refresh would ever look at them again, so a refresh removes them. A directory without `dumps.yaml`, such as
+    /// an export, lists none.
+    package func unlistedCollections(
+        _ lock: LockFile, _ configuration: DumpsConfiguration
+    ) throws(FileError) -> [CollectionID] {
+        guard try FileStore.exists(configurationPath) else { return [] }
+        return Set(lock.collections.keys).subtracting(configuration.allCollections.map(\.id)).sorted()
     }
 }

@@ -16,7 +16,7 @@ import SnapshotTrust
 /// 5. The state that differs from the common ancestor's.
 /// 6. Ours.
 ///
-/// A collection that only one side has is removed if the merged `dumps.yaml` no longer lists it.
+/// A collection that the merged `dumps.yaml` does not list is removed.
 ///
 /// The merged `dumps.yaml` has the settings of both sides. If only one side changed a setting since the ancestor, that
 /// side counts; if both did, ours counts. Its trust is what states are verified with. The numbers of catalogues come
@@ -37,6 +37,7 @@ package struct DumpsMerge: Sendable {
         let revision: GitRepository.Revision
         let lock: LockFile
         let configuration: DumpsConfiguration
+        let hasConfiguration: Bool
     }
 
     package private(set) var lock = LockFile()
@@ -86,7 +87,7 @@ package struct DumpsMerge: Sendable {
         }
         for id in Set(ours.lock.collections.keys).union(theirs.lock.collections.keys).sorted() {
             let mine = ours.lock.collections[id]
-            if mine == theirs.lock.collections[id] {
+            if mine == theirs.lock.collections[id], isListed(id) {
                 keep(id, mine, of: ours)
             } else {
                 try await choose(id, verifier)
@@ -125,6 +126,11 @@ package struct DumpsMerge: Sendable {
     private mutating func keep(_ id: CollectionID, _ entry: LockFile.Collection?, of side: Side) {
         lock.collections[id] = entry
         if entry != nil { revisions[id] = side.revision }
+    }
+
+    /// Whether the merged `dumps.yaml` lists a collection.
+    private func isListed(_ id: CollectionID) -> Bool {
+        merged { side in !side.hasConfiguration || side.configuration.allCollections.contains { $0.id == id } }
     }
 
     /// A setting of the merged `dumps.yaml`.
@@ -169,8 +175,7 @@ package struct DumpsMerge: Sendable {
         let entries = [ours.lock.collections[id], theirs.lock.collections[id]]
         // What git does without this merge: nil if it cannot decide.
         let byGit = entries[0] == known ? 1 : entries[1] == known ? 0 : nil
-        let isListed = merged { $0.configuration.allCollections.contains { $0.id == id } }
-        guard isListed || !entries.contains(nil) else {
+        guard isListed(id) else {
             if byGit.map({ entries[$0] != nil }) ?? true {
                 choices.append(
                     Choice(collection: id, isTheirs: nil, timestamp: nil, reason: "dumps.yaml no longer names it"))
@@ -239,8 +244,9 @@ package struct DumpsMerge: Sendable {
 
     private static func side(_ name: String, _ repository: GitRepository) async throws -> Side {
         let revision = try await repository.revision(name)
+        let configuration = try await repository.configuration(at: revision)
         return Side(
             revision: revision, lock: try await repository.lock(at: revision) ?? LockFile(),
-            configuration: try await repository.configuration(at: revision) ?? DumpsConfiguration())
+            configuration: configuration ?? DumpsConfiguration(), hasConfiguration: configuration != nil)
     }
 }

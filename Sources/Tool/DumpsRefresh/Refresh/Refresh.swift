@@ -78,6 +78,8 @@ package struct Refresh: Sendable {
         if isWriting { try directory.finishReplacing(limits: limits) }
         var (lockFile, recovered) = try directory.recoveredLock(limits: limits)
         if !recovered.isEmpty && isWriting { try directory.writeLock(lockFile) }
+        let unlisted = try directory.unlistedCollections(lockFile, configuration)
+        if !unlisted.isEmpty && isWriting { try directory.removeBundles(unlisted, from: &lockFile) }
         var pass: Pass
         do {
             pass = try await self.pass(settings, lockFile, expected: nil)
@@ -107,7 +109,7 @@ package struct Refresh: Sendable {
             isLocked: options.isLocked,
             outcomes: zip(pass.plan, outcomes).map(judged).map { confirmed($0, by: catalogue) },
             metrics: client.metrics,
-            recovered: recovered,
+            recovered: recovered, unlisted: unlisted,
             excess: excess)
         report.catalogue = catalogue
         return report

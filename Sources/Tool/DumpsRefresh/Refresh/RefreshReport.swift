@@ -16,13 +16,17 @@ package struct RefreshReport: Sendable {
     package let metrics: HTTPMetrics
     /// The collections whose bundles were adopted from an interrupted refresh.
     package let recovered: [CollectionID]
+    /// The collections that were removed because `dumps.yaml` does not list them, or would be.
+    package let unlisted: [CollectionID]
     /// The excess of all bundles together over their budget.
     package let excess: BudgetExcess?
     /// The catalogue that the directory has after the refresh, or would have; `nil` if there are no catalogues.
     package var catalogue: VerifiedCatalogue?
 
     /// Whether the refresh has changed anything, or would have.
-    package var wouldChange: Bool { !recovered.isEmpty || outcomes.contains { $0.status == .planned } }
+    package var wouldChange: Bool {
+        !recovered.isEmpty || !unlisted.isEmpty || outcomes.contains { $0.status == .planned }
+    }
 
     package var failed: [CollectionOutcome] { outcomes.filter { $0.status == .failed } }
 

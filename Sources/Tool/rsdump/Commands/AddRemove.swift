@@ -77,7 +77,6 @@ struct Remove: AsyncParsableCommand {
         discussion: """
             Examples:
               rsdump remove main/regions
-              rsdump remove main/regions --keep-bundles
             """)
 
     @Argument(help: "Collections, as BUCKET/COLLECTION.", transform: collectionID)
@@ -85,14 +84,11 @@ struct Remove: AsyncParsableCommand {
 
     @OptionGroup var dumps: DumpsOptions
 
-    @Flag(help: "Keep the bundles and their lock entries.")
-    var keepBundles = false
-
     func run() async throws {
-        try dumps.directory.removeCollections(collections, keepingBundles: keepBundles)
+        try dumps.directory.removeCollections(collections)
         for id in collections { Console.print("\(id): removed") }
         let catalogue = Catalogue.collection
-        guard !keepBundles, !collections.contains(catalogue),
+        guard !collections.contains(catalogue),
             try dumps.directory.configurationOrDefault().catalogue != nil,
             try dumps.directory.lockFile(limits: Limits()).collections[catalogue] != nil
         else { return }

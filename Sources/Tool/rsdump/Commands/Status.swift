@@ -64,7 +64,10 @@ struct Status: AsyncParsableCommand {
         let report = StatusReport(
             states: states.map { state in
                 (state, state.freshness(at: now, maxAge: maxAge?.duration ?? .seconds(90 * 86_400)))
-            }, now: now, isOffline: offline || problem != nil, configuration: opened.configuration,
+            },
+            unlisted: try opened.directory.unlistedCollections(
+                opened.directory.lockFile(limits: opened.limits), opened.configuration),
+            now: now, isOffline: offline || problem != nil, configuration: opened.configuration,
             sizes: await SizeComparison(opened.directory, limits: opened.limits),
             missed: await MissedRefreshes(opened.directory, limits: opened.limits),
             catalogue: catalogue,

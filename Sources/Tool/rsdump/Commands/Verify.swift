@@ -78,6 +78,9 @@ struct Verify: AsyncParsableCommand {
         let report = VerifyReport(
             outcomes: outcomes, catalogue: catalogue, now: now,
             strays: locked ? try opened.directory.strayFiles() : nil,
+            unlisted: locked
+                ? try opened.directory.unlistedCollections(
+                    opened.directory.lockFile(limits: opened.limits), opened.configuration) : nil,
             disagreements: locked ? try disagreements(opened, outcomes, at: now) : nil,
             guarded: guards ? try await violations(opened, outcomes) : nil,
             tooOld: hasLimit ? CatalogueText.problem(catalogue, opened.configuration, at: now) : nil,

@@ -14,6 +14,7 @@ enum RefreshJSON {
             "locked": .bool(report.isLocked),
             "collections": .array(report.outcomes.map(collection)),
             "recovered": .array(report.recovered.map { .string("\($0)") }),
+            "removed": .array(report.unlisted.map { .string("\($0)") }),
             "failed": .count(report.failed.count),
             "overBudget": report.excess.map(excess),
             "requests": .count(report.metrics.requests),

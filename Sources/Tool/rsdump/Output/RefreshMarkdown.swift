@@ -32,6 +32,10 @@ struct RefreshMarkdown {
                 lines.append("| \(cells.joined(separator: " | ")) |")
             }
         }
+        if !report.unlisted.isEmpty {
+            lines += ["", "### Removed, because `dumps.yaml` does not list them", ""]
+            lines += report.unlisted.map { "- \(MarkdownText.code("\($0)"))" }
+        }
         if !report.failed.isEmpty {
             lines += ["", "### Failed", ""]
             for outcome in report.failed {

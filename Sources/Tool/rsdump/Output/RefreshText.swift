@@ -10,6 +10,9 @@ struct RefreshText {
     var text: String {
         let width = report.outcomes.map { "\($0.id)".count }.max() ?? 0
         var lines: [String] = report.recovered.map { "\($0): taken over from an interrupted refresh" }
+        lines += report.unlisted.map { id in
+            "\(id): \(report.isDryRun ? "would be removed" : "removed"), because dumps.yaml does not list it"
+        }
         for outcome in report.outcomes where outcome.status != .unchanged {
             lines.append(line(outcome, width))
             lines += outcome.notes.map { "\(String(repeating: " ", count: width))  note: \(Console.visible($0))" }

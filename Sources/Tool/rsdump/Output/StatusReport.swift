@@ -5,6 +5,8 @@ import RemoteSettingsModel
 /// The age of the bundles, as text and as JSON.
 struct StatusReport {
     let states: [(SurveyedCollection, SurveyedCollection.Freshness)]
+    /// The collections of the lock file that `dumps.yaml` does not list.
+    let unlisted: [CollectionID]
     let now: Timestamp
     let isOffline: Bool
     let configuration: DumpsConfiguration
@@ -42,6 +44,7 @@ struct StatusReport {
                     + (state.pin.map { "  \(PinText.sentence($0))" } ?? "") + plan(of: state)
                     + verdict(of: state, freshness, style: style) + excess(of: state, style))
         }
+        rows += unlisted.map { "\($0)\(style.yellow("  warning: dumps.yaml does not list it; it would be removed"))" }
         var total = "\(ByteSize.text(sizes.total)) in all"
         if let budget = configuration.totalBudget { total += " of \(ByteSize.text(budget))" }
         if let growth = sizes.totalGrowth { total += ", \(Self.change(growth)) since HEAD" }
@@ -124,6 +127,7 @@ struct StatusReport {
                         "guards": GuardsText.json(configuration.settings(of: state.id).guards),
                     ])
                 }),
+            "unlisted": .array(unlisted.map { .string("\($0)") }),
             "totalBytes": .count(sizes.total),
             "totalGrowthBytes": sizes.totalGrowth.map { .count($0) },
             "totalBudgetBytes": configuration.totalBudget.map { .count($0) },

@@ -11,6 +11,8 @@ struct VerifyReport {
     let now: Timestamp
     /// Files that are not in the lock; `nil` if they were not looked for.
     let strays: [String]?
+    /// The collections of the lock file that dumps.yaml does not list; `nil` if they were not compared.
+    let unlisted: [CollectionID]?
     /// What dumps.yaml asks for and the lock does not have; `nil` if they were not compared.
     let disagreements: [(id: CollectionID, action: PlannedCollection.Action)]?
     /// The violations of guards; `nil` if they were not checked.
@@ -25,7 +27,8 @@ struct VerifyReport {
     var passesGuards: Bool { (guarded ?? []).isEmpty }
 
     var isGood: Bool {
-        outcomes.allSatisfy { $0.verdict.isGood } && (strays ?? []).isEmpty && (disagreements ?? []).isEmpty
+        outcomes.allSatisfy { $0.verdict.isGood } && (strays ?? []).isEmpty && (unlisted ?? []).isEmpty
+            && (disagreements ?? []).isEmpty
             && (catalogue?.problems ?? []).isEmpty
     }
 
@@ -44,6 +47,9 @@ struct VerifyReport {
         }
         lines += (strays ?? []).map { stray in
             "\(Console.visible(stray))  \(style.red("failed")): it is not in the lock; remove it, or move it elsewhere"
+        }
+        lines += (unlisted ?? []).map { id in
+            "\("\(id)".padded(to: width))  \(style.red("failed")): dumps.yaml does not list it; rsdump refresh removes it"
         }
         lines += (disagreements ?? []).map { id, action in
             "\("\(id)".padded(to: width))  \(style.red("failed")): dumps.yaml asks for something other than the lock "
@@ -77,6 +83,7 @@ struct VerifyReport {
             "catalogue": catalogue.map { CatalogueText.json($0, at: now) },
             "catalogueTooOld": tooOld.map(JSONValue.string),
             "unexpectedFiles": strays.map { .array($0.map(JSONValue.string)) },
+            "unlisted": unlisted.map { .array($0.map { .string("\($0)") }) },
             "disagreements": disagreements.map { disagreements in
                 .array(
                     disagreements.map { id, action in
