@@ -4,9 +4,6 @@ import RemoteSettingsModel
 package enum DefaultsFormat: Sendable {
     /// An XML property list: a dictionary whose values have their own types.
     case propertyList
-    /// Android's `<defaultsMap>`: entries of a key and a string, which the app converts. It cannot express lists,
-    /// objects or null.
-    case defaultsMap
     case json
 }
 
@@ -30,7 +27,6 @@ package struct DefaultsText {
     package init(_ values: [JSONValue.Member], as format: DefaultsFormat) throws(DefaultsTextError) {
         switch format {
         case .propertyList: try writePropertyList(values)
-        case .defaultsMap: try writeMap(values)
         case .json:
             let style = JSONText.Style(indent: 2, strings: .shortest, number: PlainNumber.text)
             bytes = JSONText.text(.object(values), style) + [UInt8(ascii: "\n")]
@@ -76,27 +72,6 @@ package struct DefaultsText {
         }
         guard number.int64 != nil else { throw refused("a signed integer of 64 bits", text) }
         return "<integer>\(text)</integer>"
-    }
-
-    private mutating func writeMap(_ values: [JSONValue.Member]) throws(DefaultsTextError) {
-        line(0, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")
-        line(0, "<defaultsMap>")
-        for member in values {
-            key = member.key
-            let value: String
-            switch member.value {
-            case .string(let string): value = string
-            case .bool(let bool): value = bool ? "true" : "false"
-            case .number(let number): value = PlainNumber.text(number)
-            case .null, .array, .object:
-                throw refused("a string, a number or a boolean", "a list, an object or null")
-            }
-            line(0, "    <entry>")
-            line(0, "        <key>\(try text(member.key))</key>")
-            line(0, "        <value>\(try text(value))</value>")
-            line(0, "    </entry>")
-        }
-        line(0, "</defaultsMap>")
     }
 
     private func text(_ text: String) throws(DefaultsTextError) -> String {

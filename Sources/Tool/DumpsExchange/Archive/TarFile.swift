@@ -2,14 +2,10 @@ import CArchive
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Writes a compressed tar (POSIX pax) that depends only on its contents: it contains no time, user, group or mask.
+/// Writes a tar (POSIX pax), compressed with zstd, that depends only on its contents: it contains no time, user, group
+/// or mask.
 @safe
 package final class TarFile {
-    package enum Compression: Sendable {
-        case zstd
-        case xz
-    }
-
     /// A regular file, mode 0644.
     package struct Member: Sendable {
         package let name: String
@@ -31,18 +27,18 @@ package final class TarFile {
     /// - Returns: the file's size in bytes.
     /// - Throws: `BundleError`, after removing the file.
     package static func write(
-        _ members: [Member], _ compression: Compression, toNewFile path: String
+        _ members: [Member], toNewFile path: String
     ) throws(BundleError) -> Int {
         try OutputFile.create(path: path) { (descriptor) throws(BundleError) in
             let file = OutputFile(descriptor: descriptor, name: path)
-            let tar = try TarFile(ArchiveOutput(file), compression)
+            let tar = try TarFile(ArchiveOutput(file))
             for member in members { try tar.append(member) }
             try tar.close()
             return file.size
         }
     }
 
-    private init(_ output: ArchiveOutput, _ compression: Compression) throws(BundleError) {
+    private init(_ output: ArchiveOutput) throws(BundleError) {
         func memory() -> BundleError {
             BundleError(
                 .unwritable, file: output.file.name, expected: "enough memory for the archive", found: "too little")
@@ -57,13 +53,7 @@ package final class TarFile {
         self.output = output
         try check(unsafe archive_write_set_format_pax_restricted(archive))
         try check(unsafe archive_write_set_format_option(archive, "pax", "hdrcharset", "UTF-8"))
-        switch compression {
-        case .zstd: try check(unsafe archive_write_add_filter_zstd(archive))
-        case .xz:
-            try check(unsafe archive_write_add_filter_xz(archive))
-            // With more than one thread, xz would write several blocks, and the bytes would depend on the machine.
-            try check(unsafe archive_write_set_filter_option(archive, "xz", "threads", "1"))
-        }
+        try check(unsafe archive_write_add_filter_zstd(archive))
         try check(unsafe archive_write_set_bytes_in_last_block(archive, 1))
         let context = unsafe Unmanaged.passUnretained(output).toOpaque()
         try check(unsafe archive_write_open(archive, context, nil, writeToOutput, nil))

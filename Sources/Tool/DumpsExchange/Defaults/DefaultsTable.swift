@@ -59,7 +59,7 @@ extension DefaultsTable {
     ///
     /// - Throws: ``ExchangeError`` that names the record with a key or value that the layout cannot express.
     func text(_ layout: ExportLayout) throws(ExchangeError) -> [UInt8] {
-        let format: DefaultsFormat = layout == .plist ? .propertyList : layout == .xml ? .defaultsMap : .json
+        let format: DefaultsFormat = layout == .plist ? .propertyList : .json
         do throws(DefaultsTextError) {
             return try DefaultsText(rows.map { .init(key: $0.key, value: $0.value) }, as: format).bytes
         } catch {

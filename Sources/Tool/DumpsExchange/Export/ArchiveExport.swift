@@ -6,8 +6,7 @@ import SnapshotBundle
 enum ArchiveExport {
     /// - Returns: the number of files and their size in bytes.
     static func write(
-        _ bundles: [BundleReader], of directory: DumpsDirectory, to output: String, _ compression: TarFile.Compression,
-        limits: Limits
+        _ bundles: [BundleReader], of directory: DumpsDirectory, to output: String, limits: Limits
     ) throws -> (files: Int, bytes: Int) {
         var members: [TarFile.Member] = []
         let ids = bundles.map(\.head.collection)
@@ -29,7 +28,7 @@ enum ArchiveExport {
         let temporary = try TemporaryDirectory(beside: output)
         defer { withExtendedLifetime(temporary) {} }
         let archive = "\(temporary.path)/archive"
-        let size = try TarFile.write(members, compression, toNewFile: archive)
+        let size = try TarFile.write(members, toNewFile: archive)
         try FileStore.placeOutput(archive, at: output)
         return (1, size)
     }

@@ -56,8 +56,7 @@ package struct Export: Sendable {
     ///   output is then unchanged.
     package func write(_ names: [CollectionID], to output: String, existing: Existing = .keep) throws -> Report {
         try check(output, existing)
-        let isArchive = layout == .tarZstd || layout == .tarXz
-        let bundles = try directory.lockedBundles(names, keepingCatalogue: isArchive, limits: limits)
+        let bundles = try directory.lockedBundles(names, keepingCatalogue: layout == .tarZstd, limits: limits)
         var report = Report(collections: bundles.map(\.head.collection))
         switch layout {
         case .applicationServices:
@@ -85,10 +84,10 @@ package struct Export: Sendable {
                         ExportedCollection(bundle, limits: limits), into: directory, nameField: nameField)
                 }
             }
-        case .tarZstd, .tarXz:
+        case .tarZstd:
             (report.files, report.bytes) = try ArchiveExport.write(
-                bundles, of: directory, to: output, layout == .tarXz ? .xz : .zstd, limits: limits)
-        case .plist, .json, .xml: try writeDefaults(bundles, to: output, into: &report)
+                bundles, of: directory, to: output, limits: limits)
+        case .plist, .json: try writeDefaults(bundles, to: output, into: &report)
         }
         for head in bundles.map(\.head) where head.omitted > 0 {
             let count = Counted.text(head.omitted, "attachment")
@@ -167,10 +166,8 @@ package enum ExportLayout: String, CaseIterable, Sendable {
     case changesets
     case files
     case tarZstd = "tar.zst"
-    case tarXz = "tar.xz"
     case plist
     case json
-    case xml
 
     /// The layout in one line of help.
     package var summary: String {
@@ -180,10 +177,8 @@ package enum ExportLayout: String, CaseIterable, Sendable {
         case .changesets: "a server's answers, with their chains and attachments"
         case .files: "firefox-ios: NAME.json, attachments/NAME/FILE named by --key"
         case .tarZstd: "bundles, lock and dumps.yaml in one archive, for offline sites"
-        case .tarXz: "the same, compressed with xz"
         case .plist: "one collection's fields as an app's defaults: an XML property list"
         case .json: "the same, as one JSON object"
-        case .xml: "the same, as Remote Config's <defaultsMap>, where every value is text"
         }
     }
 
@@ -191,5 +186,5 @@ package enum ExportLayout: String, CaseIterable, Sendable {
     package var isUpdatable: Bool { [.firefox, .applicationServices, .files].contains(self) }
 
     /// Whether it is a file of one collection's fields, from which an app loads its defaults.
-    package var isDefaults: Bool { [.plist, .json, .xml].contains(self) }
+    package var isDefaults: Bool { [.plist, .json].contains(self) }
 }

@@ -15,17 +15,21 @@ package struct MissedRefreshes: Sendable {
         commits = ((try? await repository?.revisions(touching: "dumps.lock.json")) ?? []).map(\.time)
     }
 
-    /// How many commits are newer than a state of the server that the lock does not have, and the time of the first;
+    /// How many commits are newer than a state of the server that the bundle does not have, and the time of the first;
     /// `nil` if there is none.
-    package func since(_ serverTimestamp: Timestamp?) -> (count: Int, first: Timestamp)? {
-        guard let serverTimestamp else { return nil }
+    ///
+    /// - Parameter current: the bundle's timestamp; `nil` if there is no bundle.
+    package func since(
+        _ serverTimestamp: Timestamp?, bundle current: Timestamp?
+    ) -> (count: Int, first: Timestamp)? {
+        guard let serverTimestamp, serverTimestamp != current else { return nil }
         let missed = commits.prefix { $0 > serverTimestamp }
         return missed.last.map { (missed.count, $0) }
     }
 
     /// The same in words; `nil` if there is nothing to say.
-    package func sentence(_ serverTimestamp: Timestamp?) -> String? {
-        since(serverTimestamp).map { count, first in
+    package func sentence(_ serverTimestamp: Timestamp?, bundle current: Timestamp?) -> String? {
+        since(serverTimestamp, bundle: current).map { count, first in
             "\(Counted.text(count, "refresh", plural: "refreshes")) since \(first.rfc3339) did not fetch the "
                 + "server's state"
         }

@@ -121,7 +121,9 @@ package struct Refresh: Sendable {
         let missed = await MissedRefreshes(directory, limits: limits)
         for index in outcomes.indices where outcomes[index].status == .failed {
             let outcome = outcomes[index]
-            if let sentence = missed.sentence(outcome.serverTimestamp) { outcomes[index].notes.append(sentence) }
+            if let sentence = missed.sentence(outcome.serverTimestamp, bundle: outcome.previous) {
+                outcomes[index].notes.append(sentence)
+            }
             if case .fetch(.unknownCollection)? = outcome.error, monitor.collections[outcome.id] == nil {
                 let similar = outcome.id.mostSimilar(in: monitor.collections.keys)
                 outcomes[index].notes.append(

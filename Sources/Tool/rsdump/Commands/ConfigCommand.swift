@@ -244,12 +244,12 @@ struct ConfigDefaults: AsyncParsableCommand {
 
     /// The forms in which defaults can be written.
     enum Form: String, CaseIterable, ExpressibleByArgument {
-        case plist, json, xml, swift
+        case plist, json, swift
     }
 
     @Option(
         name: .customLong("to"),
-        help: ArgumentHelp("The format to write: plist, json, xml or swift.", valueName: "format"))
+        help: ArgumentHelp("The format to write: plist, json or swift.", valueName: "format"))
     var form: Form
 
     @Option(
@@ -266,7 +266,6 @@ struct ConfigDefaults: AsyncParsableCommand {
         case .swift: text = Array(ParameterAccessors(parameters, name: name).text.utf8)
         case .plist: text = try ParameterDefaults(parameters, name: name).text(.plist)
         case .json: text = try ParameterDefaults(parameters, name: name).text(.json)
-        case .xml: text = try ParameterDefaults(parameters, name: name).text(.xml)
         }
         if let output {
             try FileStore.writeOutput(output, Bytes(text))

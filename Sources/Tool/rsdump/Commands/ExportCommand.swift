@@ -24,7 +24,7 @@ struct ExportCommand: AsyncParsableCommand {
             any more are removed. Firefox's last_modified.json keeps its other entries. A collection that the tree has \
             but last_modified.json does not list stays unlisted.
 
-            rsdump import reads application-services, firefox, changesets, files, tar.zst and tar.xz back. Only \
+            rsdump import reads application-services, firefox, changesets, files and tar.zst back. Only \
             changesets and the archives keep signatures.
 
             A mirror can be exported into the same --output again, without --force. A new tree of files is written \
@@ -65,12 +65,12 @@ struct ExportCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "For plist, json and xml: the field of each record that has the key. For files: the field that names its "
+            "For plist and json: the field of each record that has the key. For files: the field that names its "
                 + "attachment.", valueName: "field"))
     var key: String?
 
     @Option(
-        help: ArgumentHelp("For plist, json and xml: the field of each record that has the value.", valueName: "field"))
+        help: ArgumentHelp("For plist and json: the field of each record that has the value.", valueName: "field"))
     var value: String?
 
     @Flag(help: "Replace the existing --output, if it is a file or rsdump created it.")
@@ -128,7 +128,7 @@ struct ExportCommand: AsyncParsableCommand {
                     throw ValidationError("--to \(layout.rawValue) requires one BUCKET/COLLECTION, --key and --value")
                 }
             } else if value != nil || key != nil && layout != .files {
-                throw ValidationError("--key and --value require --to plist, --to json or --to xml")
+                throw ValidationError("--key and --value require --to plist or --to json")
             }
         }
     }

@@ -11,8 +11,9 @@ struct MergeCommand: AsyncParsableCommand {
         abstract: "Merge the lock and the bundles of two branches.",
         discussion: """
             Use this when a git merge, rebase or cherry-pick stopped with conflicts. For each collection, it takes the \
-            newer state that verifies, or the pinned one, and writes the lock and the bundles. An unsigned state never \
-            replaces a signed one. It does not merge dumps.yaml: git and you do. After rsdump git-setup, git merges all this by itself.
+            newer state that verifies, or the pinned one, and writes the lock file and the bundles. An unsigned state \
+            never replaces a signed one. It does not merge dumps.yaml: git and you do. After rsdump git-setup, git \
+            merges all this by itself.
 
             Example:
               git merge other            stops with conflicts in dumps
@@ -48,8 +49,11 @@ struct MergeCommand: AsyncParsableCommand {
         }
         for choice in merge.choices { Console.print(choice.text) }
         if merge.choices.isEmpty { Console.print("no collection changed on both sides") }
+        let isResolved = (try? directory.configurationOrDefault()) != nil
         Console.print(
-            "the lock has \(Counted.text(merge.lock.collections.count, "collection")); next: git add \(dumps.path)")
+            "the lock file has \(Counted.text(merge.lock.collections.count, "collection")); next: "
+                + (isResolved ? "" : "resolve the conflicts in \(directory.configurationPath), then run ")
+                + "git add \(dumps.path)")
     }
 
     /// The commit that `git merge` names to the programs that it runs; `nil` if there are several, or if git did not

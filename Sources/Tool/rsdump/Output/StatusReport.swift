@@ -76,13 +76,14 @@ struct StatusReport {
     private func plan(of state: SurveyedCollection) -> String {
         guard let action = state.action, action != .pinned else { return "" }
         return "  \(action.sentence)"
-            + (action.needsWork ? missed.sentence(state.serverTimestamp).map { "; \($0)" } ?? "" : "")
+            + (action.needsWork
+                ? missed.sentence(state.serverTimestamp, bundle: state.entry?.timestamp).map { "; \($0)" } ?? "" : "")
     }
 
     /// The refreshes that should have fetched what is planned.
     private func missed(_ state: SurveyedCollection) -> (count: Int, first: Timestamp)? {
         guard state.action?.needsWork == true else { return nil }
-        return missed.since(state.serverTimestamp)
+        return missed.since(state.serverTimestamp, bundle: state.entry?.timestamp)
     }
 
     private func verdict(

@@ -73,7 +73,10 @@ struct VerifyReport {
         }
         let good = outcomes.count { $0.verdict.isGood }
         if let excess { lines.append("\(style.red("error")): \(excess.sentence)") }
-        lines.append("\(good) of \(Counted.text(outcomes.count, "bundle")) verified")
+        let isWhole = isGood || good < outcomes.count
+        lines.append(
+            "\(good) of \(Counted.text(outcomes.count, "bundle")) verified"
+                + (isWhole ? "" : ", but the directory is not what it should be, as listed above"))
         return lines.joined(separator: "\n")
     }
 
