@@ -38,8 +38,10 @@ struct StorageDirectory: Sendable {
     init(path: String) {
         let isTemporary = path == ":memory:"
         temporary = isTemporary ? try? TemporaryDirectory() : nil
-        // If there is none, later writes fail, and their errors name this path.
-        self.path = isTemporary ? temporary?.path ?? "/dev/null/no-temporary-directory" : path
+        // The temporary directory is locked by its owner. The storage has a separate lock, so it is a folder in there.
+        // If there is no temporary directory, later writes fail, and their errors name this path.
+        self.path = isTemporary ? "\(temporary?.path ?? "/dev/null")/storage" : path
+        if isTemporary { try? FileStore.makeDirectories(self.path) }
     }
 
     var backoffPath: String { "\(path)/.backoff.json" }

@@ -24,7 +24,7 @@ struct ComparisonTests {
         let plain =
             "version: 1\nserver: prod\ntrust: {}\ncatalogue: {publisher: a.example}\n"
             + "attachments: {}\nbudget: {}\nguards: {}\n"
-        let general = "attachments: none\ncompression: stored\nguards: {schema: metadata}\n"
+        let general = "attachments: none\ncompression: stored\nguards: {schema: {type: object}}\n"
         let hash = String(repeating: "b", count: 64)
         let examples = [
             "requires": "'>= 0.1'", "server": "stage", "allow-plain-http": "true", "compression": "stored",
@@ -34,7 +34,7 @@ struct ComparisonTests {
             "budget.bundle": "1 MiB", "budget.attachment": "2 MiB", "budget.total": "3 MiB",
             "guards.not-emptied": "false", "guards.min-records": "2", "guards.max-removed": "2",
             "guards.max-changed": "10%", "guards.max-added": "3", "guards.max-growth": "50%",
-            "guards.required-ids": "[a]", "guards.field-types": "same", "guards.schema": "metadata",
+            "guards.required-ids": "[a]", "guards.schema": "{type: string}",
             "collections": "{main/b: }", "pin.at": "8", "pin.reason": "x", "pin.until": "2030-01-01",
         ]
         func read(_ text: String) throws(ConfigurationError) -> DumpsConfiguration {
