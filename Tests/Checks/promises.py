@@ -115,7 +115,7 @@ def json_members():
         documents = {
             "status": output(RSDUMP, "status", "--offline", *base),
             "verify": output(RSDUMP, "verify", "--locked", *base),
-            "rebuild": output(RSDUMP, "rebuild", *base),
+            "rebuild": output(RSDUMP, "verify", "--rebuild", *base),
             "show": output(RSDUMP, "show", dumps / "main/files.zip", "--attachments", "--format", "json"),
             "keys status": output(RSDUMP, "keys", "status", "keys", "--format", "json", cwd=folder),
             "publish": output(RSDUMP, "publish", "--server", "http://127.0.0.1:9/v2", "--dumps", new, "--format", "json",

@@ -68,7 +68,7 @@ def test_stored_for_all_and_deflated_for_one(nights):
     imported(nights, each, 10_000)
     assert set(methods(nights).values()) == {zipfile.ZIP_STORED}
     stored = nights.lock["collections"][NAME]
-    assert rsdump.run("rebuild", "--dumps", nights.path).says("1 of 1 bundle rebuilt")
+    assert rsdump.run("verify", "--rebuild", "--dumps", nights.path).says("1 of 1 bundle rebuilt")
     assert nights.verify().code == rsdump.DONE
 
     # What is there stays as it is until its data changes.

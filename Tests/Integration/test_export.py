@@ -216,7 +216,7 @@ def test_one_is_not_a_plural(dumps, tmp_path):
     assert export("firefox", dumps, tmp_path / "one", SETTINGS).says("1 collection in 2 files, ")
     assert export("tar.zst", dumps, tmp_path / "two", SETTINGS, REGIONS).says("2 collections in 1 file, ")
     for command, words in (
-            (("verify", SETTINGS), "1 of 1 bundle verified"), (("rebuild", SETTINGS), "1 of 1 bundle rebuilt")):
+            (("verify", SETTINGS), "1 of 1 bundle verified"), (("verify", "--rebuild", SETTINGS), "1 of 1 bundle rebuilt")):
         assert rsdump.run(*command, "--dumps", dumps.path).says(words)
 
 
@@ -249,7 +249,7 @@ def test_what_is_there_is_replaced_only_when_told(dumps, tmp_path, layout):
 
 @pytest.mark.parametrize("command", [
     ("export", "--to", "firefox", "--force"), ("export", "--to", "changesets", "--force"),
-    ("export", "--to", "tar.zst", "--force"), ("rebuild",)], ids=lambda command: "-".join(command))
+    ("export", "--to", "tar.zst", "--force"), ("verify", "--rebuild")], ids=lambda command: "-".join(command))
 def test_only_a_directory_of_its_own_is_replaced(dumps, tmp_path, command):
     """A mistyped --output must not cost anything."""
     output = tmp_path / "home"

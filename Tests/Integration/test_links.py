@@ -47,7 +47,7 @@ def test_rebuild_writes_nothing_through_a_bucket_that_is_a_link(dumps, outside, 
     output = tmp_path / "rebuilt"
     output.mkdir()
     (output / "main").symlink_to(outside)
-    outcome = rsdump.run("rebuild", "--dumps", dumps.path, "--output", output)
+    outcome = rsdump.run("verify", "--rebuild", "--dumps", dumps.path, "--output", output)
     assert outcome.code != rsdump.DONE
     check_untouched(outside)
 

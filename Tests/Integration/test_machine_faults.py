@@ -78,7 +78,7 @@ def test_a_full_disk_is_the_cause_whatever_fails_by_it(dumps, tmp_path, full_dis
     older = dumps.copy(tmp_path / "older")
     commands = {
         "embed": ("embed", "--dumps", f"git:HEAD:{dumps.path}", "--output", tmp_path / "Embedded"),
-        "rebuild": ("rebuild", "--dumps", dumps.path),
+        "rebuild": ("verify", "--rebuild", "--dumps", dumps.path),
         "pin": ("pin", "main/settings", "--from", older.path, "--at", older.bundle("main/settings").timestamp,
                 "--dumps", dumps.path),
         "import": ("import", "--from", "dumps", older.path, "--dumps", tmp_path / "new"),

@@ -96,7 +96,7 @@ def test_a_refresh_gives_the_same_bundles(machines, sample):
     for machine in machines:
         machine("add", *samples.NAMES, "--server", sample.url, "--trust-root", sample.root, "--attachments", "all")
         machine("refresh", "--jobs", machine.jobs)
-        machine("rebuild", "--output", "bundles")
+        machine("verify", "--rebuild", "--output", "bundles")
         assert sorted(tree(machine.folder / "bundles")) == sorted(f"{name}.zip" for name in samples.NAMES)
     same(machines, "bundles")
     first, second = (Dumps(machine.folder / "dumps") for machine in machines)

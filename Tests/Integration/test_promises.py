@@ -33,7 +33,7 @@ def test_its_dumps_are_verified_and_made_again(given):
     assert verified.code == rsdump.DONE, str(verified)
     assert len(verified.json()["collections"]) == 3
     files = Dumps(given / "dumps").files()
-    again = rsdump.run("rebuild", "--dumps", given / "dumps")
+    again = rsdump.run("verify", "--rebuild", "--dumps", given / "dumps")
     assert again.code == rsdump.DONE, str(again)
     assert Dumps(given / "dumps").files() == files
 

@@ -508,5 +508,5 @@ def test_what_a_killed_demo_left_is_removed_by_the_next_one(tmp_path, monkeypatc
         assert list(tmp_path.iterdir()) == [left]
         first.process.kill()
         first.process.wait()
-    rsdump.run("rebuild", "--dumps", rsdump.REPOSITORY / "dumps")
+    rsdump.run("verify", "--rebuild", "--dumps", rsdump.REPOSITORY / "dumps")
     assert not list(tmp_path.iterdir())

@@ -43,7 +43,7 @@ struct RSDump: AsyncParsableCommand {
             .init(
                 name: "Dumps",
                 subcommands: [
-                    RefreshCommand.self, Status.self, Verify.self, Diff.self, LogCommand.self, RebuildCommand.self,
+                    RefreshCommand.self, Status.self, Verify.self, Diff.self, LogCommand.self,
                 ]),
             .init(name: "Git", subcommands: [MergeCommand.self, GitSetup.self, MergeDriver.self, TextConversion.self]),
             .init(name: "Publishing", subcommands: [KeysCommand.self, CheckCommand.self, PublishCommand.self]),

@@ -27,12 +27,17 @@ struct Verify: AsyncParsableCommand {
             With --guards, the bundles are also checked by the guards in dumps.yaml, compared with their earlier \
             states in git's commits. A state that was taken with --accept, as the lock says, is not checked again.
 
+            With --rebuild, each bundle is also unpacked and packed again, in --output or in a temporary directory, and \
+            the bytes are compared with the lock file. The same version of zlib writes the same bytes. Another one may \
+            compress differently: the content (the hash of the uncompressed manifest) is then the same.
+
             Examples:
               rsdump verify main/regions
               rsdump verify --locked --dumps dumps
               rsdump verify --dumps git:v1.0
+              rsdump verify --rebuild --output rebuilt
 
-            Exits with 3 if anything is wrong. Otherwise, exits with 1 if a bundle, an attachment or all bundles \
+            Exits with 3 if anything is wrong, or if rebuilt bytes differ. Otherwise, exits with 1 if a bundle, an attachment or all bundles \
             together exceed the budget in dumps.yaml, if a bundle violates its guards, or if the catalogue was last \
             confirmed longer ago than its max-age.
             """)
@@ -48,6 +53,12 @@ struct Verify: AsyncParsableCommand {
     @Flag(help: "Also check the guards in dumps.yaml.")
     var guards = false
 
+    @Flag(help: "Also pack each bundle again from its contents, and compare the bytes.")
+    var rebuild = false
+
+    @Option(help: ArgumentHelp("With --rebuild: keep the rebuilt bundles in this directory.", valueName: "dir"))
+    var output: String?
+
     @Flag(help: "Print nothing if everything is right.")
     var quiet = false
 
@@ -60,6 +71,7 @@ struct Verify: AsyncParsableCommand {
         if locked && !collections.isEmpty {
             throw ValidationError("--locked checks the whole directory; name no collections with it")
         }
+        if output != nil && !rebuild { throw ValidationError("--output requires --rebuild") }
     }
 
     mutating func run() async throws {
@@ -85,10 +97,33 @@ struct Verify: AsyncParsableCommand {
             guarded: guards ? try await violations(opened, outcomes) : nil,
             tooOld: hasLimit ? CatalogueText.problem(catalogue, opened.configuration, at: now) : nil,
             excess: try opened.directory.lockFile(limits: opened.limits).excess(over: opened.configuration.totalBudget))
-        let isRight = report.isGood && report.isWithinBudget && report.passesGuards && report.tooOld == nil
-        if !quiet || !isRight { format.print(report.text(.output), report.json) }
-        if !report.isGood { throw ExitStatus.verificationFailed.code }
+        let rebuilt = rebuild ? try await self.rebuilt(opened) : nil
+        let isRight =
+            report.isGood && report.isWithinBudget && report.passesGuards && report.tooOld == nil
+            && rebuilt?.isGood ?? true
+        if !quiet || !isRight {
+            format.print(
+                [report.text(.output), rebuilt?.text(.output)].compactMap(\.self).joined(separator: "\n"),
+                report.json(rebuilt: rebuilt?.json))
+        }
+        if report.isGood, rebuilt?.isStoppedByFiles == true { throw ExitStatus.tryAgain.code }
+        if !report.isGood || rebuilt?.isGood == false { throw ExitStatus.verificationFailed.code }
         if !report.isWithinBudget || !report.passesGuards || report.tooOld != nil { throw ExitStatus.someFailed.code }
+    }
+
+    /// Packs the bundles again, and keeps them if all could be packed and --output asks for it.
+    private func rebuilt(_ opened: OpenDumps) async throws -> RebuildReport {
+        let output = output?.withoutTrailingSlashes
+        if let output {
+            guard try !opened.directory.isAt(output) else { throw DumpsError.ownDirectory(output) }
+            try FileStore.checkReplaceable(output)
+        }
+        let target = try output.map(FileStore.makeOutputDirectory) ?? TemporaryDirectory()
+        defer { withExtendedLifetime(target) {} }
+        let rebuild = Rebuild(opened.directory, to: target.path, policy: opened.policy, limits: opened.limits)
+        let report = RebuildReport(outcomes: try await rebuild.run(collections))
+        if let output, report.isComplete { try FileStore.placeOutput(target.path, at: output) }
+        return report
     }
 
     /// The violations of guards by bundles that verify.

@@ -37,7 +37,7 @@ struct RebuildReport {
 
     var json: JSONValue {
         .members([
-            "rebuilt": .bool(isGood),
+            "identical": .bool(isGood),
             "collections": .array(
                 outcomes.map { outcome in
                     .members([

@@ -80,9 +80,11 @@ struct VerifyReport {
         return lines.joined(separator: "\n")
     }
 
-    var json: JSONValue {
+    /// - Parameter rebuilt: the result of `--rebuild`; `nil` without it.
+    func json(rebuilt: JSONValue?) -> JSONValue {
         .members([
             "verified": .bool(isGood),
+            "rebuild": rebuilt,
             "catalogue": catalogue.map { CatalogueText.json($0, at: now) },
             "catalogueTooOld": tooOld.map(JSONValue.string),
             "unexpectedFiles": strays.map { .array($0.map(JSONValue.string)) },
