@@ -344,10 +344,11 @@ def test_a_mirror_has_deltas_where_an_edge_looks(published, tmp_path):
     before = mirror.tree()
     delta.write_bytes(made[:-1] + b"?")
     (mirror.output / "letter").unlink(missing_ok=True)
+    earlier = "tree-" + 32 * "0"
     for tree in mirror.output.glob("tree-*"):
-        tree.rename(tree.with_name("tree-0"))
+        tree.rename(tree.with_name(earlier))
     (mirror.output / "current").unlink()
-    (mirror.output / "current").symlink_to("tree-0")
+    (mirror.output / "current").symlink_to(earlier)
     assert mirror.publish(source, history=["git"]).code == rsdump.DONE
     assert {path: digest for path, (digest, _) in mirror.tree().items()} == {
         path: digest for path, (digest, _) in before.items()}

@@ -127,7 +127,7 @@ def test_a_collection_without_a_bundle_says_why(packaged, sample):
     position = sample.log_position()
     outcome = packaged.get("main/absent")
     assert outcome.code == rsdump.SOME_FAILED and outcome.out == "", str(outcome)
-    assert outcome.says("main/absent", "no packaged source lists the collection"), str(outcome)
+    assert outcome.says("main/absent", "the collection is neither packaged nor synced yet"), str(outcome)
     outcome = packaged.get("other/regions")
     assert outcome.code == rsdump.SOME_FAILED and outcome.says("it is of the bucket main"), str(outcome)
     # A pinned root vouches for it, whatever server the app asks; without the root nobody does.
