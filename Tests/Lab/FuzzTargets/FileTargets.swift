@@ -32,7 +32,7 @@ extension FuzzTarget {
             let scratch = Scratch("seeds")
             defer { scratch.remove() }
             try FileStore.makeDirectories(scratch.path)
-            var seeds =
+            let seeds =
                 [
                     StoredZIP([
                         ("main/a.json", Array("{}".utf8)), ("b/../c", [1]),

@@ -267,7 +267,9 @@ import Testing
         #expect(client.getRecords()?.count == 2 && service.inspect().collections.count == 1)
         let file = try await client.attachmentURL(for: first).url
         #expect(try Data(contentsOf: file) == Data("hello".utf8))
-        let directory = file.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        // The storage is a folder in a directory that only this user may enter.
+        let storage = file.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let directory = storage.deletingLastPathComponent()
         let mode = try FileManager.default.attributesOfItem(atPath: directory.path)[.posixPermissions] as? Int
         #expect(mode == 0o700)
         try service.updateConfig(config: place.config { $0.appContext = RemoteSettingsContext(locale: "de") })

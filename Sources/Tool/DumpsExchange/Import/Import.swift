@@ -70,12 +70,14 @@ package struct Import: Sendable {
                 .mapError { named($0, of: path, in: intake) }
             return Outcome(id: id, result: result, snapshot: try? offer.get().snapshot, notes: notes)
         }
-        try intake.commit()
         let taken = outcomes.filter { (try? $0.result.get()) != nil }.map(\.id)
-        guard !taken.isEmpty else { return outcomes }
-        let isNew = try directory.configurationText() == nil
-        _ = try directory.addCollections(
-            taken, server: isNew ? options.server : nil, roots: isNew ? options.roots : [])
+        if !taken.isEmpty {
+            // A refresh removes what dumps.yaml does not list, so the lock file is written last.
+            let isNew = try directory.configurationText() == nil
+            _ = try directory.addCollections(
+                taken, server: isNew ? options.server : nil, roots: isNew ? options.roots : [])
+        }
+        try intake.commit()
         return outcomes
     }
 
