@@ -205,7 +205,7 @@ def test_what_was_interrupted_is_read_and_not_copied(dumps, sample, tmp_path):
         "get", SETTINGS, "--storage", tmp_path / "app", "--packaged", dumps.path, "--server", sample.url, "--trust-root",
         sample.root)
     assert read.code == rsdump.DONE and '"value":"new"' in read.out, str(read)
-    for arguments in (["export", "--to", "tar.xz"], ["embed"]):
+    for arguments in (["export", "--to", "tar.zst"], ["embed"]):
         output = tmp_path / arguments[0]
         refused = rsdump.run(*arguments, "--dumps", dumps.path, "--output", output)
         assert refused.code == rsdump.VERIFICATION and refused.says("main/settings.zip", "lock"), str(refused)

@@ -323,6 +323,7 @@ def test_a_collection_that_somebody_deletes_from_dumps_yaml_does_not_ship(dumps,
     assert dumps.verify("--locked").code == rsdump.DONE and dumps.refresh("--locked").code == rsdump.DONE
 
 
-def test_a_directory_without_dumps_yaml_agrees_with_its_lock_file(dumps):
+def test_a_directory_without_dumps_yaml_agrees_with_its_lock_file(dumps, tmp_path):
     dumps.config.unlink()
-    assert dumps.verify("--locked").code == rsdump.DONE
+    exported = rsdump.run("export", "--to", "changesets", "--output", tmp_path / "out", "--dumps", dumps.path)
+    assert exported.code == rsdump.DONE, str(exported)
