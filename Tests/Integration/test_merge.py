@@ -1,5 +1,6 @@
 """Two branches that refreshed the same directory: git merge alone, rsdump merge, and bundles that git shows as records."""
 import json
+import re
 import shutil
 import subprocess
 
@@ -235,6 +236,30 @@ def test_a_collection_that_one_side_removed_stays_away(dumps, sample, tree):
     assert ICONS not in dumps.lock["collections"] and not dumps.bundle_path(ICONS).exists()
     assert timestamp(dumps, SETTINGS) == newer
     verified(dumps)
+
+
+def test_a_collection_that_dumps_yaml_does_not_list_is_dropped(dumps, sample, tree):
+    """Somebody deleted it by hand, so both lock files still have it, one of them in a newer state."""
+    tree.commit("first")
+    tree.git("checkout", "--quiet", "-b", "other")
+    sample.delete_record(REGIONS, "nowhere")
+    refreshed(dumps)
+    tree.commit("other")
+    tree.git("checkout", "--quiet", "main")
+    dumps.config.write_text(re.sub(rf"  {REGIONS}:\n(    .*\n)*", "", dumps.config.read_text()))
+    tree.commit("main")
+    merged = rsdump.run("merge", "--with", "other", "--dumps", dumps.path)
+    assert merged.code == rsdump.DONE and merged.says(REGIONS, "dumps.yaml no longer names it"), str(merged)
+    assert REGIONS not in dumps.lock["collections"] and not dumps.bundle_path(REGIONS).exists()
+    verified(dumps)
+
+
+def test_conflicts_in_dumps_yaml_are_not_to_be_added(dumps, sample, tree):
+    tree.commit("first")
+    diverge(dumps, tree, sample)
+    dumps.config.write_text("<<<<<<< HEAD\n" + dumps.config.read_text())
+    merged = rsdump.run("merge", "--with", "other", "--dumps", dumps.path)
+    assert merged.code == rsdump.DONE and merged.says("resolve the conflicts in", "dumps.yaml, then run git add"), str(merged)
 
 
 def test_git_shows_bundles_as_records(dumps, sample, tree):
