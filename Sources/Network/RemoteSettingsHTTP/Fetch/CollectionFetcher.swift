@@ -136,9 +136,9 @@ package struct CollectionFetcher: Sendable {
         } catch {
             // An unmodified Kinto answers 401 or 403 for a collection that it does not have. If the monitor lists the
             // collection, the server has it and refuses access.
-            let isDenied = error.status.map { [401, 403].contains($0) } ?? false
-            guard error.status == 404 || (isDenied && wanted.expected == nil) else { throw .http(error) }
-            throw .unknownCollection(error)
+            let status = error.status
+            let isUnknown = status == 404 || wanted.expected == nil && (status == 401 || status == 403)
+            throw isUnknown ? .unknownCollection(error) : .http(error)
         }
     }
 
