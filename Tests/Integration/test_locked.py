@@ -327,3 +327,23 @@ def test_a_directory_without_dumps_yaml_agrees_with_its_lock_file(dumps, tmp_pat
     dumps.config.unlink()
     exported = rsdump.run("export", "--to", "changesets", "--output", tmp_path / "out", "--dumps", dumps.path)
     assert exported.code == rsdump.DONE, str(exported)
+
+
+def test_a_waiting_refresh_removes_nothing_that_was_added_meanwhile(dumps, tmp_path):
+    whole = dumps.copy(tmp_path / "whole")
+    assert rsdump.run("remove", REGIONS, "--dumps", dumps.path).code == rsdump.DONE
+    directory = os.open(dumps.path, os.O_RDONLY)
+    try:
+        fcntl.flock(directory, fcntl.LOCK_EX)
+        waiting = subprocess.Popen(
+            [rsdump.BINARY, "refresh", "--wait", "5m", "--dumps", str(dumps.path)], env=rsdump.environment(),
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with pytest.raises(subprocess.TimeoutExpired):
+            waiting.wait(timeout=2)
+        # Another process adds the collection while the refresh waits.
+        for name in (f"{REGIONS}.zip", "dumps.lock.json", "dumps.yaml"):
+            shutil.copy(whole.path / name, dumps.path / name)
+    finally:
+        os.close(directory)
+    assert waiting.wait(timeout=60) == rsdump.DONE
+    assert REGIONS in dumps.lock["collections"] and dumps.bundle_path(REGIONS).exists()

@@ -107,7 +107,7 @@ extension DumpsDirectory {
         let unknown = names.filter { lock.collections[$0] == nil }
         guard unknown.isEmpty else { throw DumpsError.notLocked(unknown, lockPath) }
         guard !lock.collections.isEmpty else { throw DumpsError.nothingLocked(lockPath) }
-        let unlisted = try unlistedCollections(lock, configurationOrDefault())
+        let unlisted = try unlistedCollections(lock)
         guard unlisted.isEmpty else { throw DumpsError.unlisted(unlisted, configurationPath) }
         var wanted = names.isEmpty ? Set(lock.collections.keys) : Set(names)
         if keepingCatalogue, lock.catalogue != nil, lock.collections[Catalogue.collection] != nil {

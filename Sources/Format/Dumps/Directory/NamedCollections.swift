@@ -118,12 +118,12 @@ extension DumpsDirectory {
 
     /// The collections of the lock file that `dumps.yaml` does not list, sorted. Does I/O.
     ///
-    /// No refresh would ever look at them again, so a refresh removes them. A directory without `dumps.yaml`, such as
-    /// an export, lists none.
-    package func unlistedCollections(
-        _ lock: LockFile, _ configuration: DumpsConfiguration
-    ) throws(FileError) -> [CollectionID] {
+    /// No refresh would ever look at them again, so a refresh removes them. A directory without `dumps.yaml` has none.
+    /// The file is read here and now: what was read before the directory was locked may be outdated.
+    ///
+    /// - Throws: ``FileError`` or ``ConfigurationError``.
+    package func unlistedCollections(_ lock: LockFile) throws -> [CollectionID] {
         guard try FileStore.exists(configurationPath) else { return [] }
-        return Set(lock.collections.keys).subtracting(configuration.allCollections.map(\.id)).sorted()
+        return Set(lock.collections.keys).subtracting(try configuration().allCollections.map(\.id)).sorted()
     }
 }

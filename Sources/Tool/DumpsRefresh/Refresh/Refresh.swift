@@ -78,7 +78,7 @@ package struct Refresh: Sendable {
         if isWriting { try directory.finishReplacing(limits: limits) }
         var (lockFile, recovered) = try directory.recoveredLock(limits: limits)
         if !recovered.isEmpty && isWriting { try directory.writeLock(lockFile) }
-        let unlisted = try directory.unlistedCollections(lockFile, configuration)
+        let unlisted = try directory.unlistedCollections(lockFile)
         if !unlisted.isEmpty && isWriting { try directory.removeBundles(unlisted, from: &lockFile) }
         var pass: Pass
         do {

@@ -65,8 +65,7 @@ struct Status: AsyncParsableCommand {
             states: states.map { state in
                 (state, state.freshness(at: now, maxAge: maxAge?.duration ?? .seconds(90 * 86_400)))
             },
-            unlisted: try opened.directory.unlistedCollections(
-                opened.directory.lockFile(limits: opened.limits), opened.configuration),
+            unlisted: try opened.directory.unlistedCollections(opened.directory.lockFile(limits: opened.limits)),
             now: now, isOffline: offline || problem != nil, configuration: opened.configuration,
             sizes: await SizeComparison(opened.directory, limits: opened.limits),
             missed: await MissedRefreshes(opened.directory, limits: opened.limits),

@@ -91,8 +91,7 @@ struct Verify: AsyncParsableCommand {
             outcomes: outcomes, catalogue: catalogue, now: now,
             strays: locked ? try opened.directory.strayFiles() : nil,
             unlisted: locked
-                ? try opened.directory.unlistedCollections(
-                    opened.directory.lockFile(limits: opened.limits), opened.configuration) : nil,
+                ? try opened.directory.unlistedCollections(opened.directory.lockFile(limits: opened.limits)) : nil,
             disagreements: locked ? try disagreements(opened, outcomes, at: now) : nil,
             guarded: guards ? try await violations(opened, outcomes) : nil,
             tooOld: hasLimit ? CatalogueText.problem(catalogue, opened.configuration, at: now) : nil,

@@ -76,7 +76,7 @@ struct VerifyReport {
         let isWhole = isGood || good < outcomes.count
         lines.append(
             "\(good) of \(Counted.text(outcomes.count, "bundle")) verified"
-                + (isWhole ? "" : ", but the directory is not what it should be, as listed above"))
+                + (isWhole ? "" : ", but other checks failed, as listed above"))
         return lines.joined(separator: "\n")
     }
 
