@@ -95,6 +95,18 @@ class Dumps:
         shutil.copytree(self.path, target)
         return Dumps(target)
 
+    def interrupt(self, lock, *collections, length=None):
+        """Goes back to the moment in a commit before the lock file was replaced, with the lock file of before it: the bundles
+        have their names, and the redo log is there, or its first bytes if the machine failed."""
+        work, path = self.path / ".rsdump", self.path / "dumps.lock.json"
+        log = {
+            "replaces": hashlib.sha256(lock).hexdigest(), "staged": sorted(collections), "removed": [],
+            "lock": json.loads(path.read_bytes()),
+        }
+        work.mkdir()
+        (work / "next.json").write_bytes((json.dumps(log) + "\n").encode()[:length])
+        path.write_bytes(lock)
+
     def edit_bundle(self, name, entry, find, put):
         """Edits an entry as somebody would who makes manifest and lock agree with it, and cannot sign it."""
         path, entries = self.bundle_path(name), self.bundle(name).entries

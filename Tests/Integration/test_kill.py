@@ -145,17 +145,14 @@ def check_nothing_fetched_twice(requests, found, before, after, where):
 
 
 @pytest.mark.parametrize("left", [0, 40], ids=["empty", "half"])
-def test_a_note_that_did_not_reach_the_disk_whole_counts_as_none(dumps, sample, left):
-    """The machine failed after the bundle got its name and before the lock was written."""
+def test_a_redo_log_that_did_not_reach_the_disk_whole_counts_as_none(dumps, sample, left):
+    """The machine failed after the bundle got its name and before the lock file was replaced."""
     lock = dumps.path / "dumps.lock.json"
     before = lock.read_bytes()
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     assert dumps.refresh().code == rsdump.DONE
     after = {path: content for path, content in dumps.files().items() if path.endswith(".zip")}
-    pending = dumps.path / ".rsdump/pending"
-    pending.mkdir(parents=True)
-    (pending / "main.settings.json").write_bytes(lock.read_bytes()[:left])
-    lock.write_bytes(before)
+    dumps.interrupt(before, SETTINGS, length=left)
 
     assert dumps.verify().code == rsdump.VERIFICATION
     assert dumps.refresh().code == rsdump.DONE
@@ -164,7 +161,7 @@ def test_a_note_that_did_not_reach_the_disk_whole_counts_as_none(dumps, sample, 
     assert dumps.verify().code == rsdump.DONE
 
 
-@pytest.mark.parametrize("place", ["", "pending", "staging"])
+@pytest.mark.parametrize("place", ["", "staging"])
 def test_no_refresh_works_through_a_link(dumps, sample, tmp_path, place):
     """A pull request can carry the link; what it leads to is not the refresh's to remove."""
     precious = tmp_path / "precious"
@@ -189,17 +186,12 @@ def test_a_pipe_is_no_configuration(dumps):
 
 
 def test_what_was_interrupted_is_read_and_not_copied(dumps, sample, tmp_path):
-    """The bundle has its name and its note, and the lock is the old one: what contains the lock must not be written."""
+    """The bundle has its name, and the lock file is the old one: nothing that contains the lock file must be written."""
     lock = dumps.path / "dumps.lock.json"
     before = lock.read_bytes()
     sample.patch_record(SETTINGS, "telemetry", {"value": "new"})
     assert dumps.refresh().code == rsdump.DONE
-    pending = dumps.path / ".rsdump/pending"
-    pending.mkdir(parents=True)
-    noted = json.loads(lock.read_bytes())
-    noted["collections"] = {SETTINGS: noted["collections"][SETTINGS]}
-    (pending / "main.settings.json").write_text(json.dumps(noted))
-    lock.write_bytes(before)
+    dumps.interrupt(before, SETTINGS)
 
     read = rsdump.run(
         "get", SETTINGS, "--storage", tmp_path / "app", "--packaged", dumps.path, "--server", sample.url, "--trust-root",

@@ -133,7 +133,7 @@ def test_an_output_that_is_no_file_stays(dumps, sample, outside, tmp_path, kind)
 
 @pytest.mark.parametrize("place", [
     "dumps.lock.json", "main/settings.zip", ".rsdump/backoff.json", "dumps.lock.json.tmp", "main",
-    ".rsdump/pending/main.settings.json", "dumps.yaml.tmp",
+    ".rsdump/next.json", "dumps.yaml.tmp",
 ])
 @pytest.mark.parametrize("kind", ["pipe", "device"])
 def test_nothing_waits_for_a_pipe_or_reads_a_device(dumps, sample, place, kind):

@@ -70,12 +70,7 @@ def test_a_refresh_that_was_interrupted_before_it_wrote_the_lock(dumps, sample):
     before = lock.read_bytes()
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     assert dumps.refresh().code == rsdump.DONE
-    after = json.loads(lock.read_bytes())
-    pending = dumps.path / ".rsdump/pending"
-    pending.mkdir(parents=True)
-    after["collections"] = {SETTINGS: after["collections"][SETTINGS]}
-    (pending / "main.settings.json").write_text(json.dumps(after))
-    lock.write_bytes(before)
+    dumps.interrupt(before, SETTINGS)
     locked(dumps, code=WOULD_CHANGE)
 
 

@@ -1,75 +1,96 @@
-/* The order in which a refresh changes a directory of dumps, and in which others read it.
+/* The order in which a transaction changes a directory of dumps, and in which others read it.
  *
- * One writer refreshes two collections twice. A killer ends it at any step; the next run then repairs what is left. Two
- * readers look at any moment. Each of their reads must end with a bundle and the lock entry of the same state: the old
- * one or the new one, never none. The steps have the names that they have in the code:
+ * One writer commits two collections twice. A killer ends it at any step; the next transaction then finishes the commit or
+ * drops it. Two readers look at any moment, one of them as serve does, which wants both collections of one state. Each read
+ * must end with bundles and lock entries of the same state: the old one or the new one, never none. The steps have the names
+ * that they have in the code (DumpsTransaction):
  *
- *   note     DumpsDirectory.writePending: what the lock is going to say of a bundle
- *   name     DumpsDirectory.replaceBundle: the finished bundle gets its name (rename)
- *   lock     DumpsDirectory.writeLock: the lock as a whole (rename)
- *   clear    DumpsDirectory.finishWork: the notes are removed
- *   recover  DumpsDirectory.recoveredLock: noted bundles that have their names go into the lock
+ *   stage    a bundle is packed beside the current one
+ *   log      the redo log is written: what the lock file is going to say, and which lock file it replaces
+ *   name     a staged bundle gets its name (rename)
+ *   lock     the lock file as a whole (rename)
+ *   clear    the redo log is removed
+ *   recover  finishCommit: the log's bundles get their names, then the lock file, then the log goes
  *
- * A state is a number: 0 is the first one, which is whole; NONE is no note.
+ * A state is a number: 0 is the first one, which is whole; NONE is no file.
  *
- * Controls: with -DLOCK_FIRST the lock is written before bundles have their names, with -DNO_NOTES nothing is noted, with
- * -DIMPATIENT a reader does not read the lock again. Each of them must be found wrong.
+ * Controls: with -DCLEAR_FIRST the redo log is removed before bundles have their names, with -DNO_LOG there is none, with
+ * -DLOG_FIRST the log is written before all bundles are staged, with -DIMPATIENT a reader does not look again. Each of
+ * them must be found wrong.
  */
 
 #define COLLECTIONS 2
 #define LAST 2
 #define NONE 255
 
-byte file[COLLECTIONS];    /* the bundle under its name */
-byte locked[COLLECTIONS];  /* the lock's entry: all of them change in one step */
-byte noted[COLLECTIONS] = NONE;
+byte file[COLLECTIONS];           /* the bundle under its name */
+byte staged[COLLECTIONS] = NONE;  /* the bundle beside it */
+byte locked = 0;                  /* the lock file: all entries change in one step */
+byte logged = NONE;               /* the redo log, and the lock file that it replaces */
+byte replaces = NONE;
 bool killed = false;
 bool done = false;
 
-inline note(c, state) { if :: !killed -> noted[c] = state :: else fi }
-inline name(c, state) { if :: !killed -> file[c] = state :: else fi }
-inline lock(first, second) { if :: !killed -> d_step { locked[0] = first; locked[1] = second } :: else fi }
-inline clear(c) { if :: !killed -> noted[c] = NONE :: else fi }
+inline stage(c, state) { if :: !killed -> staged[c] = state :: else fi }
+inline log(state) { if :: !killed -> d_step { logged = state; replaces = locked } :: else fi }
+inline name(c) {
+    if
+    :: !killed -> d_step { if :: staged[c] != NONE -> file[c] = staged[c]; staged[c] = NONE :: else fi }
+    :: else
+    fi
+}
+inline lock(state) { if :: !killed -> locked = state :: else fi }
+inline clear() { if :: !killed -> logged = NONE :: else fi }
 
-inline refresh(state) {
-#ifdef LOCK_FIRST
-    lock(state, state);
+inline finish(state) {
+#ifdef CLEAR_FIRST
+    clear();
 #endif
-#ifndef NO_NOTES
-    note(0, state);
-    note(1, state);
+    name(0);
+    name(1);
+    lock(state);
+#ifndef CLEAR_FIRST
+    clear();
 #endif
-    name(0, state);
-    name(1, state);
-#ifndef LOCK_FIRST
-    lock(state, state);
-#endif
-    clear(0);
-    clear(1);
 }
 
-/* What a run begins with. The lock's next value is worked out before anything is written. */
+inline commit(state) {
+#ifdef LOG_FIRST
+    log(state);
+#endif
+    stage(0, state);
+    stage(1, state);
+#ifndef NO_LOG
+#ifndef LOG_FIRST
+    log(state);
+#endif
+#endif
+    finish(state);
+}
+
+/* What a transaction begins with. */
 inline recover() {
-    d_step {
-        next0 = locked[0];
-        next1 = locked[1];
-        if :: noted[0] != NONE && file[0] == noted[0] -> next0 = noted[0] :: else fi;
-        if :: noted[1] != NONE && file[1] == noted[1] -> next1 = noted[1] :: else fi;
-    }
-    lock(next0, next1);
+    if
+    :: logged != NONE && (replaces == locked || logged == locked) -> finish(logged)
+    :: else -> d_step { logged = NONE; staged[0] = NONE; staged[1] = NONE }
+    fi
 }
 
 active proctype writer() {
-    byte next0, next1, state;
+    byte state;
     state = 1;
     do
     :: state <= LAST ->
         recover();
-        refresh(state);
         if
-        /* The killed run ends without having done the rest; the next one begins with what it left. */
-        :: killed -> killed = false
-        :: else -> state++
+        :: locked >= state && !killed -> state = locked + 1
+        :: else ->
+            commit(state);
+            if
+            /* The killed run ends without having done the rest; the next one begins with what it left. */
+            :: killed -> killed = false
+            :: else -> state++
+            fi
         fi
     :: else -> break
     od;
@@ -84,33 +105,50 @@ active proctype killer() {
     od
 }
 
+/* A reader of one collection, and one of both. */
 active [2] proctype reader() {
-    byte c, entry, bundle, note_read, again;
-    bool found = false;
-    if :: c = 0 :: c = 1 fi;
-    entry = locked[c];
+    byte c, first, last, entry, seen_log, seen_replaces, bundle;
+    bool found = false, whole;
+    if
+    :: _pid % 2 == 0 -> first = 0; last = 1
+    :: else -> if :: first = 0 :: first = 1 fi; last = first
+    fi;
     do
     :: found -> break
     :: else ->
-        bundle = file[c];      /* opened: it stays, whatever becomes of the name */
+        d_step { seen_log = logged; seen_replaces = replaces }
+        entry = locked;
         if
-        :: bundle == entry -> found = true
+        :: seen_log != NONE && (seen_replaces == entry || seen_log == entry) -> entry = seen_log
+        :: else -> seen_log = NONE
+        fi;
+        whole = true;
+        c = first;
+        do
+        :: c > last -> break
         :: else ->
-            note_read = noted[c];
+            bundle = NONE;
             if
-            /* Opened again: it may have another name by now. */
-            :: note_read != NONE && note_read == file[c] -> found = true
-            :: else ->
-                again = locked[c];
+            :: seen_log != NONE -> bundle = staged[c]
+            :: else
+            fi;
+            /* The name comes last: a bundle that gets it now is found there. */
+            if
+            :: bundle != entry -> bundle = file[c]
+            :: else
+            fi;
+            if :: bundle != entry -> whole = false :: else fi;
+            c++
+        od;
+        if
+        :: whole -> found = true
+        :: else ->
 #ifdef IMPATIENT
-                assert(again == file[c]);
-                found = true
+            assert(false)
 #else
-                /* Only a lock that has changed meanwhile is a reason to look again. */
-                assert(again != entry);
-                entry = again
+            /* Only something that has changed meanwhile is a reason to look again. */
+            assert(locked != entry || logged != seen_log || file[first] == entry && file[last] == entry)
 #endif
-            fi
         fi
     od
 }

@@ -90,7 +90,7 @@ package struct Publisher: Sendable {
         _ sources: [CollectionSource], in directory: DumpsDirectory, at time: Timestamp, isExact: Bool,
         accepted: Set<CollectionID>? = nil, limits: Limits = Limits()
     ) throws -> (states: [(id: CollectionID, state: Result<NextState, any Error>)], catalogue: NextCatalogue?) {
-        let lock = try directory.recoveredLock(limits: limits).lock
+        let lock = try directory.readableLock(limits: limits).lock
         let configuration = try directory.configurationOrDefault()
         var states: [(id: CollectionID, state: Result<NextState, any Error>)] = sources.map { source in
             (
@@ -127,7 +127,8 @@ package struct Publisher: Sendable {
         _ id: CollectionID, _ lock: LockFile, in directory: DumpsDirectory, limits: Limits
     ) throws -> PresentState? {
         try lock.collections[id].map { entry in
-            let state = try BundleReader(path: directory.bundlePath(id), limits: limits).unverifiedSnapshot()
+            let state = try BundleReader(path: directory.readablePath(id, limits: limits), limits: limits)
+                .unverifiedSnapshot()
             return PresentState(payload: state.payload, metadata: state.metadata, isVouched: entry.trust.isSigned)
         }
     }
@@ -162,7 +163,9 @@ package struct Publisher: Sendable {
         var states: [CollectionID: Catalogue.Entry] = [:]
         for (id, entry) in lock.collections where id != Catalogue.collection {
             states[id] =
-                (try? directory.listedState(of: id, entry, limits: limits)) ?? present?.catalogue.entries[id]
+                (try? directory.listedState(
+                    of: id, entry, at: directory.readablePath(id, limits: limits), limits: limits))
+                ?? present?.catalogue.entries[id]
         }
         for (id, state) in previewed { if let state = try? state.get() { states[id] = state.listed } }
         return try NextCatalogue(
@@ -266,7 +269,7 @@ package struct Publisher: Sendable {
 
     /// What all collections of a run share.
     private struct Run {
-        let intake: SnapshotIntake
+        let transaction: DumpsTransaction
         let verifier: BundleVerifier
         let configuration: DumpsConfiguration
         let server: String
@@ -292,17 +295,17 @@ package struct Publisher: Sendable {
         let newPublisher = try written == nil ? self.newPublisher() : nil
         let configuration = written ?? Self.newConfiguration(newPublisher)
         // If a signer fails, nothing has been changed.
-        let intake = try SnapshotIntake(directory, new: configuration, takesTogether: true, limits: limits)
-        defer { intake.end() }
+        let transaction = try await DumpsTransaction.begin(in: directory, limits: limits)
+        defer { try? transaction.end() }
         if configuration.catalogue != nil {
             do {
-                try intake.checkCatalogue(roots: policy.roots)
+                try directory.checkCatalogue(transaction.before, roots: policy.roots, limits: limits)
             } catch  where !error.isOfMachine {
                 throw PublishError.damaged(Catalogue.collection, "\(error)")
             }
         }
         let run = Run(
-            intake: intake, verifier: BundleVerifier(policy, limits: limits), configuration: configuration,
+            transaction: transaction, verifier: BundleVerifier(policy, limits: limits), configuration: configuration,
             server: server)
         var outcomes: [Outcome] = []
         for (id, source) in collections {
@@ -315,7 +318,6 @@ package struct Publisher: Sendable {
                 outcomes.append(try await outcome(id, source, held: Result { try current(id, run) }, run))
             }
         }
-        var made: LockFile.CatalogueReference?
         if step != .none, let catalogue = configuration.catalogue {
             if var outcome = try await self.catalogue(catalogue, outcomes, step, run) {
                 if let newPublisher, newPublisher != options.publisher {
@@ -326,13 +328,17 @@ package struct Publisher: Sendable {
                 // A catalogue must list every published state, because clients use no others.
                 _ = try outcome.result.get()
                 outcomes.append(outcome)
-                made = outcome.catalogue.map { .init(publisher: $0.catalogue.publisher, number: $0.catalogue.number) }
             }
         }
-        try intake.commit(catalogue: made)
-        try writeConfiguration(
-            outcomes.filter { $0.catalogue == nil && (try? $0.result.get()) != nil }.map(\.id), isNew: written == nil,
-            newPublisher)
+        let published = outcomes.filter { $0.catalogue == nil && (try? $0.result.get()) != nil }.map(\.id)
+        guard !published.isEmpty else {
+            try transaction.commit(configuration)
+            return outcomes
+        }
+        try transaction.commit(creating: written == nil ? newText(newPublisher) : nil) { editor in
+            if written != nil, let server = options.server { try editor.setServer(server) }
+            _ = try editor.add(published, attachments: nil)
+        }
         return outcomes
     }
 
@@ -362,10 +368,10 @@ package struct Publisher: Sendable {
             end = try (snapshot ?? held?.vouched.get())?.provenance.verdict?.chainNotAfter
             if let snapshot {
                 try check(snapshot)
-                let outcome = try run.intake.accept(
+                let outcome = try run.transaction.take(
                     .init(
                         snapshot: snapshot, attachments: source?.attachments ?? [:], origin: run.server,
-                        accepted: violations))
+                        accepted: violations), by: run.configuration)
                 let isSame = state.status == .repacked && outcome == .unchanged
                 result = .success(isSame ? state.with(.unchanged) : state)
             } else {
@@ -452,10 +458,11 @@ package struct Publisher: Sendable {
         let published = Set(outcomes.filter { (try? $0.result.get()) != nil }.map(\.id))
         let failed = Set(outcomes.map(\.id)).subtracting(published)
         var states: [CollectionID: Catalogue.Entry] = [:]
-        for (id, entry) in run.intake.entries.sorted(by: { $0.key < $1.key }) where id != Catalogue.collection {
+        for (id, entry) in run.transaction.after.collections.sorted(by: { $0.key < $1.key }) where id != Catalogue.collection {
             let listed = present?.entries[id]
             do {
-                let state = try run.intake.listedState(of: id)
+                let state = try directory.listedState(
+                    of: id, entry, at: run.transaction.bundlePath(id), limits: limits)
                 // A state that this run published, or that was listed before, has been verified.
                 if !published.contains(id), state != listed { try verifyListed(id, entry, run) }
                 states[id] = state
@@ -480,7 +487,8 @@ package struct Publisher: Sendable {
 
     private func current(_ id: CollectionID, _ run: Run) throws -> Held? {
         do {
-            guard let (bundle, entry) = try run.intake.bundle(of: id) else { return nil }
+            guard let entry = run.transaction.before.collections[id] else { return nil }
+            let bundle = try BundleReader(path: directory.bundlePath(id), limits: limits)
             let unverified = try bundle.unverifiedSnapshot()
             let vouched: Result<Snapshot, PublishError>
             do {
@@ -651,7 +659,7 @@ package struct Publisher: Sendable {
     private func newPublisher() throws -> PublisherName? {
         if let publisher = options.publisher { return publisher }
         guard !options.declinesCatalogues else { return nil }
-        let lock = try directory.recoveredLock(limits: limits).lock
+        let lock = try directory.readableLock(limits: limits).lock
         // A run that was killed before it wrote dumps.yaml may have published under a name. That name stays.
         return lock.catalogue?.publisher ?? (lock.collections.isEmpty ? options.suggestedPublisher : nil)
     }
@@ -662,35 +670,31 @@ package struct Publisher: Sendable {
         return configuration
     }
 
-    private func writeConfiguration(_ ids: [CollectionID], isNew: Bool, _ newPublisher: PublisherName?) throws {
-        guard !ids.isEmpty else { return }
-        if isNew {
-            let signer = policy.signer.map { "\n  signer: \($0)" } ?? ""
-            let roots = policy.roots.roots.map { "\n    - \"\($0)\"" }.joined()
-            let catalogue =
-                newPublisher.map { "catalogue:\n  publisher: \($0)" }
-                ?? (options.declinesCatalogues ? "catalogue: off" : "# catalogue:\n#   publisher: NAME")
-            try directory.writeConfiguration(
-                """
-                # The collections that rsdump publish makes from sources, for apps and for rsdump serve.
-                version: 1
+    /// The text of a new `dumps.yaml` without collections.
+    private func newText(_ newPublisher: PublisherName?) -> String {
+        let signer = policy.signer.map { "\n  signer: \($0)" } ?? ""
+        let roots = policy.roots.roots.map { "\n    - \"\($0)\"" }.joined()
+        let catalogue =
+            newPublisher.map { "catalogue:\n  publisher: \($0)" }
+            ?? (options.declinesCatalogues ? "catalogue: off" : "# catalogue:\n#   publisher: NAME")
+        return """
+            # The collections that rsdump publish makes from sources, for apps and for rsdump serve.
+            version: 1
 
-                # The server of these collections, which apps sync with. Write your server's URL here.
-                server: \(options.server ?? Self.defaultServer)
+            # The server of these collections, which apps sync with. Write your server's URL here.
+            server: \(options.server ?? Self.defaultServer)
 
-                trust:
-                  roots:\(roots)\(signer)
+            trust:
+              roots:\(roots)\(signer)
 
-                # If this names a publisher, each run publishes a catalogue: the signed list of all states. Apps and
-                # packagers ask for the publisher's name. If the same keys sign another directory, for example for
-                # staging, that one needs another name. A publisher keeps its name. Before you write another one here,
-                # or off for none, run rsdump remove publisher/catalogue.
-                \(catalogue)
+            # If this names a publisher, each run publishes a catalogue: the signed list of all states. Apps and
+            # packagers ask for the publisher's name. If the same keys sign another directory, for example for
+            # staging, that one needs another name. A publisher keeps its name. Before you write another one here,
+            # or off for none, run rsdump remove publisher/catalogue.
+            \(catalogue)
 
-                collections:
+            collections:
 
-                """)
-        }
-        _ = try directory.addCollections(ids, server: isNew ? nil : options.server)
+            """
     }
 }

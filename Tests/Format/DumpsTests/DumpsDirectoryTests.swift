@@ -14,28 +14,9 @@ struct DumpsDirectoryTests {
         }
     }
 
-    @Test func everyCollectionHasItsOwnPendingNote() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "dumps-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let directory = DumpsDirectory(folder.path)
-        try directory.prepareWork()
-        let digest = try #require(SHA256Digest(hex: String(repeating: "1", count: 64)))
-        var noted: [CollectionID: LockFile.Collection] = [:]
-        for (name, timestamp) in [("a/b--c", 1), ("a--b/c", 2)] {
-            let id = try CollectionID(name)
-            let entry = LockFile.Collection(
-                server: "s", timestamp: Timestamp(milliseconds: UInt64(timestamp)), records: 0, attachments: 0,
-                omitted: [], content: digest, bundle: .init(collection: id, size: 1, sha256: digest), trust: .unsigned)
-            noted[id] = entry
-            try directory.writePending(id, entry)
-        }
-        #expect(try directory.pendingEntries(limits: Limits()) == noted)
-    }
-
     /// What a pull request can carry.
-    @Test(arguments: ["", "/pending", "/staging"])
-    func noWorkBehindALink(place: String) throws {
+    @Test(arguments: ["", "/staging"])
+    func noWorkBehindALink(place: String) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "dumps-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let precious = folder.appending(path: "precious").path
@@ -47,7 +28,7 @@ struct DumpsDirectoryTests {
             atPath: "\(dumps)/.rsdump\(place)", withDestinationPath: precious)
         let directory = DumpsDirectory(dumps)
         #expect(throws: FileError.self) { try directory.prepareWork() }
-        #expect(throws: FileError.self) { try directory.finishWork(keepingDownloads: false) }
+        await #expect(throws: FileError.self) { try await DumpsTransaction.begin(in: directory) }
         #expect(try FileManager.default.contentsOfDirectory(atPath: precious) == ["in"])
     }
 
@@ -62,7 +43,7 @@ struct DumpsDirectoryTests {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for id in ids {
                     group.addTask {
-                        _ = try directory.exclusively { try directory.addCollections([id], server: "dev") }
+                        _ = try await directory.addCollections([id], server: "dev")
                     }
                 }
                 try await group.waitForAll()
@@ -71,22 +52,27 @@ struct DumpsDirectoryTests {
         try await add(first)
         async let added: Void = add(last)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for id in first { group.addTask { try directory.removeCollections([id]) } }
+            for id in first { group.addTask { try await directory.removeCollections([id]) } }
             try await group.waitForAll()
         }
         try await added
         #expect(try directory.configuration().collections.map(\.id) == last.sorted())
     }
 
-    @Test func aDirectoryThatSomebodyElseWorksInIsBusy() throws {
+    @Test func aDirectoryThatSomebodyElseWorksInIsBusy() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "dumps-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let directory = DumpsDirectory(folder.path)
-        struct Refused: Error {}
-        #expect(throws: Refused.self) { try directory.exclusively { throw Refused() } }
-        #expect(try !FileStore.exists(directory.path))
-        try directory.exclusively { () throws in
-            _ = #expect(throws: DumpsError.busy(directory.path)) { try directory.exclusively {} }
+        await #expect(throws: DumpsError.notNamed([], directory.configurationPath)) {
+            try await directory.removeCollections([])
         }
+        #expect(try !FileStore.exists(directory.path))
+        let transaction = try await DumpsTransaction.begin(in: directory)
+        await #expect(throws: DumpsError.busy(directory.path)) {
+            try await DumpsTransaction.begin(in: directory, waiting: .zero)
+        }
+        // It was created for the transaction, and stays empty.
+        try transaction.end()
+        #expect(try !FileStore.exists(directory.path))
     }
 }

@@ -206,7 +206,7 @@ extension FuzzTarget {
     }
 
     static let lock = FuzzTarget(
-        "lock", "dumps.lock.json, and the notes of interrupted refreshes; what is read and written is read as the same",
+        "lock", "dumps.lock.json; what is read and written is read as the same",
         longest: 8192, words: BundleWords.all,
         seeds: { source in
             let verdict = SignatureVerdict(

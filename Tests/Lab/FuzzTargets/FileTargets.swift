@@ -169,8 +169,14 @@ extension FuzzTarget {
         let directory = DumpsDirectory("\(scratch.path)/dumps")
         let outcomes: [Import.Outcome]
         do {
-            outcomes = try Import(into: directory, from: format, options: options)
-                .run(format == .changeset ? "\(tree)/main/fuzz.json" : tree)
+            let importing = Import(into: directory, from: format, options: options)
+            outcomes = try waited { () -> Result<[Import.Outcome], any Error> in
+                do {
+                    return .success(try await importing.run(format == .changeset ? "\(tree)/main/fuzz.json" : tree))
+                } catch {
+                    return .failure(error)
+                }
+            }.get()
         } catch {
             try require(!"\(error)".isEmpty, "an error without a text")
             return
@@ -189,32 +195,49 @@ extension FuzzTarget {
         }
     }
 
-    static let notes = FuzzTarget(
-        "notes",
-        "a directory of dumps after an interrupted refresh: its lock and a note; a bundle is taken by its hash alone",
+    static let redoLog = FuzzTarget(
+        "redoLog",
+        "a directory of dumps whose commit was killed: its lock file and a redo log; a bundle is taken by its hash alone",
         longest: 8192, words: BundleWords.all,
         seeds: { source in
-            try lock.seeds(source).map { $0 + [0] + $0 }
+            try lock.seeds(source).map { seed in
+                let lock = try LockFile(parsing: Bytes(seed), path: "lock")
+                let ids = lock.collections.keys.sorted()
+                return seed + [0] + RedoLog(replaces: nil, staged: ids, removed: [], lock: lock).text
+            }
         }
     ) { input in
-        let scratch = Scratch("notes")
+        let scratch = Scratch("redoLog")
         defer { scratch.remove() }
         let directory = DumpsDirectory(scratch.path)
         let parts = input.split(separator: 0, maxSplits: 1, omittingEmptySubsequences: false)
-        let note = "\(scratch.path)/\(LockFile.notePath(of: fuzzedCollection))"
-        try FileStore.makeDirectories(FileStore.parent(of: note))
+        try FileStore.makeDirectories(FileStore.parent(of: directory.redoLogPath))
         try Data(parts[0]).write(to: URL(filePath: directory.lockPath))
-        try Data(parts[parts.count - 1]).write(to: URL(filePath: note))
         try FileStore.makeDirectories(FileStore.parent(of: directory.bundlePath(fuzzedCollection)))
         try Data("bundle".utf8).write(to: URL(filePath: directory.bundlePath(fuzzedCollection)))
+        var text = Array(parts[parts.count - 1])
+        let log = try? RedoLog(parsing: Bytes(text), path: "log")
+        if var log {
+            try require(RedoLog(parsing: Bytes(log.text), path: "log") == log, "it is not read as it was written")
+            log.replaces = SHA256Digest(hashing: Bytes(Array(parts[0])))
+            text = log.text
+        }
+        try Data(text).write(to: URL(filePath: directory.redoLogPath))
         guard let plain = try? directory.lockFile(limits: Limits()) else { return }
-        let (recovered, ids) = try directory.recoveredLock(limits: Limits())
-        for (id, entry) in recovered.collections where plain.collections[id] != entry {
-            try require(ids.contains(id), "\(id) was taken from a note unsaid")
+        let after = waited {
+            let transaction = try? await DumpsTransaction.begin(in: directory)
+            try? transaction?.end()
+            return transaction?.before
+        }
+        guard let after else { throw Finding("the commit was not finished") }
+        try require(log != nil || after == plain, "something was taken from a log that is not whole")
+        for id in log?.staged ?? [] {
+            guard let entry = after.collections[id], plain.collections[id] != entry else { continue }
             try require(
                 entry.bundle.sha256 == SHA256Digest(hashing: Bytes(utf8: "bundle")) && entry.bundle.size == 6,
-                "a note about another bundle was taken")
+                "a log about another bundle was taken")
         }
+        try require(!FileStore.exists(directory.redoLogPath), "the log is left")
     }
 
     static let configuration = FuzzTarget(

@@ -65,7 +65,7 @@ package struct FuzzTarget: Sendable {
     package static let all: [FuzzTarget] = [
         .url, .events, .compressed, .lock, .manifest, .monitor, .filter, .pattern, .cache, .json, .changeset, .delta,
         .payload, .catalogue, .parameters, .configState, .propertyList, .bundle, .contents, .serverZIP, .origin,
-        .fileDelta, .configuration, .notes, .page, .archive, .importing, .template, .defaults, .sources, .expansion,
+        .fileDelta, .configuration, .redoLog, .page, .archive, .importing, .template, .defaults, .sources, .expansion,
         .keys, .returned, .pem, .chain, .catalogueSync,
     ]
 }

@@ -46,7 +46,7 @@ import Testing
     }
 
     /// Packages a collection's present state without its signature, as `rsdump import` does.
-    private func packageImported(_ collection: ServerCollection) throws -> PackagedSource {
+    private func packageImported(_ collection: ServerCollection) async throws -> PackagedSource {
         var changeset = try collection.changeset()
         var metadata = try #require(changeset["metadata"] as? [String: Any])
         metadata["signature"] = nil
@@ -55,18 +55,19 @@ import Testing
         let text = Bytes(Array(try JSONSerialization.data(withJSONObject: changeset)))
         let claim = try Changeset(parsing: text, limits: Limits())
             .snapshot(of: CollectionID(collection.id), onto: nil)
-        let intake = try SnapshotIntake(DumpsDirectory(place.path("imported")), limits: Limits())
-        defer { intake.end() }
+        let transaction = try await DumpsTransaction.begin(in: DumpsDirectory(place.path("imported")))
+        defer { try? transaction.end() }
         let snapshot = Snapshot(vouchingFor: claim, chain: nil, provenance: .imported)
-        #expect(try intake.accept(.init(snapshot: snapshot, attachments: [:], origin: "test")) == .created)
-        try intake.commit()
+        let offer = DumpsTransaction.Offer(snapshot: snapshot, attachments: [:], origin: "test")
+        #expect(try transaction.take(offer, by: DumpsConfiguration()) == .created)
+        try transaction.commit(DumpsConfiguration())
         return .directory(place.path("imported"), trusted: true).acceptingImported()
     }
 
     @Test func anImportedSnapshotGivesWayToTheSignedState() async throws {
         let collection = try place.server.makeCollection()
         try collection.put("a")
-        let imported = try packageImported(collection)
+        let imported = try await packageImported(collection)
         let client = place.service { $0.packaged = [imported] }.makeClient(collectionName: collection.name)
         #expect(client.getRecords()?.map(\.id) == ["a"])
         #expect(client.snapshot.provenance == .imported)

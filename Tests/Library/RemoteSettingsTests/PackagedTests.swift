@@ -1,7 +1,9 @@
+import Dumps
 import Foundation
 import RemoteSettings
 import RemoteSettingsModel
 import RemoteSettingsTesting
+import SnapshotBundle
 import Testing
 
 extension ServerTests {
@@ -316,18 +318,20 @@ extension ServerTests {
             #expect(state(of: client()) == expected)
         }
 
-        /// A note is taken as little on trust as the lock.
-        @Test func aNoteIsNoWayAroundVerification() async throws {
+        /// A redo log is taken as little on trust as the lock file.
+        @Test func aRedoLogIsNoWayAroundVerification() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let dumps = try await place.package([collection])
-            let note = URL(fileURLWithPath: "\(dumps)/.rsdump/pending/main.\(collection.name).json")
-            try FileManager.default.createDirectory(
-                at: note.deletingLastPathComponent(), withIntermediateDirectories: true)
+            let old = try Data(contentsOf: URL(fileURLWithPath: "\(dumps)/dumps.lock.json"))
             try collection.put("b")
             let new = try await place.package([collection], as: "new")
-            let lock = try String(contentsOf: URL(fileURLWithPath: "\(new)/dumps.lock.json"), encoding: .utf8)
-            try Data(lock.utf8).write(to: note)
+            let lock = try DumpsDirectory(new).lockFile(limits: Limits())
+            let log = RedoLog(
+                replaces: SHA256Digest(hashing: Bytes(Array(old))), staged: [collection.collection], removed: [],
+                lock: lock)
+            try DumpsDirectory(dumps).prepareWork()
+            try FileStore.replace(DumpsDirectory(dumps).redoLogPath, with: Bytes(log.text))
             var bundle = try Data(contentsOf: URL(fileURLWithPath: "\(new)/main/\(collection.name).zip"))
             bundle[bundle.count / 2] ^= 1
             try bundle.write(to: URL(fileURLWithPath: "\(dumps)/main/\(collection.name).zip"))

@@ -198,6 +198,6 @@ import Testing
         let text = try #require(try place.dumps.configurationText())
         try place.dumps.writeConfiguration(text + "    pin: \(now)\n")
         try place.write("records: {a: {v: 2}}")
-        await #expect(throws: DumpsError.self) { try await place.publish(at: now.advanced(by: day)) }
+        await #expect(throws: PinError.self) { try await place.publish(at: now.advanced(by: day)) }
     }
 }

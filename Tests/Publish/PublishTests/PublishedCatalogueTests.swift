@@ -158,7 +158,7 @@ import Testing
         #expect(try place.files()["dumps.yaml"] == before["dumps.yaml"])
         // What others put into the directory is a catalogue of its own, as clients would refuse other states under one
         // number.
-        try place.dumps.removeCollections([CollectionID("main/other")])
+        try await place.dumps.removeCollections([CollectionID("main/other")])
         #expect(try await place.publisher(.init(time: days(2))).confirm()[0].catalogue?.status == .made)
         #expect(try place.catalogue().number == 2)
     }
@@ -181,7 +181,7 @@ import Testing
         try FileStore.remove("\(place.root)/sources/main/other.yaml")
         // Without a source it stays.
         #expect(try await place.run(at: days(1)).last?.catalogue?.status == .unchanged)
-        try place.dumps.removeCollections([other])
+        try await place.dumps.removeCollections([other])
         let catalogue = try #require(try await place.run(at: days(2)).last?.catalogue)
         #expect(catalogue.status == .made && catalogue.removed == [other])
         let gone = try place.catalogue()
@@ -204,7 +204,7 @@ import Testing
         try place.write("records: {a: {v: 2}}")
         try place.write("records: {a: {v: 2}}", to: "main/other.yaml")
         let outcomes = try await place.run(at: days(1))
-        #expect(throws: DumpsError.self) { try outcomes[1].result.get() }
+        #expect(throws: PinError.self) { try outcomes[1].result.get() }
         let second = try place.catalogue()
         let other = try CollectionID("main/other")
         #expect(second.number == 2 && second.entries[other] == first.entries[other])
@@ -218,7 +218,7 @@ import Testing
         try place.write("records: {a: {v: 2}}")
         await #expect(throws: PublishError.self) { try await place.run(at: days(1)) }
         #expect(try place.files()["main/c.zip"] == before["main/c.zip"])
-        try place.dumps.removeCollections([Catalogue.collection])
+        try await place.dumps.removeCollections([Catalogue.collection])
         #expect(try place.dumps.lockFile(limits: Limits()).catalogue == nil)
         try await place.run(at: days(1))
         #expect(try place.catalogue().number == 1)
@@ -227,7 +227,7 @@ import Testing
     /// A catalogue with any number, signed by the place's own key, as somebody with a leaked one would.
     private func put(_ number: UInt64, into place: PublishingPlace, at time: Timestamp) async throws {
         let text = try #require(try place.dumps.configurationText())
-        try place.dumps.removeCollections([Catalogue.collection])
+        try await place.dumps.removeCollections([Catalogue.collection])
         try place.dumps.writeConfiguration(text.replacing("catalogue:", with: "#catalogue:"))
         try place.write(
             """
@@ -413,7 +413,7 @@ import Testing
 
     @Test func aPreviewSaysWhatWouldBePublished() async throws {
         let place = try await published()
-        try place.dumps.removeCollections([CollectionID("main/other")])
+        try await place.dumps.removeCollections([CollectionID("main/other")])
         try FileStore.remove("\(place.root)/sources/main/other.yaml")
         try place.write("records: {a: {v: 2}}")
         let (states, catalogue) = try Publisher.preview(
@@ -438,13 +438,14 @@ import Testing
         try await place.run(at: days(1))
         let new = try place.dumps.lockFile(limits: Limits())
         let ids = new.collections.keys.sorted()
-        // Back to the moment at which the note on all of them was written.
+        // Back to the moment at which the redo log was written.
         try place.dumps.prepareWork()
-        for (number, id) in ids.enumerated() {
-            if number >= named { try FileStore.rename(place.dumps.bundlePath(id), to: place.dumps.packPath(id)) }
-            try place.dumps.writePending(id, #require(new.collections[id]))
+        for (number, id) in ids.enumerated() where number >= named {
+            try FileStore.rename(place.dumps.bundlePath(id), to: place.dumps.packPath(id))
         }
-        try FileStore.replace("\(place.dumps.path)/.rsdump/pending/catalogue.json", with: Bytes(new.text))
+        let log = RedoLog(
+            replaces: SHA256Digest(hashing: Bytes(old.text)), staged: ids, removed: [], lock: new)
+        try FileStore.replace(place.dumps.redoLogPath, with: Bytes(log.text))
         try place.dumps.writeLock(old)
         #expect(try await place.run(at: days(1)).last?.catalogue?.status == .unchanged)
         #expect(try place.dumps.lockFile(limits: Limits()) == new)
@@ -453,14 +454,12 @@ import Testing
         try place.verify()
     }
 
-    /// Without the note on all of them, the bundles are not the directory's yet.
+    /// Without a redo log, the bundles are not the directory's yet.
     @Test func whatWasOnlyPackedIsDropped() async throws {
         let place = try await published()
         let before = try place.files()
         try place.dumps.prepareWork()
         try FileStore.replace(place.dumps.packPath(place.id), with: #require(before["main/c.zip"]))
-        let lock = try place.dumps.lockFile(limits: Limits())
-        try place.dumps.writePending(place.id, #require(lock.collections[place.id]))
         #expect(try await place.run(at: days(1)).last?.catalogue?.status == .unchanged)
         #expect(try place.files() == before)
         #expect(try FileStore.list("\(place.dumps.path)/.rsdump") == nil)

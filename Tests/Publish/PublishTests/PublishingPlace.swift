@@ -65,3 +65,13 @@ final class PublishingPlace {
         try verifier.verify(dumps.bundlePath(id), of: id, against: #require(lock.collections[id]))
     }
 }
+
+extension DumpsDirectory {
+    /// Replaces `dumps.yaml`, as a person would.
+    func writeConfiguration(_ text: String) throws {
+        try FileStore.replace(configurationPath, with: Bytes(utf8: text))
+    }
+
+    /// Replaces the lock file, as git would.
+    func writeLock(_ lock: LockFile) throws { try FileStore.replace(lockPath, with: Bytes(lock.text)) }
+}

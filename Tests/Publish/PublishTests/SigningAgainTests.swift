@@ -14,21 +14,23 @@ import Testing
     private func days(_ count: Int) -> Timestamp { now.advanced(by: .seconds(86_400 * count)) }
 
     /// Puts a bundle into the directory that nobody has signed, as a commit could that touches only `dumps/`.
-    private func plant(_ records: String, in place: PublishingPlace, at time: Timestamp) throws {
+    private func plant(_ records: String, in place: PublishingPlace, at time: Timestamp) async throws {
         let payload = #"{"data":[\#(records)],"last_modified":"\#(time)"}"#
         let unverified = UnverifiedSnapshot(
             collection: place.id, payload: try Payload(parsing: Bytes(utf8: payload), limits: Limits()),
             metadata: try CollectionMetadata(parsing: Bytes(utf8: #"{"bucket":"main","id":"c"}"#), limits: Limits()))
-        let intake = try SnapshotIntake(place.dumps, limits: Limits())
-        defer { intake.end() }
+        let transaction = try await DumpsTransaction.begin(in: place.dumps)
+        defer { try? transaction.end() }
         let planted = Snapshot(vouchingFor: unverified, chain: nil, provenance: .imported)
-        _ = try intake.accept(.init(snapshot: planted, attachments: [:], origin: "http://127.0.0.1:8888/v1"))
-        try intake.commit()
+        let configuration = try place.dumps.configurationOrDefault()
+        _ = try transaction.take(
+            .init(snapshot: planted, attachments: [:], origin: "http://127.0.0.1:8888/v1"), by: configuration)
+        try transaction.commit(configuration)
     }
 
     @Test func whatNobodySignedIsNotSignedAgain() async throws {
         let place = try PublishingPlace(at: now)
-        try plant(#"{"id":"evil","last_modified":1}"#, in: place, at: now)
+        try await plant(#"{"id":"evil","last_modified":1}"#, in: place, at: now)
         let before = try place.files()
         let outcome = try #require(try await place.publisher(.init(time: now)).resign([]).first)
         #expect(throws: PublishError.notVouched(place.id, "none: it is imported")) { try outcome.result.get() }
@@ -50,7 +52,7 @@ import Testing
     /// A timestamp that nobody vouches for is no floor; nothing goes back behind it unnoticed either.
     @Test func plantedTimestampMovesNothing() async throws {
         let place = try PublishingPlace(at: now)
-        try plant(#"{"id":"evil","last_modified":1}"#, in: place, at: now.advanced(by: .seconds(86_000)))
+        try await plant(#"{"id":"evil","last_modified":1}"#, in: place, at: now.advanced(by: .seconds(86_000)))
         let before = try place.files()
         try place.write("records: {a: {v: 1}}")
         await #expect(throws: DumpsError.self) { try await place.publish(at: now) }

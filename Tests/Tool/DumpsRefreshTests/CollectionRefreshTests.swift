@@ -235,15 +235,18 @@ struct CollectionRefreshTests {
         try await place.expectFailure("gone")
     }
 
-    @Test func killedBeforeTheLock() async throws {
+    @Test func killedDuringTheCommit() async throws {
         try await place.refresh()
         let before = try place.lock()
         try place.collection.put("b")
         let entry = try #require(try await place.refresh().0.entry)
-        // The state after a kill behind the rename: the note is there, and the lock is still the old one.
+        // The state after a kill behind the rename: the redo log is there, and the lock file is still the old one.
+        let log = RedoLog(
+            replaces: SHA256Digest(hashing: Bytes(before.text)), staged: [place.id], removed: [],
+            lock: try place.lock())
         try place.directory.prepareWork()
-        try place.directory.writePending(place.id, entry)
-        try place.directory.writeLock(before)
+        try FileStore.replace(place.directory.redoLogPath, with: Bytes(log.text))
+        try FileStore.replace(place.directory.lockPath, with: Bytes(before.text))
         let bundle = try place.bundle()
         let requests = try await place.requests {
             let (outcome, report) = try await place.refresh()
@@ -299,16 +302,17 @@ struct CollectionRefreshTests {
             let unverified = UnverifiedSnapshot(
                 collection: place.id, payload: payload,
                 metadata: try CollectionMetadata(parsing: Bytes(utf8: "{}"), limits: Limits()))
-            try place.directory.prepareWork()
-            let entry = try place.directory.pack(
+            let transaction = try await DumpsTransaction.begin(in: place.directory)
+            _ = try transaction.stage(
                 Snapshot(vouchingFor: unverified, chain: nil, provenance: .imported), attachments: [:],
-                settings: place.settings, server: place.server.url, limits: Limits())
-            try FileStore.rename(place.directory.packPath(place.id), to: place.bundlePath)
-            try place.directory.writeLock(LockFile(collections: [place.id: entry]))
+                settings: place.settings, server: place.server.url)
+            try transaction.commit(place.configuration)
+            try transaction.end()
         } else {
             var entry = held
             entry.timestamp = later
-            try place.directory.writeLock(LockFile(collections: [place.id: entry]))
+            try FileStore.replace(
+                place.directory.lockPath, with: Bytes(LockFile(collections: [place.id: entry]).text))
         }
         let outcome = try await place.refresh().0
         #expect(outcome.status == .updated || outcome.status == .repaired, "\(String(describing: outcome.error))")

@@ -24,8 +24,7 @@ extension PinError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .unmet(let id, let pin, let reason):
-            "\(reason), but dumps.yaml pins it at \(pin.at) (\(pin.at.rfc3339)), which the server no longer has; the "
-                + "current bundle is kept; bring the pinned state back with: rsdump pin \(id) --at \(pin.at), or "
+            "\(reason), but dumps.yaml pins it at \(pin.at) (\(pin.at.rfc3339)); the current bundle is kept; bring the pinned state back with: rsdump pin \(id) --at \(pin.at), or "
                 + "follow the server again with: rsdump unpin \(id)"
         case .overdue(let id, let pin):
             "its pin ended on \(pin.until.map(Pin.dateText) ?? "-"), and its bundle is older than --max-age; follow "
@@ -50,5 +49,15 @@ extension PinError: CustomStringConvertible {
 
     private static func list(_ timestamps: [Timestamp]) -> String {
         Counted.list(timestamps.lazy.map { "\($0) (\($0.rfc3339))" })
+    }
+}
+
+extension DumpsConfiguration.Collection {
+    /// Checks that a state may take the place of the current one.
+    ///
+    /// - Throws: ``PinError/unmet(_:_:reason:)`` if the collection is pinned to another state.
+    package func checkPin(_ timestamp: Timestamp) throws(PinError) {
+        guard let pin, pin.at != timestamp else { return }
+        throw .unmet(id, pin, reason: "the new state is \(timestamp) (\(timestamp.rfc3339))")
     }
 }

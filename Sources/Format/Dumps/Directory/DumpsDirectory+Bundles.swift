@@ -3,68 +3,19 @@ import SnapshotBundle
 import SnapshotTrust
 
 extension DumpsDirectory {
-    /// Reads the lock, and adds the bundles of an interrupted refresh. Writes no file.
+    /// The lock file for a reader that does not hold the directory's lock, and the collections whose bundles a commit
+    /// is renaming. As soon as there is a redo log, its state is the directory's. Reads files; writes none.
     ///
-    /// A note becomes a lock entry if it describes the bundle's file.
-    ///
-    /// - Throws: ``FileError`` or `BundleError` if the lock or a note cannot be read.
-    package func recoveredLock(limits: Limits) throws -> (lock: LockFile, recovered: [CollectionID]) {
-        var lock = try lockFile(limits: limits)
-        var recovered: [CollectionID] = []
-        for (id, entry) in try pendingEntries(limits: limits).sorted(by: { $0.key < $1.key })
-        where lock.collections[id] != entry {
-            let path = bundlePath(id)
-            guard try FileStore.size(path) == entry.bundle.size,
-                try FileStore.digest(of: path) == entry.bundle.sha256
-            else { continue }
-            lock.collections[id] = entry
-            recovered.append(id)
-        }
-        if let together = try bundlesReplacedTogether(limits: limits), let catalogue = together.catalogue,
-            together.collections.allSatisfy({ lock.collections[$0.key] == $0.value })
-        {
-            lock.catalogue = catalogue
-        }
-        return (lock, recovered)
+    /// - Throws: `FileError` or `BundleError` if the lock file cannot be read.
+    package func readableLock(limits: Limits) throws -> (lock: LockFile, staged: Set<CollectionID>) {
+        guard let log = try RedoLog.read(in: path, limits: limits) else { return (try lockFile(limits: limits), []) }
+        return (log.lock, Set(log.staged))
     }
 
-    /// Packs a snapshot at ``packPath(_:)``, checks the bundle against the budget and reads it back. Does I/O.
-    ///
-    /// - Parameters:
-    ///   - records: the snapshot's payload, if it was already compressed.
-    ///   - server: the URL of the server that the snapshot came from, or the source of an import.
-    ///   - flushing: see `OutputFile.create`.
-    /// - Returns: the bundle's future lock entry.
-    /// - Throws: `BudgetExcess`, `BundleError` or ``FileError``, after removing the bundle.
-    package func pack(
-        _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput], records: PackedRecords? = nil,
-        settings: DumpsConfiguration.Collection, server: String, limits: Limits,
-        flushing: Bool = true
-    ) throws -> LockFile.Collection {
-        let path = packPath(snapshot.collection)
-        try FileStore.remove(path)
-        do {
-            let writer = BundleWriter(
-                snapshot, attachments: attachments, compression: settings.compression, packedRecords: records,
-                limits: limits)
-            let written = try writer.write(toNewFile: path, flushing: flushing)
-            try settings.budget.check(size: written.size, of: written.manifest)
-            try BundleReader(path: path, limits: limits)
-                .verifyContents(of: snapshot.payload, content: written.content)
-            return LockFile.Collection(
-                written, trust: snapshot.provenance, server: server, attachmentRule: settings.attachments.text)
-        } catch {
-            try? FileStore.remove(path)
-            throw error
-        }
-    }
-
-    /// Renames a finished bundle into place. Its future lock entry is written as a note first.
-    ///
-    /// The later write of the lock flushes the name to the disk.
-    package func replaceBundle(of id: CollectionID, with entry: LockFile.Collection) throws(FileError) {
-        try writePending(id, entry)
-        try FileStore.rename(packPath(id), to: bundlePath(id), below: path, flushing: false)
+    /// The path of a bundle that ``readableLock(limits:)`` lists. Reads files; writes none.
+    package func readablePath(_ id: CollectionID, limits: Limits) throws -> String {
+        let staged = try RedoLog.read(in: path, limits: limits)?.staged ?? []
+        return try staged.contains(id) && FileStore.exists(packPath(id)) ? packPath(id) : bundlePath(id)
     }
 }
 

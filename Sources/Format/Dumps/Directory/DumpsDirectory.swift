@@ -3,10 +3,10 @@ import SnapshotBundle
 
 /// A `dumps/` directory: the paths of its files, and how they are read and replaced.
 ///
-/// It contains `dumps.yaml`, `dumps.lock.json` and `<bucket>/<collection>.zip`. A refresh works in `.rsdump/`. That
-/// directory holds downloads that are not packed yet, lock entries that are not in the lock yet, pauses that the server
-/// asked for, and the news that commands have not been told yet. Its own `.gitignore` hides it from git. A refresh that
-/// leaves nothing to do removes it.
+/// It contains `dumps.yaml`, `dumps.lock.json` and `<bucket>/<collection>.zip`, which a ``DumpsTransaction`` writes.
+/// Commands work in `.rsdump/`. That directory holds downloads, bundles that are staged, the redo log of a commit,
+/// pauses that the server asked for, and the news that commands have not been told yet. Its own `.gitignore` hides it
+/// from git. A command that leaves nothing to do removes it.
 package struct DumpsDirectory: Sendable {
     package let path: String
 
@@ -50,7 +50,7 @@ package struct DumpsDirectory: Sendable {
     static let configurationBytes = 4 << 20
 
     package var configurationPath: String { "\(path)/dumps.yaml" }
-    package var lockPath: String { "\(path)/dumps.lock.json" }
+    package var lockPath: String { "\(path)/\(LockFile.name)" }
 
     package func bundlePath(_ id: CollectionID) -> String { "\(path)/\(LockFile.Bundle.path(of: id))" }
 
@@ -62,13 +62,12 @@ package struct DumpsDirectory: Sendable {
 
     package var workPath: String { "\(path)/.rsdump" }
     package var stagingPath: String { "\(workPath)/staging" }
-    private var pendingDirectory: String { "\(path)/\(LockFile.notes)" }
 
     /// The base name of a collection's work files. Ids have no dots, so no two collections share a name.
     private func workName(_ id: CollectionID) -> String { "\(id.bucket).\(id.name)" }
 
     /// The path at which a bundle is written before it is renamed into place.
-    package func packPath(_ id: CollectionID) -> String { "\(path)/\(LockFile.packPath(of: id))" }
+    package func packPath(_ id: CollectionID) -> String { "\(path)/\(RedoLog.packPath(of: id))" }
 
     /// The path of the server's zip of attachments while it is read.
     package func serverZIPPath(_ id: CollectionID) -> String { "\(workPath)/\(workName(id)).server.zip.tmp" }
@@ -117,12 +116,6 @@ package struct DumpsDirectory: Sendable {
         return text
     }
 
-    /// Replaces `dumps.yaml`. Creates the directory if it is missing.
-    package func writeConfiguration(_ text: String) throws(FileError) {
-        try FileStore.makeDirectories(path)
-        try FileStore.replace(configurationPath, with: Bytes(utf8: text), limit: Self.configurationBytes)
-    }
-
     /// Reads the lock; returns an empty one if there is none.
     ///
     /// - Throws: ``FileError`` or `BundleError`.
@@ -130,35 +123,21 @@ package struct DumpsDirectory: Sendable {
         guard let bytes = try FileStore.read(lockPath, limit: Limits.lockBytes) else { return LockFile() }
         return try LockFile(parsing: bytes, path: lockPath, limits: limits)
     }
+}
 
-    /// Replaces the lock after it has flushed the directories of the bundles that the lock lists.
-    package func writeLock(_ lock: LockFile) throws(FileError) {
-        for bucket in Set(lock.collections.keys.map(\.bucket)).sorted() {
-            let directory = "\(path)/\(bucket)"
-            if try FileStore.isDirectory(directory) { try FileStore.flush(directory: directory) }
-        }
-        try FileStore.replace(lockPath, with: Bytes(lock.text), limit: Limits.lockBytes)
-    }
-
+extension DumpsDirectory {
     /// Refuses links in place of work directories, because a pull request can contain one.
     ///
     /// Everything behind such a link would be taken for the work of an earlier run and removed.
-    private func refuseLinks() throws(FileError) {
-        for path in [workPath, stagingPath, pendingDirectory] { try FileStore.refuseLink(path) }
+    func refuseLinks() throws(FileError) {
+        for path in [workPath, stagingPath] { try FileStore.refuseLink(path) }
     }
 
     /// Creates the work directory.
     package func prepareWork() throws(FileError) {
         try refuseLinks()
-        try FileStore.makeDirectories(stagingPath, below: path)
-        try FileStore.makeDirectories(pendingDirectory, below: path)
-        // A note survives a failure of the machine only if the directories that contain it do.
-        try FileStore.flush(directory: workPath)
-        try FileStore.flush(directory: path)
-        try ignoreWork()
-    }
-
-    private func ignoreWork() throws(FileError) {
+        try FileStore.makeDirectories(path)
+        try FileStore.makeDirectories(workPath, below: path)
         let ignore = "\(workPath)/.gitignore"
         if try FileStore.size(ignore) == nil {
             // Collections that are refreshed at the same time may both write this file.
@@ -166,15 +145,15 @@ package struct DumpsDirectory: Sendable {
         }
     }
 
-    /// Removes what is not needed after a refresh.
+    /// Removes what is not needed after a change.
     ///
-    /// - Parameter keepingDownloads: whether to keep downloads for the next refresh, because a collection failed.
-    package func finishWork(keepingDownloads: Bool) throws(FileError) {
+    /// - Parameter keepingDownloads: whether to keep downloads for the next refresh.
+    func finishWork(keepingDownloads: Bool) throws(FileError) {
         try refuseLinks()
-        try FileStore.removeTree(pendingDirectory, below: path)
         for name in try FileStore.list(workPath) ?? [] where name.hasSuffix(".tmp") {
             try FileStore.remove("\(workPath)/\(name)", below: path)
         }
+        try FileStore.removeTree(scratchPath, below: path)
         if keepingDownloads {
             try FileStore.removeIfEmpty(stagingPath)
         } else {
@@ -184,54 +163,22 @@ package struct DumpsDirectory: Sendable {
     }
 
     /// Removes the work directory if nothing in it is still needed.
-    private func removeIdleWork() throws(FileError) {
+    package func removeIdleWork() throws(FileError) {
+        try refuseLinks()
         let left = try FileStore.list(workPath) ?? []
         if left.allSatisfy({ $0 == ".gitignore" }) { try FileStore.removeTree(workPath, below: path) }
     }
-}
 
-extension DumpsDirectory {
+    /// A directory for the files of an archive that is imported. It is removed at the end of the transaction.
+    package var scratchPath: String { "\(workPath)/import" }
+
+    /// Creates an empty directory at ``scratchPath``.
+    package func makeScratch() throws(FileError) {
+        try prepareWork()
+        try FileStore.removeTree(scratchPath, below: path)
+        try FileStore.makeDirectories(scratchPath, below: path)
+    }
+
     /// The file that says what each command of `--on-change` knows, and which of them still have to be told something.
     package var hooksPath: String { "\(workPath)/on-change.json" }
-
-    /// Creates the directory of ``hooksPath``.
-    package func prepareHooks() throws(FileError) {
-        try refuseLinks()
-        try FileStore.makeDirectories(path)
-        try FileStore.makeDirectories(workPath, below: path)
-        try ignoreWork()
-    }
-
-    /// Removes the directory that ``prepareHooks()`` created, unless it was used.
-    package func finishHooks() throws(FileError) {
-        try refuseLinks()
-        try removeIdleWork()
-        try FileStore.removeIfEmpty(path)
-    }
-}
-
-extension DumpsDirectory {
-    /// The lock entries of bundles that an interrupted refresh had renamed into place before it could write the lock.
-    package func pendingEntries(limits: Limits) throws -> [CollectionID: LockFile.Collection] {
-        var entries: [CollectionID: LockFile.Collection] = [:]
-        for name in try FileStore.list(pendingDirectory) ?? [] where name.hasSuffix(".json") {
-            let path = "\(pendingDirectory)/\(name)"
-            guard let bytes = try FileStore.read(path, limit: Limits.lockBytes) else { continue }
-            // After a failure of the machine, the note may be incomplete. Nothing is known about the bundle in that
-            // case.
-            guard let lock = try? LockFile(parsing: bytes, path: path, limits: limits) else { continue }
-            entries.merge(lock.collections) { _, new in new }
-        }
-        return entries
-    }
-
-    /// Writes a bundle's future lock entry as a note, before the bundle is renamed into place.
-    ///
-    /// The note is flushed to the disk. If the machine fails and the bundle's new name survives, only this note tells a
-    /// reader why the bundle differs from the lock.
-    package func writePending(_ id: CollectionID, _ entry: LockFile.Collection) throws(FileError) {
-        let lock = LockFile(collections: [id: entry])
-        try FileStore.replace(
-            "\(path)/\(LockFile.notePath(of: id))", below: path, with: Bytes(lock.text), limit: Limits.lockBytes)
-    }
 }

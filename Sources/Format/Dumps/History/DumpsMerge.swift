@@ -101,26 +101,25 @@ package struct DumpsMerge: Sendable {
         return try await repository.file(LockFile.Bundle.path(of: id), at: revision)
     }
 
-    /// Writes the lock and the bundles into the dumps directory. Does I/O.
-    ///
-    /// If it is killed, another run completes it.
+    /// Puts the lock file and the bundles into the dumps directory. Does I/O.
     ///
     /// - Parameter onlyChosen: whether git itself merges the collections that only one side changed. Their bundles are
     ///   then not touched, because they may have uncommitted changes.
+    /// - Throws: ``HistoryError``, ``DumpsError/busy(_:)``, or `FileError`.
     package func write(into directory: DumpsDirectory, onlyChosen: Bool) async throws {
+        // Git may have written conflicts into the lock file.
+        let transaction = try await DumpsTransaction.begin(in: directory, replacing: ours.lock, limits: limits)
+        defer { try? transaction.end() }
+        transaction.keep(lock)
         let chosen = Set(choices.map(\.collection))
         for id in lock.collections.keys.sorted() where !onlyChosen || chosen.contains(id) {
             guard let entry = lock.collections[id], try directory.bundleHash(id) != entry.bundle.sha256,
                 let bytes = try await bundle(id)
             else { continue }
-            let path = directory.bundlePath(id)
-            try FileStore.makeDirectories(FileStore.parent(of: path), below: directory.path)
-            try FileStore.replace(path, below: directory.path, with: bytes)
+            try transaction.stage(bytes, of: id, as: entry)
         }
-        for id in ours.lock.collections.keys where lock.collections[id] == nil {
-            try FileStore.remove(directory.bundlePath(id), below: directory.path)
-        }
-        try directory.writeLock(lock)
+        try transaction.remove(ours.lock.collections.keys.filter { lock.collections[$0] == nil })
+        try transaction.commit(nil)
     }
 
     private mutating func keep(_ id: CollectionID, _ entry: LockFile.Collection?, of side: Side) {
@@ -150,7 +149,7 @@ package struct DumpsMerge: Sendable {
             }
         guard let found = (isLater ? other : mine)?.catalogue else { return }
         leader = (found, isLater)
-        lock.catalogue = .init(publisher: found.publisher, number: found.number)
+        lock.catalogue = .init(found)
     }
 
     private func catalogue(

@@ -7,7 +7,7 @@ package struct Verification: Sendable {
     package struct Outcome: Sendable {
         package enum Verdict: Sendable {
             case good
-            /// The bundle is intact, but a refresh was interrupted before it wrote the lock.
+            /// The bundle is intact, but a commit was interrupted before it replaced the lock file.
             case interrupted
             /// The configuration names the collection, but it was never fetched.
             case missing
@@ -41,14 +41,20 @@ package struct Verification: Sendable {
     /// - Throws: `BundleError` or ``FileError`` if the lock cannot be read; ``DumpsError`` if a name is not in it.
     package func run(_ names: [CollectionID], configured: [DumpsConfiguration.Collection]) async throws -> [Outcome] {
         let lock = try directory.lockFile(limits: limits)
-        let pending = try directory.pendingEntries(limits: limits)
-        let known = Set(lock.collections.keys).union(configured.map(\.id)).union(pending.keys)
+        let next = try directory.readableLock(limits: limits).lock
+        let known = Set(lock.collections.keys).union(configured.map(\.id)).union(next.collections.keys)
         let wanted = names.isEmpty ? known.sorted() : names
         let unknown = wanted.filter { !known.contains($0) }
         guard unknown.isEmpty else { throw DumpsError.notConfigured(unknown, directory.configurationPath) }
         let settings = Dictionary(uniqueKeysWithValues: configured.map { ($0.id, $0) })
         return await wanted.sorted().concurrentMap { id in
-            var outcome = verify(id, lock.collections[id], pending: pending[id], pin: settings[id]?.pin)
+            if let entry = next.collections[id], entry != lock.collections[id],
+                let path = try? directory.readablePath(id, limits: limits),
+                (try? verifier.verify(path, of: id, against: entry)) != nil
+            {
+                return Outcome(id: id, entry: entry, verdict: .interrupted)
+            }
+            var outcome = verify(id, lock.collections[id], pin: settings[id]?.pin)
             if case .good = outcome.verdict, let entry = outcome.entry, let budget = settings[id]?.budget {
                 outcome.excess = try? budget.excess(
                     of: entry, in: BundleReader(path: directory.bundlePath(id), limits: limits))
@@ -57,13 +63,8 @@ package struct Verification: Sendable {
         }
     }
 
-    private func verify(
-        _ id: CollectionID, _ entry: LockFile.Collection?, pending: LockFile.Collection?, pin: Pin?
-    ) -> Outcome {
+    private func verify(_ id: CollectionID, _ entry: LockFile.Collection?, pin: Pin?) -> Outcome {
         let path = directory.bundlePath(id)
-        if let pending, pending != entry, (try? verifier.verify(path, of: id, against: pending)) != nil {
-            return Outcome(id: id, entry: pending, verdict: .interrupted)
-        }
         guard let entry else { return Outcome(id: id, entry: nil, verdict: .missing) }
         do {
             try verifier.verify(path, of: id, against: entry)

@@ -5,6 +5,9 @@ import SnapshotTrust
 package struct LockFile: Hashable, Sendable {
     package static let version = 1
 
+    /// The file's name.
+    package static let name = "dumps.lock.json"
+
     /// A collection's bundle as a file.
     package struct Bundle: Hashable, Sendable {
         /// The path relative to the lock's directory: `<bucket>/<collection>.zip`. It follows from the collection's
@@ -25,25 +28,6 @@ package struct LockFile: Hashable, Sendable {
             "\(collection.bucket)/\(collection.name).zip"
         }
     }
-
-    /// The path of the note in which a refresh writes a bundle's future entry before the bundle is renamed into place,
-    /// relative to the lock's directory. The note is itself a lock file with this one collection.
-    package static func notePath(of collection: CollectionID) -> String {
-        // Ids have no dots, so no two collections share a name.
-        "\(notes)/\(collection.bucket).\(collection.name).json"
-    }
-
-    /// The path of the note for all bundles that are renamed together, relative to the lock's directory. The note is
-    /// itself a lock file with their future entries. It is written when all of these bundles are packed.
-    package static let togetherPath = "\(notes)/catalogue.json"  // the note of a single bundle has a dot more
-
-    /// The path at which a bundle is packed before it is renamed into place, relative to the lock's directory.
-    package static func packPath(of collection: CollectionID) -> String {
-        ".rsdump/\(collection.bucket).\(collection.name).zip.tmp"
-    }
-
-    /// The directory of the notes, relative to the lock's directory.
-    package static let notes = ".rsdump/pending"
 
     /// One collection's entry.
     package struct Collection: Hashable, Sendable {

@@ -16,6 +16,11 @@ extension LockFile {
                 found: "\(text.count)")
         }
         var reader = DocumentReader(lock: text, file: path, limits: limits)
+        try self.init(&reader)
+        try reader.finish()
+    }
+
+    init(_ reader: inout DocumentReader) throws(BundleError) {
         self.init()
         try reader.begin()
         try reader.version("version", is: Self.version)
@@ -33,7 +38,6 @@ extension LockFile {
             return collections
         }
         try reader.end()
-        try reader.finish()
     }
 
     /// Reads only the version and one collection's entry from a lock's text. Does no I/O.

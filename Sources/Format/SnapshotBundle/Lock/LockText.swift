@@ -3,17 +3,18 @@ import RemoteSettingsModel
 extension LockFile {
     /// The lock as text: ASCII JSON that is indented by two spaces and ends with a line feed. Collections are sorted,
     /// and members have a fixed order. The same lock always has the same bytes.
-    package var text: [UInt8] {
+    package var text: [UInt8] { JSONText.text(json, .init(indent: 2, strings: .ascii)) + [UInt8(ascii: "\n")] }
+
+    var json: JSONValue {
         let entries = collections.sorted { $0.key < $1.key }
             .map { id, entry in JSONValue.Member(key: "\(id)", value: entry.json) }
-        let lock = JSONValue.members([
+        return .members([
             "version": .count(Self.version),
             "catalogue": catalogue.map { catalogue in
                 .members(["publisher": .string("\(catalogue.publisher)"), "number": .count(catalogue.number)])
             },
             "collections": .object(entries),
         ])
-        return JSONText.text(lock, .init(indent: 2, strings: .ascii)) + [UInt8(ascii: "\n")]
     }
 }
 

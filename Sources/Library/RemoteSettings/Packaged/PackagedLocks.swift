@@ -5,8 +5,6 @@ import SnapshotTrust
 /// The locks of the packaged sources. They say which collections each source has.
 struct PackagedLocks: Sendable {
     private var locks: [(source: PackagedSource, text: Bytes)] = []
-    /// Whether a source has a catalogue. Only then may bundles get their names together.
-    private var hasCatalogue = false
     /// The sources that cannot be used at all.
     private(set) var problems: [SnapshotStatus.Rejected] = []
     private let limits: Limits
@@ -16,11 +14,7 @@ struct PackagedLocks: Sendable {
         self.limits = limits
         for source in sources {
             do {
-                let text = try source.lockText(limits: limits)
-                locks.append((source, text))
-                let catalogue = try? LockFile.collection(
-                    Catalogue.collection, in: text, path: source.lockName, limits: limits)
-                if catalogue != nil { hasCatalogue = true }
+                locks.append((source, try source.lockText(limits: limits)))
             } catch {
                 problems.append(Self.unreadable(source, error))
             }
@@ -66,7 +60,7 @@ struct PackagedLocks: Sendable {
     /// the one that the lock has now, or the bundle is read in its own state.
     private func current(_ bundle: PackagedBundle, in source: PackagedSource) -> PackagedBundle {
         guard case .directory(let path, _) = source.form else { return bundle }
-        if let together = namedTogether(bundle.id, in: source, at: path) { return together }
+        if let committed = committed(bundle.id, in: source, at: path) { return committed }
         guard bundle.isOfAnotherState else { return bundle }
         var found = bundle
         if let text = try? source.lockText(limits: limits),
@@ -77,16 +71,15 @@ struct PackagedLocks: Sendable {
         return found.isOfAnotherState ? found.inItsOwnState(of: source, limits: limits) ?? found : found
     }
 
-    /// The bundle of a catalogue whose bundles get their names together; `nil` if none do.
+    /// The bundle of a commit that is running or was killed; `nil` if there is none.
     ///
-    /// As soon as their note is there, all of them are packed, so that a reader can have the whole catalogue.
-    private func namedTogether(_ id: CollectionID, in source: PackagedSource, at path: String) -> PackagedBundle? {
-        let note = "\(path)/\(LockFile.togetherPath)"
-        guard hasCatalogue, let text = try? FileStore.read(note, limit: Limits.lockBytes),
-            let entry = try? LockFile.collection(id, in: text, path: note, limits: limits)
+    /// All bundles of the commit are packed, so a reader can have its whole state.
+    private func committed(_ id: CollectionID, in source: PackagedSource, at path: String) -> PackagedBundle? {
+        guard let log = try? RedoLog.read(in: path, limits: limits), log.staged.contains(id),
+            let entry = log.lock.collections[id]
         else { return nil }
         // The name comes last: a bundle that gets it now is found there.
-        for place in [LockFile.packPath(of: id), entry.bundle.path] {
+        for place in [RedoLog.packPath(of: id), entry.bundle.path] {
             let bundle = PackagedBundle(id, entry, in: source, path: place, limits: limits)
             if (try? bundle.reader()) != nil { return bundle }
         }

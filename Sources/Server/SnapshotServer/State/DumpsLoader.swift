@@ -100,16 +100,16 @@ actor DumpsLoader {
         var identity = try? FileStore.identity(directory.lockPath)
         if let lockSeen, lockSeen == identity, problems.isEmpty { return nil }
         let before = problems
-        var (lock, packed) = try directory.readableLock(limits: limits)
-        var found = try await collections(of: lock, packed, at: address)
+        var (lock, staged) = try directory.readableLock(limits: limits)
+        var found = try await collections(of: lock, staged, at: address)
         // A refresh that ended meanwhile has replaced bundles. The rounds are limited, because one refresh may follow
         // another.
         for _ in 0..<5 where !problems.isEmpty {
             let present = try? FileStore.identity(directory.lockPath)
             let again = try directory.readableLock(limits: limits)
             guard again.lock != lock else { break }
-            (identity, lock, packed) = (present, again.lock, again.packed)
-            found = try await collections(of: lock, packed, at: address)
+            (identity, lock, staged) = (present, again.lock, again.staged)
+            found = try await collections(of: lock, staged, at: address)
         }
         var (next, hasChanged) = found
         lockSeen = identity
@@ -131,7 +131,7 @@ actor DumpsLoader {
 
     /// Reads the bundles of a lock that are not known yet, and sets ``problems``.
     private func collections(
-        of lock: LockFile, _ packed: Set<CollectionID>, at address: OriginAddress
+        of lock: LockFile, _ staged: Set<CollectionID>, at address: OriginAddress
     ) async throws -> (next: [CollectionID: Loaded], hasChanged: Bool) {
         problems = [:]
         var next: [CollectionID: Loaded] = [:]
@@ -154,7 +154,7 @@ actor DumpsLoader {
             }
             do {
                 next[id] = Loaded(
-                    entry: entry, collection: try await open(id, entry, isPacked: packed.contains(id), at: address))
+                    entry: entry, collection: try await open(id, entry, isStaged: staged.contains(id), at: address))
                 refused[id] = nil
                 hasChanged = true
             } catch {
@@ -167,15 +167,15 @@ actor DumpsLoader {
     }
 
     private func open(
-        _ id: CollectionID, _ entry: LockFile.Collection, isPacked: Bool, at address: OriginAddress
+        _ id: CollectionID, _ entry: LockFile.Collection, isStaged: Bool, at address: OriginAddress
     ) async throws -> ServedCollection {
         // The root is the one in the lock, because each client decides for itself which roots it trusts.
         let signature = entry.trust.verdict
         let policy = TrustPolicy(
             roots: TrustAnchors(signature.map { [$0.root] } ?? []), signer: signature.map { SignerName($0.signer) })
         let verifier = BundleVerifier(policy, limits: limits)
-        // If the bundle is no longer where it was packed, it has been renamed into place.
-        let atPack = isPacked ? try? verifier.verify(directory.packPath(id), of: id, against: entry) : nil
+        // A commit that is running may have renamed it by now.
+        let atPack = isStaged ? try? verifier.verify(directory.packPath(id), of: id, against: entry) : nil
         let bundle = try atPack ?? verifier.verify(directory.bundlePath(id), of: id, against: entry)
         return try ServedCollection(
             bundle, signature: signature, history: await older(id, before: entry.timestamp), address: address,

@@ -59,7 +59,7 @@ extension Import {
     /// - Parameter names: the collections to read; an empty list means all.
     func bundles(
         of source: DumpsDirectory, _ names: [CollectionID]
-    ) throws -> [(CollectionID, Result<SnapshotIntake.Offer, any Error>)] {
+    ) throws -> [(CollectionID, Result<DumpsTransaction.Offer, any Error>)] {
         let lock = try source.lockFile(limits: limits)
         let wanted = lock.collections.filter { names.isEmpty || names.contains($0.key) }
         guard !wanted.isEmpty else {
@@ -74,7 +74,7 @@ extension Import {
 
     private func offer(
         _ path: String, of id: CollectionID, as entry: LockFile.Collection
-    ) throws -> SnapshotIntake.Offer {
+    ) throws -> DumpsTransaction.Offer {
         let verifier = BundleVerifier(options.policy, limits: limits)
         let bundle = try verifier.verify(path, of: id, against: entry)
         return .init(

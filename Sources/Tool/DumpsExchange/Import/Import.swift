@@ -18,6 +18,9 @@ package struct Import: Sendable {
         package var server: String?
         /// The root certificates to trust, for a new `dumps.yaml`.
         package var roots: [SHA256Digest] = []
+        /// The policy of the `dumps.yaml` that comes with a dumps directory; `nil` to verify by ``policy`` even if the
+        /// whole directory is restored.
+        package var restoredPolicy: (@Sendable (DumpsConfiguration) throws -> TrustPolicy)?
 
         package init(time: Timestamp) {
             self.time = time
@@ -27,7 +30,7 @@ package struct Import: Sendable {
     /// The result for one collection.
     package struct Outcome: Sendable {
         package let id: CollectionID
-        package let result: Result<SnapshotIntake.Outcome, any Error>
+        package let result: Result<DumpsTransaction.Taken, any Error>
         package let snapshot: Snapshot?
         package let notes: [String]
     }
@@ -47,54 +50,99 @@ package struct Import: Sendable {
 
     /// Imports the named collections, or all, and adds them to `dumps.yaml`. Does I/O; uses no network.
     ///
+    /// All of another dumps directory in place of none is restored exactly, with its `dumps.yaml`.
+    ///
     /// - Parameter path: a directory, an archive or a file.
-    /// - Throws: ``ExchangeError``, `BundleError` for an archive that is damaged or unsafe, `FileError`, or
-    ///   `DumpsError` if the directory is busy. Nothing has changed then. An error of a single collection is in its
-    ///   outcome.
-    package func run(_ path: String, _ names: [CollectionID] = []) throws -> [Outcome] {
-        let intake = try SnapshotIntake(directory, limits: limits)
-        defer { intake.end() }
-        let offers: [Offered]
+    /// - Throws: ``ExchangeError``, `BundleError` for an archive that is damaged or unsafe, `FileError`, `BudgetExcess`
+    ///   if all bundles together would be too large, or `DumpsError` if the directory is busy. Nothing has changed then.
+    ///   An error of a single collection is in its outcome.
+    package func run(_ path: String, _ names: [CollectionID] = []) async throws -> [Outcome] {
+        let transaction = try await DumpsTransaction.begin(in: directory, limits: limits)
+        defer { try? transaction.end() }
+        try directory.makeScratch()
         do {
-            offers = try self.offers(path, names, for: intake)
+            if format == .dumps, names.isEmpty, try !FileStore.exists(directory.configurationPath),
+                transaction.before == LockFile()
+            {
+                let source = DumpsDirectory(try root(of: path, scratch: directory.scratchPath))
+                if let text = try source.configurationText() { return try restore(source, text, transaction) }
+            }
+            return try take(offers(path, names, for: transaction), from: path, names, transaction)
         } catch {
-            throw named(error, of: path, in: intake)
+            throw named(error, of: path)
         }
+    }
+
+    private func take(
+        _ offers: [Offered], from path: String, _ names: [CollectionID], _ transaction: DumpsTransaction
+    ) throws -> [Outcome] {
         if let missing = names.first(where: { name in !offers.contains { $0.0 == name } }) {
             throw ExchangeError(
                 .usage, path, entry: "\(missing)", found: "there is no such collection",
                 remedy: "leave out the names to import all collections")
         }
+        let (isNew, configuration) = (
+            try !FileStore.exists(directory.configurationPath), try directory.configurationOrDefault()
+        )
         let outcomes = offers.map { id, offer, notes in
-            let result = Result { try intake.accept(timely(offer.get())) }
-                .mapError { named($0, of: path, in: intake) }
+            let result = Result { try transaction.take(timely(offer.get()), by: configuration) }
+                .mapError { named($0, of: path) }
             return Outcome(id: id, result: result, snapshot: try? offer.get().snapshot, notes: notes)
         }
         let taken = outcomes.filter { (try? $0.result.get()) != nil }.map(\.id)
-        if !taken.isEmpty {
-            // A refresh removes what dumps.yaml does not list, so the lock file is written last.
-            let isNew = try directory.configurationText() == nil
-            _ = try directory.addCollections(
-                taken, server: isNew ? options.server : nil, roots: isNew ? options.roots : [])
+        guard !taken.isEmpty else { return outcomes }
+        try transaction.commit { editor in
+            if isNew, let server = options.server { try editor.setServer(server) }
+            if isNew { for root in options.roots { try editor.addRoot(root) } }
+            _ = try editor.add(taken, attachments: nil)
         }
-        try intake.commit()
         return outcomes
     }
 
+    /// Restores a dumps directory with its `dumps.yaml`, the entries of its lock file and the bytes of its bundles.
+    private func restore(
+        _ source: DumpsDirectory, _ text: String, _ transaction: DumpsTransaction
+    ) throws -> [Outcome] {
+        let configuration = try source.configuration()
+        let verifier = BundleVerifier(
+            try options.restoredPolicy.map { try $0(configuration) } ?? options.policy, limits: limits)
+        let outcomes = try source.lockFile(limits: limits).collections.sorted { $0.key < $1.key }.map { id, entry in
+            var snapshot: Snapshot?
+            let result = Result {
+                let file = try MappedFile(path: source.bundlePath(id))
+                let bundle = try verifier.verify(file, of: id, against: entry)
+                let found = try verifier.snapshot(of: bundle, as: entry)
+                try checkTime(of: found)
+                try transaction.stage(file.bytes, of: id, as: entry)
+                snapshot = found
+                return DumpsTransaction.Taken.created
+            }
+            return Outcome(
+                id: id, result: result.mapError { named($0, of: source.path) }, snapshot: snapshot, notes: [])
+        }
+        try transaction.commit(configuration, text: text)
+        return outcomes
+    }
+
+    private func timely(_ offer: DumpsTransaction.Offer) throws(ExchangeError) -> DumpsTransaction.Offer {
+        try checkTime(of: offer.snapshot)
+        return offer
+    }
+
     /// Refuses a state from the future. If it were accepted, every correct later state would be refused as a rollback.
-    private func timely(_ offer: SnapshotIntake.Offer) throws(ExchangeError) -> SnapshotIntake.Offer {
-        let timestamp = offer.snapshot.timestamp
-        guard timestamp > options.time.advanced(by: .seconds(Limits.clockToleranceSeconds)) else { return offer }
+    private func checkTime(of snapshot: Snapshot) throws(ExchangeError) {
+        let timestamp = snapshot.timestamp
+        guard timestamp > options.time.advanced(by: .seconds(Limits.clockToleranceSeconds)) else { return }
         throw ExchangeError(
-            .badInput, "\(offer.snapshot.collection)",
+            .badInput, "\(snapshot.collection)",
             expected: "a timestamp of at most a day after \(options.time.rfc3339), the time of the import",
             found: "\(timestamp) (\(timestamp.rfc3339))",
             remedy: "check this machine's clock, or import a correct state")
     }
 
     /// Changes an error about an unpacked file, so that it names the archive and its entry and not the temporary file.
-    private func named(_ error: any Error, of path: String, in intake: SnapshotIntake) -> any Error {
-        let root = "\(intake.scratch)/"
+    private func named(_ error: any Error, of path: String) -> any Error {
+        let root = "\(directory.scratchPath)/"
         func entry(_ place: String, _ inner: String?) -> String? {
             // The first part is the folder into which the tree was unpacked.
             let name = place.dropFirst(root.utf8.count).split(separator: "/").dropFirst().joined(separator: "/")
@@ -115,40 +163,41 @@ package struct Import: Sendable {
         }
     }
 
-    private typealias Offered = (CollectionID, Result<SnapshotIntake.Offer, any Error>, notes: [String])
+    private typealias Offered = (CollectionID, Result<DumpsTransaction.Offer, any Error>, notes: [String])
 
-    private func offers(_ path: String, _ names: [CollectionID], for intake: SnapshotIntake) throws -> [Offered] {
+    private func offers(_ path: String, _ names: [CollectionID], for transaction: DumpsTransaction) throws -> [Offered] {
         switch format {
         case .firefox, .applicationServices:
-            let root = try root(of: path, scratch: intake.scratch)
+            let root = try root(of: path, scratch: directory.scratchPath)
             let tree = DumpTree(
                 root: root, project: format == .firefox ? .firefox : .applicationServices, limits: limits)
             return try tree.collections(names).map { offered($0, $1, from: path) }
         case .changeset:
             let isFile = try FileStore.size(path) != nil && (path.hasSuffix(".json") || path.hasSuffix("lz4"))
-            let root = isFile ? path : try root(of: path, scratch: intake.scratch)
+            let root = isFile ? path : try root(of: path, scratch: directory.scratchPath)
             let files = ChangesetFiles(path: root, collection: options.collection, limits: limits)
             return try files.collections(names).map { offered($0, $1, from: path) }
         case .files:
-            let root = try root(of: path, scratch: intake.scratch)
+            let root = try root(of: path, scratch: directory.scratchPath)
             return try FilesTree(root: root, collection: options.collection, limits: limits).collections(names)
                 .map { offered($0, $1, from: path) }
         case .dumps:
-            let source = DumpsDirectory(try root(of: path, scratch: intake.scratch))
+            let source = DumpsDirectory(try root(of: path, scratch: directory.scratchPath))
             return try bundles(of: source, names).map { ($0, $1, []) }
-        case .serverZIP: return [try serverZIP(path, intake)]
+        case .serverZIP: return [try serverZIP(path, transaction)]
         }
     }
 
-    private func serverZIP(_ path: String, _ intake: SnapshotIntake) throws -> Offered {
+    private func serverZIP(_ path: String, _ transaction: DumpsTransaction) throws -> Offered {
         guard let id = options.collection ?? ServerZIPFolder.collection(path) else {
             throw ExchangeError(
                 .usage, path, expected: "a name such as main--regions.zip", found: "another name",
                 remedy: "name the collection with --collection BUCKET/COLLECTION")
         }
-        let root = try root(of: path, scratch: intake.scratch)
+        let root = try root(of: path, scratch: directory.scratchPath)
         let folder = AttachmentFolder(root: root, folder: "", limits: limits)
-        if let (bundle, entry) = try intake.bundle(of: id) {
+        if let entry = transaction.before.collections[id] {
+            let bundle = try BundleReader(path: directory.bundlePath(id), limits: limits)
             let snapshot = try BundleVerifier(options.policy, limits: limits).snapshot(of: bundle, as: entry)
             // The directory already has all records of the collection, so only attachments are read from the zip.
             var held = ImportedCollection(holding: snapshot)
@@ -173,7 +222,7 @@ package struct Import: Sendable {
         let offer = Result {
             let collection = try collection.get()
             notes = collection.notes
-            return SnapshotIntake.Offer(
+            return DumpsTransaction.Offer(
                 snapshot: try vouched(collection, &notes), attachments: collection.attachments,
                 origin: try origin(path))
         }

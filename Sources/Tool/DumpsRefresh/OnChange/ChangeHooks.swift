@@ -59,7 +59,7 @@ package struct ChangeHooks: Sendable {
         try FileStore.makeDirectories(directory.path)
         let lock = try await directory.lock(waiting: wait)
         defer { withExtendedLifetime(lock) {} }
-        if path == directory.hooksPath { try directory.prepareHooks() }
+        if path == directory.hooksPath { try directory.prepareWork() }
         let state = try state()
         known = try read()
         for command in commands where known[command] == nil { known[command] = state }
@@ -92,7 +92,10 @@ package struct ChangeHooks: Sendable {
     package func end() async throws {
         guard path == directory.hooksPath else { return }
         let lock = try await directory.lock(waiting: .seconds(1))
-        try withExtendedLifetime(lock) { try directory.finishHooks() }
+        try withExtendedLifetime(lock) {
+            try directory.removeIdleWork()
+            try FileStore.removeIfEmpty(directory.path)
+        }
     }
 
     /// - Returns: why the command failed; `nil` if it ended with 0.

@@ -3,8 +3,8 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotTrust
 
-/// Pins a collection: finds the bundle of the wanted state, verifies it, puts it in place with its lock entry, and
-/// writes the pin into `dumps.yaml`. Uses no network.
+/// Pins collections: finds the bundles of the wanted states, verifies them, puts them in place with their lock entries,
+/// and writes the pins into `dumps.yaml`. Uses no network.
 package struct Pinning: Sendable {
     package struct Outcome: Sendable {
         package let pin: Pin
@@ -36,87 +36,102 @@ package struct Pinning: Sendable {
         self.limits = limits
     }
 
-    /// Does I/O, and runs git unless the current bundle has the wanted state, or a path is given.
-    ///
-    /// If the process is killed, each bundle is the old or the new one. `dumps.yaml` is written last.
+    /// Pins collections, all in one transaction. One that cannot be pinned does not affect the others. Does I/O, and
+    /// runs git unless the current bundle has the wanted state, or a path is given.
     ///
     /// - Parameters:
     ///   - path: a bundle or a folder of bundles to look in; `nil` for the git history of the directory.
-    ///   - reason: why it is pinned; `nil` to keep the reason of its current pin.
-    ///   - until: the pin's last day; `nil` to keep that of its current pin.
-    /// - Throws: ``PinError``, ``DumpsError``, ``ConfigurationError``, `HistoryError`, or `FileError`.
+    ///   - reason: why they are pinned; `nil` to keep the reason of the current pin.
+    ///   - until: the pin's last day; `nil` to keep that of the current pin.
+    /// - Returns: the result for each collection. An error is a ``PinError``, ``DumpsError``, ``ConfigurationError``,
+    ///   `HistoryError` or `FileError`.
+    /// - Throws: ``DumpsError``, ``ConfigurationError``, `FileError`, or `BudgetExcess` if all bundles together would be
+    ///   too large. Nothing has changed then.
     package func pin(
-        _ id: CollectionID, _ request: PinRequest, from path: String?, reason: String?, until: Timestamp?
+        _ ids: [CollectionID], _ request: PinRequest, from path: String?, reason: String?, until: Timestamp?
+    ) async throws -> [(id: CollectionID, result: Result<Outcome, any Error>)] {
+        let transaction = try await DumpsTransaction.begin(in: directory, limits: limits)
+        defer { try? transaction.end() }
+        guard let text = try directory.configurationText() else {
+            throw DumpsError.notConfigured(ids, directory.configurationPath)
+        }
+        var editor = try ConfigurationEditor(text, file: directory.configurationPath)
+        var results: [(id: CollectionID, result: Result<Outcome, any Error>)] = []
+        for id in ids {
+            do {
+                let outcome = try await pin(
+                    id, request, from: path, &editor, transaction, reason: reason, until: until)
+                results.append((id, .success(outcome)))
+            } catch {
+                results.append((id, .failure(error)))
+            }
+        }
+        let pinned = try ConfigurationReader.read(editor.text, file: directory.configurationPath)
+        try transaction.commit(pinned, text: editor.text == text ? nil : editor.text)
+        return results
+    }
+
+    private func pin(
+        _ id: CollectionID, _ request: PinRequest, from path: String?, _ editor: inout ConfigurationEditor,
+        _ transaction: DumpsTransaction, reason: String?, until: Timestamp?
     ) async throws -> Outcome {
-        let settings = try configuration.selecting([id], file: directory.configurationPath)
-        guard let exclusive = try DirectoryLock(directory.path) else { throw DumpsError.busy(directory.path) }
-        defer { withExtendedLifetime(exclusive) {} }
-        guard let settings = settings.first, let text = try directory.configurationText() else {
+        guard let settings = try configuration.selecting([id], file: directory.configurationPath).first else {
             throw DumpsError.notConfigured([id], directory.configurationPath)
         }
-
-        let (lock, recovered) = try directory.recoveredLock(limits: limits)
-        if !recovered.isEmpty { try directory.writeLock(lock) }
-        var held = lock.collections[id]
+        let current = transaction.before.collections[id]
+        var held = current
         if let problem = held.flatMap({ problem(id, $0) }) {
             if path == nil, request == .present, directory.diskState(id, held) != .absent {
                 throw PinError.notVouchedFor(id, place: directory.bundlePath(id), problem: problem)
             }
             held = nil
         }
-        let candidates = try await candidates(id, request, from: path, held: held)
-
         var failure: (any Error)?
-        for candidate in candidates {
-            var editor = try ConfigurationEditor(text, file: directory.configurationPath)
-            // The file is edited first, so that nothing is moved if it cannot be edited.
-            let former = try editor.removePin(of: id)
-            let pin = Pin(
-                at: candidate.timestamp, reason: reason ?? former?.reason, until: until ?? former?.until)
-            try editor.setPin(pin, of: id)
-            do {
-                let outcome: Outcome
-                switch candidate {
-                case .present(let entry):
-                    outcome = Outcome(
-                        pin: pin, entry: entry, restored: nil, isVerifiedAsLocked: entry.trust.isSigned,
-                        hasLostSignature: false)
-                case .historic(let bundle):
-                    let (entry, isAsLocked) = try await restore(
-                        bundle, isForeign: path != nil, settings: settings, lock: lock)
-                    outcome = Outcome(
-                        pin: pin, entry: entry, restored: bundle.origin, isVerifiedAsLocked: isAsLocked,
-                        hasLostSignature: lock.collections[id]?.trust.isSigned == true && !entry.trust.isSigned)
+        for candidate in try await candidates(id, request, from: path, held: held) {
+            var edited = editor
+            // The file is edited first, so that nothing is staged if it cannot be edited.
+            let former = try edited.removePin(of: id)
+            let pin = Pin(at: candidate.timestamp, reason: reason ?? former?.reason, until: until ?? former?.until)
+            try edited.setPin(pin, of: id)
+            switch candidate {
+            case .present(let entry):
+                editor = edited
+                return Outcome(
+                    pin: pin, entry: entry, restored: nil, isVerifiedAsLocked: entry.trust.isSigned,
+                    hasLostSignature: false)
+            case .historic(let historic):
+                do {
+                    let (bundle, entry, isLocked) = try await verified(
+                        historic, isForeign: path != nil, settings: settings, held: current)
+                    try transaction.stage(bundle, of: id, as: entry)
+                    editor = edited
+                    return Outcome(
+                        pin: pin, entry: entry, restored: historic.origin,
+                        isVerifiedAsLocked: isLocked && entry.trust.isSigned,
+                        hasLostSignature: current?.trust.isSigned == true && !entry.trust.isSigned)
+                } catch let error as PinError {
+                    // The same state may have been committed again with other attachments, or damaged.
+                    failure = failure ?? error
                 }
-                if editor.text != text { try directory.writeConfiguration(editor.text) }
-                return outcome
-            } catch let error as PinError {
-                // The same state may have been committed again with other attachments, or damaged.
-                failure = failure ?? error
             }
         }
         throw failure ?? PinError.nothingHeld(id)
     }
 
-    /// Removes pins.
+    /// Removes pins. Does I/O.
     ///
     /// - Returns: the removed pins.
-    /// - Throws: ``ConfigurationError`` if one of them is not in the file. Nothing is changed then.
+    /// - Throws: ``ConfigurationError`` if one of them is not in the file, ``DumpsError/busy(_:)``, or `FileError`.
+    ///   Nothing has changed then.
     package static func unpin(
         _ ids: [CollectionID], in directory: DumpsDirectory
-    ) throws -> [(id: CollectionID, pin: Pin?)] {
-        guard try directory.configurationText() != nil else {
+    ) async throws -> [(id: CollectionID, pin: Pin?)] {
+        guard try FileStore.exists(directory.configurationPath) else {
             throw DumpsError.notConfigured(ids, directory.configurationPath)
         }
-        return try directory.exclusively {
-            guard let text = try directory.configurationText() else {
-                throw DumpsError.notConfigured(ids, directory.configurationPath)
-            }
-            var editor = try ConfigurationEditor(text, file: directory.configurationPath)
-            let pins = try ids.map { ($0, try editor.removePin(of: $0)) }
-            if editor.text != text { try directory.writeConfiguration(editor.text) }
-            return pins
-        }
+        let transaction = try await DumpsTransaction.begin(in: directory)
+        defer { try? transaction.end() }
+        return try transaction.commit { editor in try ids.map { ($0, try editor.removePin(of: $0)) } }.value
     }
 }
 

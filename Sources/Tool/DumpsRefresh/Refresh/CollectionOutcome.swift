@@ -69,8 +69,11 @@ package struct CollectionOutcome: Sendable {
     /// The guards that its new state violates although it was accepted.
     package var accepted: [GuardViolation] = []
     package var error: CollectionError?
-    /// Whether the finished bundle must still be renamed into place.
-    var isHeldBack = false
+
+    /// Makes the outcome a failure of the commit: the collection stays as it was.
+    mutating func fail(_ error: CollectionError, keeping held: LockFile.Collection?) {
+        (status, self.error, entry) = (.failed, error, held)
+    }
 
     init(_ planned: PlannedCollection, status: Status) {
         id = planned.id

@@ -1,4 +1,3 @@
-import Dispatch
 import Dumps
 import RemoteSettingsHTTP
 import RemoteSettingsModel
@@ -23,29 +22,26 @@ import SnapshotTrust
 /// | it violates a guard, and is accepted | it is taken; the lock says what was accepted | `accepted` |
 /// | it is pinned | only the pinned state is taken | `pinned` |
 /// | the server no longer has it | it fails; the current bundle stays | `gone` |
-/// | it was killed between rename and lock | the next run records the bundle in the lock | `killedBeforeTheLock` |
+/// | it was killed during the commit | the next run finishes the commit | `killedDuringTheCommit` |
 /// | the current bundle is damaged | everything but intact attachments is fetched | `damagedBundle` |
 /// | other records have the same timestamp | it fails; the current bundle stays | `otherRecordsAtTheSameTime` |
 /// | the current bundle is newer, but does not verify | the server's state is taken | `unverifiedIsNoMinimum` |
 /// | only the rule for attachments changed | the bundle is verified and packed again | `repacked` |
 struct CollectionRefresher: Sendable {
-    let directory: DumpsDirectory
+    let transaction: DumpsTransaction
     let fetcher: CollectionFetcher
     let gatherer: AttachmentGatherer
     let verifier: BundleVerifier
     let server: String
     let limits: Limits
-    /// Whether finished bundles wait until all are packed, because only then it is known that all are within the budget
-    /// and that the catalogue is whole.
-    let holdsBack: Bool
     /// The collections whose new states are taken even if they violate guards.
     let accepted: Set<CollectionID>
     /// The number of the catalogue, for errors; 0 if there is none.
     let catalogue: UInt64
     let onEvent: @Sendable (RefreshEvent) -> Void
 
-    /// Brings a collection's bundle to the server's state, or says why it stays as it is. The caller writes the new
-    /// entry into the lock when all collections are done.
+    /// Stages the server's state of a collection, or says why its bundle stays as it is. The caller commits what is
+    /// staged when all collections are done.
     ///
     /// - Parameters:
     ///   - planned: what the plan says. It needs work.
@@ -55,7 +51,7 @@ struct CollectionRefresher: Sendable {
         var outcome = CollectionOutcome(planned, status: .failed)
         do {
             // Its attachments can be used by hash even if its records are damaged.
-            let atHand = try? BundleAtHand(path: directory.bundlePath(planned.id), limits: limits)
+            let atHand = try? BundleAtHand(path: transaction.directory.bundlePath(planned.id), limits: limits)
             let (snapshot, isSameState) = try await fetchAndVerify(planned, fetched, onto: atHand, into: &outcome)
             if isSameState, try mayStay(planned, atHand, signedAs: snapshot.provenance) {
                 outcome.status = .unchanged
@@ -74,21 +70,10 @@ struct CollectionRefresher: Sendable {
             for (digest, reason) in omitted { attachments[digest] = .omitted(reason) }
 
             onEvent(.packing(planned.id))
-            defer { if !outcome.isHeldBack { try? FileStore.remove(directory.packPath(planned.id)) } }
-            var entry = try directory.pack(
-                snapshot, attachments: attachments, records: try await records,
-                settings: planned.settings, server: server, limits: limits, flushing: false)
-            entry.accepted = isSameState ? planned.held?.accepted ?? [] : outcome.accepted.map(\.sentence)
-            if let held = planned.held, atHand?.isFile(of: entry, lockedAs: held) == true {
-                // The content is the same, so the file and its `verifiedAt` stay as they are.
-                (entry.server, entry.bundle, entry.trust) = (held.server, held.bundle, held.trust)
-                entry.accepted = held.accepted
-            } else {
-                try await replace(planned.id, with: entry)
-                outcome.isHeldBack = holdsBack
-            }
-            // The bundle is in place, so a download that cannot be removed is not a failure.
-            if !outcome.isHeldBack { try? directory.removeDownloads(of: planned.id) }
+            let entry = try transaction.stage(
+                snapshot, attachments: attachments, records: try await records, settings: planned.settings,
+                server: server,
+                accepted: isSameState ? planned.held?.accepted ?? [] : outcome.accepted.map(\.sentence))
             outcome.entry = entry
             let isRepaired = isSameState || entry.content == planned.held?.content
             outcome.status =
@@ -132,9 +117,7 @@ extension CollectionRefresher {
             }
             snapshot = fetched.snapshot
         }
-        if let pin = planned.settings.pin, snapshot.timestamp != pin.at {
-            throw PinError.unmet(planned.id, pin, reason: "the server now has \(snapshot.timestamp)")
-        }
+        try planned.settings.checkPin(snapshot.timestamp)
         outcome.serverTimestamp = snapshot.timestamp
         try planned.check(snapshot, number: catalogue)
         if let atHand, let old {
@@ -221,21 +204,5 @@ extension CollectionRefresher {
                     + "dumps.yaml")
         }
         return (wanted, omitted)
-    }
-
-    /// Notes the packed bundle's future lock entry, and renames the bundle into place unless it is held back.
-    ///
-    /// Runs on its own thread, because it waits for the disk. Tasks have only as many threads as there are cores. If
-    /// one of them waited here, the compression of further downloads would wait too.
-    private func replace(_ id: CollectionID, with entry: LockFile.Collection) async throws {
-        try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue(label: "waiting for the disk").async {
-                continuation.resume(
-                    with: Result {
-                        try OutputFile.flush(path: directory.packPath(id))
-                        if !holdsBack { try directory.replaceBundle(of: id, with: entry) }
-                    })
-            }
-        }
     }
 }

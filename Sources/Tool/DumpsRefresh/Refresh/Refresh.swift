@@ -4,11 +4,12 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotTrust
 
-/// Brings a directory's bundles up to the server's state, in named stages: plan, fetch, verify, gather, pack, lock.
+/// Brings a directory's bundles up to the server's state: begin, survey and plan; fetch, verify, select and pack each
+/// collection; commit; report.
 ///
 /// Collections are refreshed concurrently and independently. One that fails keeps its last good bundle and does not
-/// affect the others. If the process is killed, no reader sees a broken bundle: each is written to a temporary file,
-/// read back, noted as pending and renamed. The lock is written last, and the next refresh adopts pending bundles.
+/// affect the others. All new bundles become current in one commit. If the process is killed before it, the downloads
+/// stay for the next refresh.
 package struct Refresh: Sendable {
     package struct Options: Sendable {
         /// Fetch everything, not only the changes since the bundles.
@@ -72,45 +73,79 @@ package struct Refresh: Sendable {
         guard strangers.isEmpty else {
             throw DumpsError.notConfigured(strangers.sorted(), directory.configurationPath)
         }
-        let lock = try await directory.lock(waiting: options.wait)
-        defer { withExtendedLifetime(lock) {} }
-
-        if isWriting { try directory.finishReplacing(limits: limits) }
-        var (lockFile, recovered) = try directory.recoveredLock(limits: limits)
-        if !recovered.isEmpty && isWriting { try directory.writeLock(lockFile) }
-        let unlisted = try directory.unlistedCollections(lockFile)
-        if !unlisted.isEmpty && isWriting { try directory.removeBundles(unlisted, from: &lockFile) }
+        let transaction = try await DumpsTransaction.begin(
+            in: directory, waiting: options.wait, isReadOnly: !isWriting, limits: limits)
+        let unlisted = try directory.unlistedCollections(transaction.before)
+        try transaction.remove(unlisted)
         var pass: Pass
         do {
-            pass = try await self.pass(settings, lockFile, expected: nil)
+            pass = try await self.pass(settings, transaction, expected: nil)
+            if isWriting, let newest = pass.newestOtherState,
+                // The publisher was publishing, or a cache is behind. Ask again, for states that are not older.
+                let again = try? await self.pass(settings, transaction, expected: newest, keeping: pass.outcomes)
+            {
+                pass = again
+            }
         } catch {
-            if isWriting { try keepBackoff() }
+            if isWriting {
+                try keepBackoff()
+                try transaction.end()
+            }
             throw error
         }
-        if isWriting, let newest = pass.newestOtherState,
-            // The publisher was publishing, or a cache is behind. Ask again, for states that are not older.
-            let again = try? await self.pass(settings, lockFile, expected: newest, keeping: pass.outcomes)
-        {
-            pass = again
+        if isWriting { try commit(&pass, transaction) }
+        return try await report(pass, transaction, unlisted: unlisted)
+    }
+
+    /// Makes the staged bundles current. If they belong together, it is all of them or none. Does I/O.
+    private func commit(_ pass: inout Pass, _ transaction: DumpsTransaction) throws {
+        let staged = pass.outcomes.indices.filter { transaction.hasStaged(pass.outcomes[$0].id) }
+        if let error = try commitError(pass, transaction) {
+            try transaction.discard(staged.map { pass.outcomes[$0].id })
+            try transaction.commit(configuration)
+            for index in staged { pass.outcomes[index].fail(error, keeping: pass.plan[index].held) }
         }
+        for index in staged {
+            let outcome = pass.outcomes[index]
+            // The commit is done, so a download that cannot be removed is not a failure.
+            if outcome.status != .failed { try? directory.removeDownloads(of: outcome.id) }
+            onEvent(.finished(outcome))
+        }
+        try keepBackoff()
+        try transaction.end(keepingDownloads: pass.outcomes.contains { $0.status == .failed })
+    }
+
+    /// Commits what is staged.
+    ///
+    /// - Returns: why nothing could be committed: the bundles exceed their budget, or the catalogue is not whole.
+    private func commitError(_ pass: Pass, _ transaction: DumpsTransaction) throws -> CollectionError? {
+        // A collection that is pinned, or that the catalogue does not list, does not hold the others back.
+        let missing = zip(pass.plan, pass.outcomes).filter { planned, outcome in
+            outcome.status == .failed && planned.problem == nil && planned.settings.pin == nil
+        }.map(\.1.id)
+        if configuration.catalogue != nil, !missing.isEmpty { return .catalogue(.notWhole(failed: missing)) }
+        do {
+            try transaction.commit(configuration)
+            return nil
+        } catch let excess as BudgetExcess {
+            return .overBudget(excess)
+        }
+    }
+
+    private func report(
+        _ pass: Pass, _ transaction: DumpsTransaction, unlisted: [CollectionID]
+    ) async throws -> RefreshReport {
+        let lock = try directory.readableLock(limits: limits).lock
+        let catalogue = catalogue(after: lock, pass)
         var outcomes = pass.outcomes
-        var excess: BudgetExcess?
-        if isWriting {
-            try dropPartOfCatalogue(&outcomes, pass.plan, lockFile)
-            excess = try replaceHeldBack(&outcomes, lockFile, pass.catalogue?.catalogue)
-            try keepBackoff()
-            try finish(&lockFile, outcomes)
-        }
-        excess = excess ?? lockFile.excess(over: configuration.totalBudget)
-        let catalogue = catalogue(after: lockFile, pass)
         await explainFailures(&outcomes, pass.monitor)
+        let refused = outcomes.lazy.compactMap(\.error?.excess).first { $0.subject == .total }
         var report = RefreshReport(
             server: "\(client.server)", monitor: pass.monitor.timestamp, isDryRun: !isWriting,
             isLocked: options.isLocked,
             outcomes: zip(pass.plan, outcomes).map(judged).map { confirmed($0, by: catalogue) },
-            metrics: client.metrics,
-            recovered: recovered, unlisted: unlisted,
-            excess: excess)
+            metrics: client.metrics, recovered: transaction.recovered, unlisted: unlisted,
+            excess: refused ?? lock.excess(over: configuration.totalBudget))
         report.catalogue = catalogue
         return report
     }
@@ -152,12 +187,12 @@ package struct Refresh: Sendable {
     /// - Parameter known: the outcomes of an earlier pass. The bundles that it packed are used if they have the right
     ///   state.
     private func pass(
-        _ settings: [DumpsConfiguration.Collection], _ lock: LockFile, expected: Timestamp?,
+        _ settings: [DumpsConfiguration.Collection], _ transaction: DumpsTransaction, expected: Timestamp?,
         keeping known: [CollectionOutcome] = []
     ) async throws -> Pass {
         let survey = Survey(directory, configuration: configuration, policy: policy, now: now, limits: limits)
         var (plan, monitor) = try await survey.planned(
-            settings, lock, client: client, isFull: options.isFull, expected: expected)
+            settings, transaction.before, client: client, isFull: options.isFull, expected: expected)
         let chains = ChainStore(client: client, policy: policy, time: now)
         var step = CatalogueStep.Result()
         if let catalogue = configuration.catalogue {
@@ -165,19 +200,17 @@ package struct Refresh: Sendable {
                 publisher: catalogue.publisher, directory: directory,
                 fetcher: CollectionFetcher(client: client, chains: chains, policy: policy), policy: policy, now: now,
                 limits: limits
-            ).run(&plan, lock)
+            ).run(&plan, transaction.before)
             plan = plan.map { replanned($0, of: step.catalogue?.catalogue) }
         }
         onEvent(.planned(plan))
-        // Done once, before collections are refreshed concurrently.
-        if isWriting, plan.contains(where: { $0.action.needsWork }) { try directory.prepareWork() }
         let outcomes: [CollectionOutcome]
         if options.isLocked {
             outcomes = await compare(plan, step)
         } else if options.isDryRun {
             outcomes = plan.map { outcomeWithoutWork($0, step) ?? planned($0) }
         } else {
-            outcomes = await work(plan, step, chains, keeping: known)
+            outcomes = try await work(plan, step, chains, transaction, keeping: known)
         }
         return Pass(plan: plan, monitor: monitor, outcomes: outcomes, catalogue: step.catalogue)
     }
@@ -316,113 +349,50 @@ package struct Refresh: Sendable {
 
     private func work(
         _ plan: [PlannedCollection], _ step: CatalogueStep.Result, _ chains: ChainStore,
-        keeping known: [CollectionOutcome]
-    ) async -> [CollectionOutcome] {
+        _ transaction: DumpsTransaction, keeping known: [CollectionOutcome]
+    ) async throws -> [CollectionOutcome] {
+        // Done once, before collections are refreshed concurrently.
+        if plan.contains(where: { $0.action.needsWork }) { try directory.prepareWork() }
         let gate = RequestGate(
             connections: options.jobs, streams: options.streams, isMultiplexed: client.isMultiplexed)
         let refresher = CollectionRefresher(
-            directory: directory,
+            transaction: transaction,
             fetcher: CollectionFetcher(client: client, chains: chains, policy: policy, gate: gate),
             gatherer: AttachmentGatherer(
                 client: client, directory: directory, gate: gate,
                 attachmentsURL: AttachmentsURLSource(), width: max(options.jobs, options.streams), limits: limits,
                 onEvent: onEvent),
             verifier: BundleVerifier(policy, limits: limits), server: "\(client.server)", limits: limits,
-            holdsBack: configuration.totalBudget != nil || configuration.catalogue != nil,
             accepted: options.accepted, catalogue: step.catalogue?.catalogue.number ?? 0, onEvent: onEvent)
-        let packed = Dictionary(known.filter(\.isHeldBack).map { ($0.id, $0) }) { first, _ in first }
+        let staged = Dictionary(
+            known.filter { transaction.hasStaged($0.id) }.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         // The monitor's answer has shown which version of HTTP the server speaks.
         let width = client.isMultiplexed(client.server.root) ? options.streams : options.jobs
-        return await plan.concurrentMap(width: width) { planned in
+        return try await plan.concurrentMap(width: width) { planned in
+            if let outcome = staged[planned.id], let entry = outcome.entry, let listed = planned.listed,
+                (try? directory.listedState(
+                    of: planned.id, entry, at: transaction.bundlePath(planned.id), limits: limits)) == listed
+            {
+                return outcome
+            }
+            try transaction.discard([planned.id])
             if let finished = outcomeWithoutWork(planned, step) {
                 onEvent(.finished(finished))
                 return finished
             }
-            if let packed = packed[planned.id], let entry = packed.entry, let listed = planned.listed,
-                (try? directory.listedState(of: planned.id, entry, isPacked: true, limits: limits)) == listed
-            {
-                return packed
-            }
             onEvent(.began(planned.id))
             let fetched = planned.id == Catalogue.collection ? step.snapshot : nil
             let outcome = await refresher.refresh(planned, fetched: fetched)
-            // A bundle that is held back may still exceed the budget.
-            if !outcome.isHeldBack { onEvent(.finished(outcome)) }
+            // The commit may still fail.
+            if !transaction.hasStaged(planned.id) { onEvent(.finished(outcome)) }
             return outcome
         }
-    }
-
-    /// Fails every collection whose bundle is held back if anything else of the catalogue has failed, because a lock
-    /// must not mix two catalogues.
-    private func dropPartOfCatalogue(
-        _ outcomes: inout [CollectionOutcome], _ plan: [PlannedCollection], _ lock: LockFile
-    ) throws {
-        guard configuration.catalogue != nil else { return }
-        // A collection that is pinned, or that the catalogue does not list, does not hold the others back.
-        let failed = zip(plan, outcomes).filter { planned, outcome in
-            outcome.status == .failed && planned.problem == nil && planned.settings.pin == nil
-        }.map(\.1.id)
-        guard !failed.isEmpty else { return }
-        for index in outcomes.indices where outcomes[index].status != .failed && outcomes[index].isHeldBack {
-            let id = outcomes[index].id
-            try FileStore.remove(directory.packPath(id))
-            outcomes[index].status = .failed
-            outcomes[index].error = .catalogue(.notWhole(failed: failed))
-            outcomes[index].entry = lock.collections[id]
-            onEvent(.finished(outcomes[index]))
-        }
-    }
-
-    /// If all bundles have a common budget or a catalogue, renames all finished ones into place, or none of them.
-    ///
-    /// - Returns: the excess over the budget.
-    private func replaceHeldBack(
-        _ outcomes: inout [CollectionOutcome], _ lock: LockFile, _ catalogue: Catalogue?
-    ) throws -> BudgetExcess? {
-        let finished = outcomes.indices.filter { outcomes[$0].status != .failed && outcomes[$0].isHeldBack }
-        guard !finished.isEmpty else { return nil }
-        var after = lock
-        for index in finished { after.collections[outcomes[index].id] = outcomes[index].entry }
-        let excess = after.excess(over: configuration.totalBudget)
-        if excess == nil, configuration.catalogue != nil {
-            let entries = finished.compactMap { index in outcomes[index].entry.map { (outcomes[index].id, $0) } }
-            try directory.replaceBundles(
-                with: Dictionary(uniqueKeysWithValues: entries),
-                catalogue: catalogue.map { .init(publisher: $0.publisher, number: $0.number) })
-        }
-        for index in finished {
-            let id = outcomes[index].id
-            if let excess {
-                try FileStore.remove(directory.packPath(id))
-                outcomes[index].status = .failed
-                outcomes[index].error = .overBudget(excess)
-                outcomes[index].entry = lock.collections[id]
-            } else if let entry = outcomes[index].entry {
-                if configuration.catalogue == nil { try directory.replaceBundle(of: id, with: entry) }
-                try? directory.removeDownloads(of: id)
-            }
-            onEvent(.finished(outcomes[index]))
-        }
-        return excess
     }
 
     private func keepBackoff() throws {
         let state = client.backoff
         if try !state.holds(at: now).isEmpty || FileStore.isDirectory(directory.workPath) {
             try directory.keepBackoff(state, now: now)
-        }
-    }
-
-    private func finish(_ lockFile: inout LockFile, _ outcomes: [CollectionOutcome]) throws {
-        let before = lockFile
-        for outcome in outcomes where outcome.status != .failed {
-            if let entry = outcome.entry { lockFile.collections[outcome.id] = entry }
-        }
-        lockFile.catalogue =
-            configuration.catalogue == nil ? nil : try? directory.packagedCatalogue(lockFile, limits: limits)
-        if lockFile != before { try directory.writeLock(lockFile) }
-        if try FileStore.isDirectory(directory.workPath) {
-            try directory.finishWork(keepingDownloads: outcomes.contains { $0.status == .failed })
         }
     }
 }

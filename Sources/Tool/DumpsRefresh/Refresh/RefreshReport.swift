@@ -14,7 +14,7 @@ package struct RefreshReport: Sendable {
     /// Sorted by id.
     package let outcomes: [CollectionOutcome]
     package let metrics: HTTPMetrics
-    /// The collections whose bundles were adopted from an interrupted refresh.
+    /// The collections of an interrupted commit that was finished, or would be.
     package let recovered: [CollectionID]
     /// The collections that were removed because `dumps.yaml` does not list them, or would be.
     package let unlisted: [CollectionID]

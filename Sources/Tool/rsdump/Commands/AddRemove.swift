@@ -38,11 +38,11 @@ struct Add: AsyncParsableCommand {
         let directory = dumps.directory
         let roots = try TrustAnchors(hashes: server.trust.roots).roots
         let isNew = try directory.configurationText() == nil
-        let (new, configuration) = try directory.exclusively {
-            try refuseOtherServer(than: directory.configurationOrDefault())
-            return try directory.addCollections(
-                collections, attachments: attachments?.rawValue, server: server.server, roots: roots
-            ) { _ = try $0.serverURL() }
+        let (new, configuration) = try await directory.addCollections(
+            collections, attachments: attachments?.rawValue, server: server.server, roots: roots
+        ) { before, after in
+            try refuseOtherServer(than: before)
+            _ = try after.serverURL()
         }
         for id in collections {
             Console.print(new.contains(id) ? "\(id): added" : "\(id): already in dumps.yaml; its settings are kept")
@@ -85,7 +85,7 @@ struct Remove: AsyncParsableCommand {
     @OptionGroup var dumps: DumpsOptions
 
     func run() async throws {
-        try dumps.directory.removeCollections(collections)
+        try await dumps.directory.removeCollections(collections)
         for id in collections { Console.print("\(id): removed") }
         let catalogue = Catalogue.collection
         guard !collections.contains(catalogue),

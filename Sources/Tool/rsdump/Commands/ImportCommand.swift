@@ -104,7 +104,9 @@ struct ImportCommand: AsyncParsableCommand {
         options.collection = collection
         options.server = server.server
         options.roots = try TrustAnchors(hashes: server.trust.roots).roots
-        let outcomes = try Import(into: opened.directory, from: source, options: options).run(path, collections)
+        if options.roots.isEmpty { options.restoredPolicy = { [path] in try $0.policy(file: "\(path): dumps.yaml") } }
+        let outcomes = try await Import(into: opened.directory, from: source, options: options)
+            .run(path, collections)
         let report = ImportReport(outcomes: outcomes)
         format.print(report.text(.output), report.json)
         if report.status != .done { throw report.status.code }

@@ -37,8 +37,6 @@ struct MergeCommand: AsyncParsableCommand {
         let merge = try await DumpsMerge(
             in: directory.path, with: name, ancestor: ancestor,
             policy: { try $0.policy(file: directory.configurationPath) })
-        guard let exclusive = try DirectoryLock(directory.path) else { throw DumpsError.busy(directory.path) }
-        defer { withExtendedLifetime(exclusive) {} }
         // The hook runs in every merge, and usually has nothing to do.
         let isHook = revision == nil && Self.merging != nil
         if isHook, merge.choices.isEmpty { return }

@@ -84,14 +84,14 @@ struct PinCommand: AsyncParsableCommand {
             now: HTTPEnvironment.system.now(), limits: opened.limits)
         let names = all ? opened.configuration.collections.map(\.id) : collections
         var (texts, documents, failures) = ([String](), [JSONValue](), [CommandFailure]())
-        for id in names {
-            do {
-                let outcome = try await pinning.pin(
-                    id, at ?? .present, from: path, reason: reason, until: until.flatMap(Pin.date))
+        let results = try await pinning.pin(
+            names, at ?? .present, from: path, reason: reason, until: until.flatMap(Pin.date))
+        for (id, result) in results {
+            switch result {
+            case .success(let outcome):
                 texts.append(Console.visible(PinText.outcome(id, outcome)))
                 documents.append(PinText.json(id, outcome))
-            } catch {
-                failures.append(CommandFailure(error))
+            case .failure(let error): failures.append(CommandFailure(error))
             }
         }
         if !texts.isEmpty || format == .json {
@@ -139,7 +139,7 @@ struct UnpinCommand: AsyncParsableCommand {
     func run() async throws {
         let pinned = try all ? dumps.directory.configuration().collections.filter { $0.pin != nil }.map(\.id) : []
         if all, pinned.isEmpty { return Console.print("nothing is pinned") }
-        for (id, pin) in try Pinning.unpin(all ? pinned : collections, in: dumps.directory) {
+        for (id, pin) in try await Pinning.unpin(all ? pinned : collections, in: dumps.directory) {
             Console.print(
                 pin.map { "\(id): no longer pinned at \($0.at); to fetch the server's state, run rsdump refresh" }
                     ?? "\(id): is not pinned")

@@ -55,7 +55,7 @@ struct ImportReport {
         ])
     }
 
-    private static func word(_ outcome: SnapshotIntake.Outcome) -> String {
+    private static func word(_ outcome: DumpsTransaction.Taken) -> String {
         switch outcome {
         case .created: "created"
         case .updated: "updated"

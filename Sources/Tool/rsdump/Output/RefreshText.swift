@@ -9,7 +9,7 @@ struct RefreshText {
 
     var text: String {
         let width = report.outcomes.map { "\($0.id)".count }.max() ?? 0
-        var lines: [String] = report.recovered.map { "\($0): taken over from an interrupted refresh" }
+        var lines: [String] = report.recovered.map { "\($0): the commit of an interrupted run was finished" }
         lines += report.unlisted.map { id in
             "\(id): \(report.isDryRun ? "would be removed" : "removed"), because dumps.yaml does not list it"
         }

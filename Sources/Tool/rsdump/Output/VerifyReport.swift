@@ -153,7 +153,7 @@ extension Verification.Outcome.Verdict {
         switch self {
         case .good: nil
         case .interrupted:
-            "a refresh was interrupted; the bundle is complete, but not in the lock yet; run rsdump refresh"
+            "a commit was interrupted; the new bundle is complete, but not in the lock file yet; run rsdump refresh"
         case .missing: "it has never been fetched; run rsdump refresh"
         case .bad(let error as ContentSignatureError): "\(error); to fetch it again, run rsdump refresh --full"
         case .bad(let error): "\(error)"

@@ -1,0 +1,88 @@
+import RemoteSettingsModel
+
+/// The redo log of a commit to a dumps directory, `.rsdump/next.json`.
+///
+/// It is written when all new bundles are packed and flushed, and removed when they have their names and the lock file
+/// is replaced. While it exists, a reader has the whole new state: the lock file is ``lock``, and a bundle in
+/// ``staged`` is at its ``packPath(of:)`` or, once it is renamed, at its own path. If the process is killed, the next
+/// command finishes the commit.
+package struct RedoLog: Hashable, Sendable {
+    /// SHA-256 of the lock file that is replaced; `nil` if there is none. If the directory has another lock file by
+    /// now, for example after `git checkout`, the log is outdated and counts as absent.
+    package var replaces: SHA256Digest?
+    /// The collections whose new bundles are renamed into place, sorted.
+    package var staged: [CollectionID]
+    /// The collections whose bundles are removed at the end, sorted.
+    package var removed: [CollectionID]
+    /// The new lock file.
+    package var lock: LockFile
+
+    package init(replaces: SHA256Digest?, staged: [CollectionID], removed: [CollectionID], lock: LockFile) {
+        self.replaces = replaces
+        self.staged = staged
+        self.removed = removed
+        self.lock = lock
+    }
+
+    /// The collections whose bundles change, sorted.
+    package var collections: [CollectionID] { (staged + removed).sorted() }
+
+    /// The log's path, relative to the dumps directory.
+    package static let path = ".rsdump/next.json"
+
+    /// The path at which a bundle is packed before it is renamed into place, relative to the dumps directory.
+    package static func packPath(of collection: CollectionID) -> String {
+        // Ids have no dots, so no two collections share a name.
+        ".rsdump/\(collection.bucket).\(collection.name).zip.tmp"
+    }
+
+    /// The log as text.
+    package var text: [UInt8] {
+        let log = JSONValue.members([
+            "replaces": replaces.map { .string($0.hex) },
+            "staged": .array(staged.map { .string("\($0)") }),
+            "removed": .array(removed.map { .string("\($0)") }),
+            "lock": lock.json,
+        ])
+        return JSONText.text(log, .init(indent: 2, strings: .ascii)) + [UInt8(ascii: "\n")]
+    }
+
+    /// Reads a log's text. Does no I/O.
+    ///
+    /// - Throws: ``BundleError`` if it is not a whole log.
+    package init(parsing text: Bytes, path: String, limits: Limits = Limits()) throws(BundleError) {
+        var reader = DocumentReader(lock: text, file: path, limits: limits)
+        try reader.begin()
+        replaces = reader.isNext("replaces") ? try reader.digest("replaces") : nil
+        staged = try reader.array("staged") { (reader) throws(BundleError) in try reader.collection() }
+        removed = try reader.array("removed") { (reader) throws(BundleError) in try reader.collection() }
+        lock = try reader.member("lock") { (reader) throws(BundleError) in try LockFile(&reader) }
+        try reader.end()
+        try reader.finish()
+    }
+
+    /// Reads the log of a commit that is running, or that was killed. Does I/O.
+    ///
+    /// - Returns: `nil` if there is none, if it is not whole because the machine failed before it was flushed, or if it
+    ///   is outdated. No bundle of such a log has been renamed.
+    /// - Throws: ``FileError`` if the log or the lock file cannot be read.
+    package static func read(in directory: String, limits: Limits) throws(FileError) -> RedoLog? {
+        let path = "\(directory)/\(path)"
+        guard let text = try FileStore.read(path, limit: Limits.lockBytes),
+            let log = try? RedoLog(parsing: text, path: path, limits: limits)
+        else { return nil }
+        let lock = try FileStore.read("\(directory)/\(LockFile.name)", limit: Limits.lockBytes)
+        let found = lock.map { SHA256Digest(hashing: $0) }
+        // The lock file may have been replaced already.
+        return found == log.replaces || found == SHA256Digest(hashing: Bytes(log.lock.text)) ? log : nil
+    }
+}
+
+extension DocumentReader {
+    /// Reads the name of a collection.
+    fileprivate mutating func collection() throws(BundleError) -> CollectionID {
+        let name = try string()
+        return try Result { () throws(InvalidIdentifier) in try CollectionID(name) }
+            .mapError { failure(expected: $0.expected, found: VisibleText.quote($0.found)) }.get()
+    }
+}
