@@ -150,9 +150,7 @@ extension DumpsDirectory {
     /// - Parameter keepingDownloads: whether to keep downloads for the next refresh.
     func finishWork(keepingDownloads: Bool) throws(FileError) {
         try refuseLinks()
-        for name in try FileStore.list(workPath) ?? [] where name.hasSuffix(".tmp") {
-            try FileStore.remove("\(workPath)/\(name)", below: path)
-        }
+        try discardStaged()
         try FileStore.removeTree(scratchPath, below: path)
         if keepingDownloads {
             try FileStore.removeIfEmpty(stagingPath)
@@ -160,6 +158,13 @@ extension DumpsDirectory {
             try FileStore.removeTree(stagingPath, below: path)
         }
         try removeIdleWork()
+    }
+
+    /// Removes bundles that were staged and never committed.
+    func discardStaged() throws(FileError) {
+        for name in try FileStore.list(workPath) ?? [] where name.hasSuffix(".tmp") {
+            try FileStore.remove("\(workPath)/\(name)", below: path)
+        }
     }
 
     /// Removes the work directory if nothing in it is still needed.

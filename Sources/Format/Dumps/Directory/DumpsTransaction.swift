@@ -281,14 +281,14 @@ extension DumpsDirectory {
         try FileStore.replace(redoLogPath, below: path, with: Bytes(log.text), limit: Limits.lockBytes)
     }
 
-    /// Finishes the commit of a killed process; removes its redo log if that is outdated.
+    /// Finishes the commit of a killed process, or discards what it has staged.
     ///
     /// - Returns: the collections of the commit.
     fileprivate func finishCommit(limits: Limits) throws -> [CollectionID] {
         try refuseLinks()
-        guard try FileStore.exists(redoLogPath) else { return [] }
         guard let log = try RedoLog.read(in: path, limits: limits) else {
             try FileStore.remove(redoLogPath, below: path)
+            try discardStaged()
             return []
         }
         var (next, staged) = (log.lock, Set<CollectionID>())

@@ -65,7 +65,7 @@ package struct Import: Sendable {
                 transaction.before == LockFile()
             {
                 let source = DumpsDirectory(try root(of: path, scratch: directory.scratchPath))
-                if let text = try source.configurationText() { return try restore(source, text, transaction) }
+                if let text = try source.configurationText() { return try restore(source, text, transaction, from: path) }
             }
             return try take(offers(path, names, for: transaction), from: path, names, transaction)
         } catch {
@@ -101,7 +101,7 @@ package struct Import: Sendable {
 
     /// Restores a dumps directory with its `dumps.yaml`, the entries of its lock file and the bytes of its bundles.
     private func restore(
-        _ source: DumpsDirectory, _ text: String, _ transaction: DumpsTransaction
+        _ source: DumpsDirectory, _ text: String, _ transaction: DumpsTransaction, from path: String
     ) throws -> [Outcome] {
         let configuration = try source.configuration()
         let verifier = BundleVerifier(
@@ -118,7 +118,7 @@ package struct Import: Sendable {
                 return DumpsTransaction.Taken.created
             }
             return Outcome(
-                id: id, result: result.mapError { named($0, of: source.path) }, snapshot: snapshot, notes: [])
+                id: id, result: result.mapError { named($0, of: path) }, snapshot: snapshot, notes: [])
         }
         try transaction.commit(configuration, text: text)
         return outcomes
