@@ -27,7 +27,7 @@ def pinned(dumps, *arguments, **options):
 
 
 def unpin(dumps, *names):
-    return rsdump.run("unpin", *names, "--dumps", dumps.path)
+    return rsdump.run("pin", *names, "--remove", "--dumps", dumps.path)
 
 
 def refreshed(dumps, *arguments):
@@ -223,7 +223,7 @@ def test_a_pin_past_its_last_day_warns_and_then_fails(dumps, sample):
     assert "warning: main/settings: its pin ended on 2020-12-31" in outcome.err, str(outcome)
     assert refreshed(dumps, "--max-age", "90d").says("2020-12-31")
     failed = dumps.refresh("--max-age", "0m")
-    assert failed.code == rsdump.SOME_FAILED and failed.says("rsdump unpin main/settings"), str(failed)
+    assert failed.code == rsdump.SOME_FAILED and failed.says("rsdump pin main/settings --remove"), str(failed)
     status = dumps.status()
     assert status.code == rsdump.DONE and status.says("warning", "2020-12-31"), str(status)
     assert dumps.status("--max-age", "0m").code == rsdump.SOME_FAILED
@@ -278,7 +278,7 @@ def test_a_pin_by_hand_is_held_against_what_is_there(dumps):
     pinned(dumps, SETTINGS)
     dumps.config.write_text(dumps.config.read_text().replace(str(at), str(at - 1), 1))
     verified = dumps.verify()
-    assert verified.code == rsdump.VERIFICATION and verified.says(str(at), str(at - 1), "rsdump unpin"), str(verified)
+    assert verified.code == rsdump.VERIFICATION and verified.says(str(at), str(at - 1), "--remove"), str(verified)
     before = dumps.files()
     outcome = dumps.refresh()
     assert outcome.code == rsdump.SOME_FAILED and outcome.says(str(at - 1)), str(outcome)

@@ -119,7 +119,7 @@ package final class SnapshotIntake {
         if let pin = settings.pin, pin.at != snapshot.timestamp {
             throw DumpsError.refused(
                 id, expected: "\(pin.at), at which dumps.yaml pins it", found: "\(snapshot.timestamp)",
-                remedy: "unpin it first: rsdump unpin \(id)")
+                remedy: "remove the pin first: rsdump pin \(id) --remove")
         }
         if let held {
             try check(snapshot, against: held, samePayload: samePayload)

@@ -20,8 +20,7 @@ struct Add: AsyncParsableCommand {
               rsdump add main/regions --server stage --dumps dumps-stage
             """)
 
-    @Argument(help: "Collections, as BUCKET/COLLECTION.", transform: collectionID)
-    var collections: [CollectionID]
+    @OptionGroup var collections: SomeCollections
 
     @OptionGroup var dumps: DumpsOptions
     @OptionGroup var server: ServerOptions
@@ -41,10 +40,10 @@ struct Add: AsyncParsableCommand {
         let (new, configuration) = try directory.exclusively {
             try refuseOtherServer(than: directory.configurationOrDefault())
             return try directory.addCollections(
-                collections, attachments: attachments?.rawValue, server: server.server, roots: roots
+                collections.names, attachments: attachments?.rawValue, server: server.server, roots: roots
             ) { _ = try $0.serverURL() }
         }
-        for id in collections {
+        for id in collections.names {
             Console.print(new.contains(id) ? "\(id): added" : "\(id): already in dumps.yaml; its settings are kept")
         }
         if isNew, (try? await GitRepository(containing: directory.path)) != nil, try directory.writeGitAttributes() {
@@ -79,16 +78,15 @@ struct Remove: AsyncParsableCommand {
               rsdump remove main/regions
             """)
 
-    @Argument(help: "Collections, as BUCKET/COLLECTION.", transform: collectionID)
-    var collections: [CollectionID]
+    @OptionGroup var collections: SomeCollections
 
     @OptionGroup var dumps: DumpsOptions
 
     func run() async throws {
-        try dumps.directory.removeCollections(collections)
-        for id in collections { Console.print("\(id): removed") }
+        try dumps.directory.removeCollections(collections.names)
+        for id in collections.names { Console.print("\(id): removed") }
         let catalogue = Catalogue.collection
-        guard !collections.contains(catalogue),
+        guard !collections.names.contains(catalogue),
             try dumps.directory.configurationOrDefault().catalogue != nil,
             try dumps.directory.lockFile(limits: Limits()).collections[catalogue] != nil
         else { return }
