@@ -42,7 +42,7 @@ def main():
                 stderr=subprocess.DEVNULL, text=True) as server:
             try:
                 server.stdout.readline()
-                run(rsdump, "sync", "main/large", "--storage", "storage", "--server", f"{url}/v2", "--trust-root", root,
+                run(rsdump, "get", "main/large", "--sync", "--storage", "storage", "--server", f"{url}/v2", "--trust-root", root,
                     "--publisher", "bench")
             finally:
                 server.kill()

@@ -72,7 +72,7 @@ class RealLinkBenchmark:
         return folder
 
     def refresh(self, folder, within=None):
-        run(*(self.near if within is None else within), self.rsdump, "refresh", "--no-progress", "--dumps", folder)
+        run(*(self.near if within is None else within), self.rsdump, "refresh", "--dumps", folder)
 
     def asked(self, work):
         """The URLs that nginx answered while `work` ran."""
@@ -131,7 +131,7 @@ class RealLinkBenchmark:
 
     def refreshes(self, prepare, *options, over=""):
         def command(program):
-            return lambda folder: [program, "refresh", "--no-progress", "--dumps", folder, *options]
+            return lambda folder: [program, "refresh", "--dumps", folder, *options]
         row = self.row(" ".join(["`rsdump refresh", *options]) + "`" + over, command(self.rsdump), prepare)
         if not self.against or options:
             return [row]
@@ -200,7 +200,7 @@ class RealLinkBenchmark:
         rows = [
             *self.refreshes(self.copy_of(self.configured_http2), over=HTTP2),
             *self.refreshes(self.copy_of(self.configured_http1), over=HTTP1),
-            *self.refreshes(configured), *self.refreshes(configured, "--jobs", "32"), *self.curls(self.cold_urls)]
+            *self.refreshes(configured), *self.curls(self.cold_urls)]
         self.table("A cold refresh of all collections", rows, self.cold_urls, runs, "", trips=False)
         with self.changed, self.changed_http2:
             self.table(

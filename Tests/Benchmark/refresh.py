@@ -63,7 +63,7 @@ class RefreshBenchmark:
     # Commands
 
     def rsdump(self, folder, program=RSDUMP):
-        return [program, "refresh", "--no-progress", "--dumps", folder]
+        return [program, "refresh", "--dumps", folder]
 
     def refreshes(self, prepare):
         """A row of the present build, and one of that with which it is compared, if there is one."""

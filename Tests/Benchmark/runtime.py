@@ -23,7 +23,7 @@ class RuntimeBenchmark:
         self.packaged, self.stored, self.storage = scratch / "packaged", scratch / "stored", scratch / "storage"
         self.run(rsdump, "add", *names, "--dumps", self.packaged, "--server", server.url, "--trust-root", server.root,
                  "--attachments", "all")
-        self.run(rsdump, "refresh", "--no-progress", "--dumps", self.packaged)
+        self.run(rsdump, "refresh", "--dumps", self.packaged)
         self.run(self.rsbench, "stored", self.packaged, COLLECTION, self.stored)
         first = server.changeset(COLLECTION)["changes"][0]
         server.patch_record(COLLECTION, first["id"], {"subject": "changed"})
@@ -43,7 +43,7 @@ class RuntimeBenchmark:
     # Commands
 
     def sync(self, storage):
-        return [self.rsdump, "sync", COLLECTION, "--storage", storage, "--packaged", self.packaged]
+        return [self.rsdump, "get", COLLECTION, "--sync", "--storage", storage, "--packaged", self.packaged]
 
     def reading(self, source, dumps, storage=None, app=None):
         return [app or self.app, source, dumps, storage or self.scratch / "none", self.server.root, COLLECTION]
@@ -108,7 +108,7 @@ class RuntimeBenchmark:
             return lambda folder: ["curl", "--silent", "--fail", "--compressed", *sum(
                 ([url, "--output", folder / str(number)] for number, url in enumerate(addresses)), [])]
         rows = [
-            Row("rsdump sync", self.sync), Row("curl, the same URLs", curl(*urls)),
+            Row("rsdump get --sync", self.sync), Row("curl, the same URLs", curl(*urls)),
             Row("curl, the whole changeset", curl(whole)),
         ]
         measure(rows, runs, self.scratch)

@@ -106,7 +106,7 @@ class Scale:
                 self.scratch / "keys", "--server", self.url]
 
     def refresh(self):
-        return [RSDUMP, "refresh", "--no-progress", "--dumps", self.scratch / "copy"]
+        return [RSDUMP, "refresh", "--dumps", self.scratch / "copy"]
 
     @contextlib.contextmanager
     def serving(self, *options):
@@ -143,7 +143,7 @@ class Scale:
         with self.serving():
             self.measure("refresh of all", *self.refresh())
             self.measure("refresh, nothing changed", *self.refresh())
-            self.run("sync", self.name, "--storage", storage, "--server", self.url, "--trust-root", self.root)
+            self.run("get", self.name, "--sync", "--storage", storage, "--server", self.url, "--trust-root", self.root)
         self.measure("verify", RSDUMP, "verify", "--dumps", copy)
         if APP.exists():
             for source, name in [("directory", "first read, packaged"), ("cache", "first read, synced")]:
@@ -160,7 +160,7 @@ class Scale:
         self.measure("publish of one change", *self.publish())
         with self.serving("--history", self.scratch / "history"):
             self.measure("refresh of one change", *self.refresh())
-            self.measure("sync of one change", RSDUMP, "sync", self.name, "--storage", storage, "--server", self.url,
+            self.measure("sync of one change", RSDUMP, "get", self.name, "--sync", "--storage", storage, "--server", self.url,
                          "--trust-root", self.root)
         self.measure("diff of one change", RSDUMP, "diff", old, copy)
         return self.results

@@ -125,8 +125,8 @@ def counts(folder):
         trust = ["--server", f"{url}/v2", "--trust-root", root]
         output(rsdump, "add", "main/settings", "main/regions", "main/icons", "main/search-hints", COLLECTION,
                "--dumps", dumps, *trust)
-        output(rsdump, "refresh", "--no-progress", "--dumps", dumps)
-        output(rsdump, "sync", COLLECTION, "--storage", storage, *trust)
+        output(rsdump, "refresh", "--dumps", dumps)
+        output(rsdump, "get", COLLECTION, "--sync", "--storage", storage, *trust)
         output(rsbench, "stored", dumps, COLLECTION, stored)
 
         def read(source, packaged):
@@ -134,7 +134,7 @@ def counts(folder):
         return {
             "rsdump --version": count("version", rsdump, "--version"),
             "refresh, nothing changed": count(
-                "refresh", rsdump, "refresh", "--no-progress", "--dumps", dumps, preloaded=preloaded),
+                "refresh", rsdump, "refresh", "--dumps", dumps, preloaded=preloaded),
             "app: no read": read("nothing", dumps),
             "app: first read, embedded, stored": read("embedded stored", stored),
             "app: first read, embedded, deflated": read("embedded deflated", dumps),

@@ -533,11 +533,11 @@ def test_nothing_is_taken_from_a_mirror_that_is_frozen_from_the_beginning(origin
     assert not (packager.path / "dumps.lock.json").exists()
     storage = tmp_path / "app"
     app = ("--storage", storage, "--server", f"{served.url}/v1", "--trust-root", origin.root, "--publisher", "settings.example.org")
-    outcome = in_days(23, "sync", "main/one", *app)
+    outcome = in_days(23, "get", "--sync", "main/one", *app)
     assert outcome.code != rsdump.DONE and outcome.says("whose confirmation ended at"), str(outcome)
     # An app that holds it reads on, and says so.
-    assert rsdump.run("sync", "main/one", *app).says("confirmed until")
-    outcome = in_days(23, "sync", "main/one", *app)
+    assert rsdump.run("get", "--sync", "main/one", *app).says("confirmed until")
+    outcome = in_days(23, "get", "--sync", "main/one", *app)
     assert outcome.code == rsdump.DONE and outcome.says("unconfirmed since"), str(outcome)
     outcome = in_days(23, "get", "main/one", "--explain", *app)
     assert outcome.code == rsdump.DONE and outcome.says("unconfirmed since"), str(outcome)
@@ -577,7 +577,7 @@ def test_signing_again_displaces_what_the_old_key_has_signed_at_the_same_time(or
                "--server", f"{network.url}/v1")
         answering = lies
         packager.good()
-        assert rsdump.run("sync", "main/one", *app).code == rsdump.DONE
+        assert rsdump.run("get", "--sync", "main/one", *app).code == rsdump.DONE
         time.sleep(1.1)    # certificates count in seconds
         assert origin.run("keys", "renew", "keys").code == rsdump.DONE
         assert origin.run("publish", "--resign").code == rsdump.DONE
@@ -585,7 +585,7 @@ def test_signing_again_displaces_what_the_old_key_has_signed_at_the_same_time(or
         answering = served
         packager.good()
         assert "sha256" in catalogue(packager)["main_-two"]
-        synced = rsdump.run("sync", "main/two", *app)
+        synced = rsdump.run("get", "--sync", "main/two", *app)
         assert synced.code == rsdump.DONE, str(synced)
         assert rsdump.run("get", "main/two", *app).json()["value"] == 1
 

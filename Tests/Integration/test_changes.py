@@ -150,7 +150,7 @@ def test_a_signature_without_a_chain_is_none(sample, tmp_path):
     assert outcome.code == rsdump.VERIFICATION and outcome.says("no longer accepts that"), str(outcome)
     dumps.config.write_text(accepting)
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
-    synced = rsdump.run("sync", SETTINGS, "--storage", tmp_path / "storage", "--packaged", dumps.path)
+    synced = rsdump.run("get", "--sync", SETTINGS, "--storage", tmp_path / "storage", "--packaged", dumps.path)
     assert synced.code == rsdump.DONE and synced.says("updated"), str(synced)
     refresh(dumps)
     assert {r["id"]: r for r in dumps.bundle(SETTINGS).records}["telemetry"]["value"] is True

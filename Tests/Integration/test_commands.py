@@ -35,7 +35,7 @@ def test_help_has_examples_that_are_right(tmp_path):
             words = shlex.split(re.split(r"   | \|", re.sub(r"\\\n +", "", line), maxsplit=1)[0])
             folder = tmp_path / f"{name}-{number}"
             folder.mkdir()
-            if name in ("serve", "sync"):    # These would go on the network; the others stop before.
+            if name == "serve" or "--sync" in words:    # These would go on the network; the others stop before.
                 words.append("--help")
             outcome = rsdump.run(*words[1:], cwd=folder)
             assert "Usage:" not in outcome.err, str(outcome)
@@ -57,7 +57,7 @@ def test_help_names_every_command_and_exit_code():
         assert outcome.says(words), str(outcome)
 
 
-@pytest.mark.parametrize("arguments", [["nonsense"], ["refresh", "--nonsense"], ["refresh", "--jobs", "many"]])
+@pytest.mark.parametrize("arguments", [["nonsense"], ["refresh", "--nonsense"], ["refresh", "--max-age", "many"]])
 def test_wrong_usage(arguments):
     assert rsdump.run(*arguments).code == rsdump.USAGE
 
@@ -329,9 +329,9 @@ def test_verify_with_another_root_fails(dumps, sample):
 @pytest.mark.parametrize("command, word", [
     ("list --trust-root " + "00" * 32, "--trust-root"), ("export --to mirror --output x --url http://a.example --force", "--force"),
     ("diff a b --server prod", "--server"),
-    ("diff a b --trust-root " + "00" * 32, "--trust-root"), ("embed --public", "--swift"),
+    ("diff a b --trust-root " + "00" * 32, "--trust-root"),
     ("verify --output x", "--rebuild"),
-    ("log main/a --id x --blame --number 2", "--number"), ("log main/a --id x --blame --tags", "--tags"),
+    ("log main/a --id x --blame --tags", "--tags"),
     ("import x --from defaults --server prod", "--server"), ("import x --from firebase-template --chain c.pem", "--chain"),
     ("import x --from defaults --verify-at 2026-11-21", "--verify-at"), ("keys renew keys --certificate c --days 3", "--days"),
     ("publish --resign --accept main/a", "--accept"), ("publish --confirm --accept main/a", "--accept"),

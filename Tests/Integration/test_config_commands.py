@@ -1,4 +1,4 @@
-"""`rsdump config get`, `check` and `defaults`: remote config parameters, seen from outside."""
+"""`rsdump values`, `check --parameters` and `export` of parameters: remote config, seen from outside."""
 import json
 import pathlib
 import plistlib
@@ -36,7 +36,26 @@ def parameters(tmp_path):
 
 
 def get(path, *arguments):
-    return rsdump.run("config", "get", "--collection", path, *arguments)
+    return rsdump.run("values", "--parameters", path, *arguments)
+
+
+def packed(folder, records, name="app"):
+    """A dumps directory with these parameters, as they come without a signature."""
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps({"metadata": {"bucket": "main", "id": name}, "timestamp": 2000,
+                                "changes": [{"last_modified": 1000, **each} for each in records]}))
+    outcome = rsdump.run("import", "--from", "changeset", path, "--dumps", folder / "dumps")
+    assert outcome.code == rsdump.DONE, str(outcome)
+
+
+def export(folder, form, *arguments):
+    return rsdump.run("export", "--to", form, *arguments, "--dumps", folder / "dumps", "-o", folder / f"exported.{form}")
+
+
+def exported(*arguments):
+    outcome = export(*arguments)
+    assert outcome.code == rsdump.DONE, str(outcome)
+    return arguments[0] / f"exported.{arguments[1]}"
 
 
 def test_value_for_a_device(parameters):
@@ -57,31 +76,29 @@ def test_value_for_a_device(parameters):
 
 
 def test_all_values(parameters):
-    outcome = get(parameters({"data": RECORDS}), "--all", "--context", "id=device-3")
+    outcome = get(parameters({"data": RECORDS}), "--context", "id=device-3")
     assert outcome.code == rsdump.DONE
     assert outcome.out == 'banner_text="Welcome"\nlimit=3\nmenu={"items":["ü",0.5]}\nprice=2.5\n'
-    assert get(parameters(RECORDS), "price", "--all").code == rsdump.USAGE
-    assert get(parameters(RECORDS)).code == rsdump.USAGE
 
 
 def test_check(parameters):
-    good = rsdump.run("config", "check", parameters(RECORDS[:3] + RECORDS[4:7]))
+    good = rsdump.run("check", "--parameters", parameters(RECORDS[:3] + RECORDS[4:7]))
     assert good.code == rsdump.DONE and good.says("4 parameters, no errors or warnings")
-    warned = rsdump.run("config", "check", parameters(RECORDS[:4]))
+    warned = rsdump.run("check", "--parameters", parameters(RECORDS[:4]))
     assert warned.code == rsdump.DONE and warned.says("warning: ", "adult: every record has a filter")
-    bad = rsdump.run("config", "check", parameters([
+    bad = rsdump.run("check", "--parameters", parameters([
         {"id": "a", "key": "k", "value": 1}, {"id": "b", "key": "k", "value": "1"},
         {"id": "c", "key": "l", "value": 1, "filter_expression": "1 +"}]))
     assert bad.code == rsdump.USAGE
     assert bad.says("error: ", "k: more than one record has no filter (a, b)", "k: its values have different types",
                     "l: the record c never applies: at byte 3")
-    stranger = rsdump.run("config", "check", parameters([*RECORDS, {"id": "stranger", "name": "x"}]))
+    stranger = rsdump.run("check", "--parameters", parameters([*RECORDS, {"id": "stranger", "name": "x"}]))
     assert stranger.code == rsdump.USAGE and stranger.says("the record stranger is not a parameter")
     for content in ("", "{", "5", '{"data": 5}'):
         path = parameters([])
         path.write_text(content)
-        assert rsdump.run("config", "check", path).code == rsdump.USAGE
-    assert rsdump.run("config", "check", "main/none", "--dumps", path.parent).code == rsdump.USAGE
+        assert rsdump.run("check", "--parameters", path).code == rsdump.USAGE
+    assert rsdump.run("check", "--parameters", "main/none", "--dumps", path.parent).code == rsdump.USAGE
 
 
 def test_check_compares_with_the_app(parameters, tmp_path):
@@ -92,7 +109,7 @@ def test_check_compares_with_the_app(parameters, tmp_path):
     def check(name, content):
         file = tmp_path / name
         file.write_bytes(content)
-        return rsdump.run("config", "check", path, "--defaults", file)
+        return rsdump.run("check", "--parameters", path, "--defaults", file)
 
     for name, content in (("d.json", json.dumps(defaults).encode()), ("d.plist", plistlib.dumps(defaults))):
         outcome = check(name, content)
@@ -107,24 +124,31 @@ def test_check_compares_with_the_app(parameters, tmp_path):
     for content in (b"", b"[]", b"<plist>", b"bplist00", plistlib.dumps(defaults)[:-20]):
         outcome = check("d.bad", content)
         assert outcome.code == rsdump.USAGE and "d.bad" in outcome.err, outcome.err
-    outcome = rsdump.run("config", "check", path, "--defaults", tmp_path / "none.json")
+    outcome = rsdump.run("check", "--parameters", path, "--defaults", tmp_path / "none.json")
     assert outcome.code == rsdump.USAGE and outcome.says("there is no such file; give --defaults")
 
 
-def test_defaults(parameters, tmp_path):
-    path = parameters(RECORDS)
+def test_defaults(tmp_path):
+    packed(tmp_path, RECORDS)
     expected = {"banner_text": "Welcome", "price": 2.5, "limit": 3, "menu": {"items": ["ü", 0.5]}}
-    assert json.loads(rsdump.run("config", "defaults", "--to", "json", "--collection", path).out) == expected
-    output = tmp_path / "Defaults.plist"
-    assert rsdump.run("config", "defaults", "--to", "plist", "--collection", path, "-o", output).code == rsdump.DONE
-    assert plistlib.loads(output.read_bytes()) == expected
+    assert json.loads(exported(tmp_path, "json").read_bytes()) == expected
+    assert plistlib.loads(exported(tmp_path, "plist").read_bytes()) == expected
+    # With fields it is the records of any collection.
+    fields = exported(tmp_path, "json", "--key", "id", "--value", "key", "--force")
+    assert json.loads(fields.read_bytes())["banner-de"] == "banner_text"
+    packed(tmp_path, [{"id": "a", "x": 1}], "other")
+    refused = export(tmp_path, "swift", "main/other")
+    assert refused.code == rsdump.USAGE and refused.says("main/other", "is not a parameter", "--key"), str(refused)
+    refused = export(tmp_path, "swift")
+    assert refused.code == rsdump.USAGE and refused.says("2 collections", "name one"), str(refused)
 
 
-def test_accessors(parameters, tmp_path):
+def test_accessors(tmp_path):
     hostile = [{"id": "h1", "key": 'quo"te \\(x) ü\u2028', "value": 'a"b\\(c)\n'}, {"id": "h2", "key": "9lives", "value": 9},
                {"id": "h3", "key": "`", "value": True}, {"id": "h4", "key": "bannerText", "value": 1}]
-    outcome = rsdump.run("config", "defaults", "--to", "swift", "--collection", parameters(RECORDS + hostile))
-    assert outcome.code == rsdump.DONE
+    packed(tmp_path, RECORDS + hostile)
+    source = exported(tmp_path, "swift")
+    text = source.read_text()
     for line in ('public var bannerText2: String { string(forKey: "banner_text", default: "Welcome") }',
                  'public var bannerText: Int { number(forKey: "bannerText", default: 1).intValue }',
                  'public var adult: Bool { bool(forKey: "adult", default: false) }',
@@ -133,9 +157,7 @@ def test_accessors(parameters, tmp_path):
                  'public var menu: RemoteConfigValue { configValue(forKey: "menu") }',
                  "public var `class`: RemoteConfigValue",
                  "public var _9lives: Int { number(forKey: \"9lives\", default: 9).intValue }"):
-        assert line in outcome.out, outcome.out
-    source = tmp_path / "Parameters.swift"
-    source.write_text(outcome.out)
+        assert line in text, text
     checked = subprocess.run(["swiftc", "-frontend", "-parse", source], capture_output=True, text=True)
     assert checked.returncode == 0, checked.stderr
 
@@ -153,7 +175,7 @@ public struct RemoteConfigValue {}
 """
 
 
-def test_accessors_of_every_keyword_compile(parameters, tmp_path):
+def test_accessors_of_every_keyword_compile(tmp_path):
     """The words are those of the compiler that is installed, contextual ones too, and those that the accessors themselves use."""
     [interface] = [each for each in KEYWORDS.glob("*.swiftinterface") if "private" not in each.name]
     listed = re.search(r"enum Keyword\b.*?\n  }", interface.read_text(), re.DOTALL)[0]
@@ -162,10 +184,11 @@ def test_accessors_of_every_keyword_compile(parameters, tmp_path):
     words += ["string", "bool", "number", "configValue", "forKey", "hashValue", "description", "x*/", "\u202egpj"]
     values = [1, "x", True, {}, 1.5]
     records = [{"id": f"r{n}", "key": word, "value": values[n % 5]} for n, word in enumerate(words)]
-    outcome = rsdump.run("config", "defaults", "--to", "swift", "--collection", parameters(records))
-    assert outcome.code == rsdump.DONE and "\u202e" not in outcome.out, str(outcome)
-    source = tmp_path / "Parameters.swift"
-    source.write_text(outcome.out.replace("import RemoteConfiguration", READING))
+    packed(tmp_path, records)
+    source = exported(tmp_path, "swift")
+    text = source.read_text()
+    assert "\u202e" not in text
+    source.write_text(text.replace("import RemoteConfiguration", READING))
     checked = subprocess.run(
         ["swiftc", "-frontend", "-typecheck", "-parse-as-library", source], capture_output=True, text=True)
     assert checked.returncode == 0, checked.stderr
@@ -176,10 +199,10 @@ def test_nothing_that_is_printed_steers_a_terminal(parameters):
     path = parameters([
         {"id": "r", "key": key, "value": "a\u202eb\u0085\u001b"},
         {"id": "s", "key": key, "value": 1, "filter_expression": "false"}, {"id": "t", "key": key, "value": 1}])
-    for outcome in (get(path, key, "--explain"), get(path, "--all"), get(path, "x\u202e"), rsdump.run("config", "check", path)):
+    for outcome in (get(path, key, "--explain"), get(path), get(path, "x\u202e"), rsdump.run("check", "--parameters", path)):
         assert not set("\u202e\u200b\u0085\u001b") & set(outcome.out + outcome.err), repr(str(outcome))
     assert json.loads(get(path, key).out) == "a\u202eb\u0085\u001b"
-    assert "pay\\u{202e}load\\u{200b}" in get(path, "--all").out
+    assert "pay\\u{202e}load\\u{200b}" in get(path).out
 
 
 @pytest.mark.parametrize("key", ["channel", "env.channel"])
@@ -207,7 +230,7 @@ def test_schema_and_tool_agree(parameters):
         {"id": "a", "key": "k", "value": 1, "filter_expression": True}]
     for record in good:
         validator.validate(record)
-    assert rsdump.run("config", "check", parameters(good)).code == rsdump.DONE
+    assert rsdump.run("check", "--parameters", parameters(good)).code == rsdump.DONE
     for record in bad:
         assert not validator.is_valid(record), record
-        assert rsdump.run("config", "check", parameters([record])).code == rsdump.USAGE, record
+        assert rsdump.run("check", "--parameters", parameters([record])).code == rsdump.USAGE, record

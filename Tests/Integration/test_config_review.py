@@ -33,7 +33,7 @@ def publish(app, *more):
 def get(app, moment, installation):
     time = int(datetime.datetime.fromisoformat(moment).replace(tzinfo=datetime.timezone.utc).timestamp() * 1000)
     outcome = rsdump.run(
-        "config", "get", "one-page", "--dumps", app / "dumps", "--context", f"now={time}", "--context",
+        "values", "one-page", "--dumps", app / "dumps", "--context", f"now={time}", "--context",
         f"id={installation}", "--explain")
     assert outcome.code == 0, outcome
     return outcome.out.strip() == "true", outcome.err
@@ -96,7 +96,7 @@ def test_values_that_nobody_gets_are_named(app):
     assert "app.yaml:11:" in notes[0] and "line 10" in notes[0]
     assert "app.yaml:17:" in notes[1] and "line 16" in notes[1]
     assert publish(app).code == 0
-    found = rsdump.run("config", "check", "main/app", "--dumps", app / "dumps")
+    found = rsdump.run("check", "--parameters", "main/app", "--dumps", app / "dumps")
     assert found.code == 0
     for record in ("greeting--norway never wins", "theme--2 never wins"):
         assert f"the record {record}" in found.out, found
@@ -110,7 +110,7 @@ def test_keys_that_nobody_reads_and_that_nobody_has(app):
     (code / "Views").mkdir(parents=True)
     (code / ".build").mkdir()
     generated = rsdump.run(
-        "config", "defaults", "--to", "swift", "--collection", "main/app", "--dumps", app / "dumps", "-o",
+        "export", "--to", "swift", "main/app", "--dumps", app / "dumps", "-o",
         code / "Parameters.swift")
     assert generated.code == 0
     (code / "Views/View.swift").write_text('''
@@ -123,11 +123,11 @@ def test_keys_that_nobody_reads_and_that_nobody_has(app):
     ''')
     (code / "Main.kt").write_text('val x = Firebase.remoteConfig.getLong("interval") + remoteConfig.getString("lost")')
     (code / ".build/Old.swift").write_text('config["old-flag"]')
-    found = rsdump.run("config", "check", "main/app", "--dumps", app / "dumps", "--used-in", code)
+    found = rsdump.run("check", "--parameters", "main/app", "--dumps", app / "dumps", "--used-in", code)
     assert found.code == 0
     warnings = sorted(line.removeprefix("warning: ") for line in found.out.splitlines())
     assert [line.split(": ")[1] for line in warnings if "mentions" in line] == ["in_a_comment", "old-flag"], warnings
     reads = [line for line in warnings if "the code reads the key" in line]
     assert len(reads) == 2 and "Main.kt:1: the code reads the key lost" in reads[0] and "View.swift:3: the code reads the key gone" in reads[1]
-    missing = rsdump.run("config", "check", "main/app", "--dumps", app / "dumps", "--used-in", app / "sources")
+    missing = rsdump.run("check", "--parameters", "main/app", "--dumps", app / "dumps", "--used-in", app / "sources")
     assert missing.code == rsdump.USAGE and "there are no source files" in missing.err

@@ -197,6 +197,34 @@ def test_changesets_are_what_the_server_answers(dumps, sample, tmp_path):
 # The output
 
 
+def test_a_directory_arrives_as_it_was(dumps, sample, tmp_path):
+    """With its rules, what was accepted, its server and its roots: nothing has to be given again."""
+    text = dumps.config.read_text()
+    dumps.config.write_text(
+        text.replace(f"  {SETTINGS}:\n", f"  # why\n  {SETTINGS}:\n    guards: {{min-records: 1000}}\n"))
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    assert dumps.refresh().code == rsdump.SOME_FAILED
+    assert dumps.refresh("--accept", SETTINGS).code == rsdump.DONE
+    assert dumps.lock["collections"][SETTINGS]["accepted"]
+    archive = exported("tar.zst", dumps, tmp_path / "dumps.tar.zst")
+    for source in (archive, dumps.path):
+        arrived = Dumps(tmp_path / f"arrived-{source.name}")
+        outcome = rsdump.run("import", "--from", "dumps", source, "--dumps", arrived.path)
+        assert outcome.code == rsdump.DONE, str(outcome)
+        assert arrived.files() == dumps.files()
+        assert arrived.verify("--locked").code == rsdump.DONE
+        assert arrived.refresh("--locked").code == rsdump.DONE
+        # What was lost is brought back, too.
+        for path in arrived.path.rglob("*.zip"):
+            path.unlink()
+        assert rsdump.run("import", "--from", "dumps", source, "--dumps", arrived.path).code == rsdump.DONE
+        assert arrived.files() == dumps.files()
+    # Without the roots of its own dumps.yaml, nothing of a foreign archive is taken.
+    wrong = "--trust-root=" + ":".join(["00"] * 32)
+    outcome = rsdump.run("import", "--from", "dumps", archive, "--dumps", tmp_path / "other", wrong)
+    assert outcome.code == rsdump.VERIFICATION and not list((tmp_path / "other").rglob("*.zip")), str(outcome)
+
+
 @pytest.mark.parametrize("layout", ["firefox", "application-services", "changesets", "tar.zst"])
 def test_nothing_of_the_machine_is_in_it(dumps, tmp_path, layout):
     first = exported(layout, dumps, tmp_path / "first")

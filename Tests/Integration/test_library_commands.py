@@ -1,4 +1,4 @@
-"""`rsdump sync` and `rsdump get`, which do what an app does with the library, seen from outside."""
+"""`rsdump get`, with `--sync` and without, which does what an app does with the library, seen from outside."""
 import hashlib
 import json
 import re
@@ -19,7 +19,7 @@ class App:
         self.storage, self.options = storage, options
 
     def sync(self, *arguments, **options):
-        return rsdump.run("sync", *arguments, "--storage", self.storage, *self.options, **options)
+        return rsdump.run("get", *arguments, "--sync", "--storage", self.storage, *self.options, **options)
 
     def get(self, *arguments, **options):
         return rsdump.run("get", *arguments, "--storage", self.storage, *self.options, **options)
@@ -51,15 +51,17 @@ def served(server, name):
 
 def test_sync_then_get(networked, sample):
     outcome = networked.sync(REGIONS, SETTINGS)
-    assert outcome.code == rsdump.DONE and outcome.err == "", str(outcome)
-    for name, line in zip((REGIONS, SETTINGS), outcome.out.splitlines(), strict=True):
+    assert outcome.code == rsdump.DONE, str(outcome)
+    for name, line in zip((REGIONS, SETTINGS), outcome.err.splitlines(), strict=True):
         assert re.fullmatch(rf"{name}  updated, \d{{4}}-\d\d-\d\dT[\d:.]+Z", line), line
     expected = served(sample, REGIONS)
+    ids = [json.loads(line)["id"] for line in outcome.out.splitlines()]
+    assert ids == sorted(expected) + sorted(served(sample, SETTINGS))
     position = sample.log_position()
     assert networked.records(REGIONS) == expected
     assert sample.requests(position) == []
     outcome = networked.sync(REGIONS, SETTINGS)
-    assert outcome.code == rsdump.DONE and outcome.out.count("up to date") == 2, str(outcome)
+    assert outcome.code == rsdump.DONE and outcome.err.count("up to date") == 2, str(outcome)
     assert len(sample.requests(position)) == 1
 
 
@@ -74,7 +76,7 @@ def test_only_what_is_newer_is_asked_for(packaged, sample):
     assert "_since=" in changeset["path"]
     everything = len(json.dumps(sample.changeset("main/large")))
     assert sum(each["bytes"] for each in asked) < everything / 10
-    assert outcome.out.count("up to date") == len(samples.NAMES) - 1
+    assert outcome.err.count("up to date") == len(samples.NAMES) - 1
     assert packaged.records(SETTINGS) == served(sample, SETTINGS)
 
 
@@ -151,7 +153,7 @@ def test_a_damaged_bundle_says_what_is_wrong(packaged, dumps):
     assert packaged.records(SETTINGS)
 
 
-# --explain, --context, --attachment, --sync-if-empty
+# --explain, --context, --attachment
 
 
 def test_explain(packaged, dumps, sample):
@@ -239,20 +241,13 @@ def test_a_wrong_attachment_is_never_written(networked, sample, tmp_path):
     assert not (tmp_path / "icon").exists()
 
 
-def test_sync_if_empty(networked, packaged, sample):
+def test_what_is_not_there_is_named_with_its_remedy(networked, packaged):
     outcome = networked.get(REGIONS)
-    assert outcome.code == rsdump.SOME_FAILED and outcome.says("--sync-if-empty"), str(outcome)
-    assert networked.records(REGIONS, "--sync-if-empty") == served(sample, REGIONS)
-    position = sample.log_position()
-    assert networked.get(REGIONS, "--sync-if-empty").code == rsdump.DONE
-    assert sample.requests(position) == []
-
-
-def test_sync_if_empty_leaves_what_is_packaged(packaged, sample):
-    sample.delete_record(REGIONS, "nowhere")
-    position = sample.log_position()
-    assert "nowhere" in packaged.records(REGIONS, "--sync-if-empty")
-    assert sample.requests(position) == []
+    assert outcome.code == rsdump.SOME_FAILED and outcome.says("give --sync"), str(outcome)
+    both = packaged.get("main/absent", SETTINGS, "main/none")
+    assert both.code == rsdump.SOME_FAILED and both.says("main/absent", "main/none") and both.out.count("\n") == 5, str(both)
+    outcome = packaged.get(REGIONS, ICONS, "--attachment", "petals-05")
+    assert outcome.code == rsdump.USAGE and outcome.says("one collection"), str(outcome)
 
 
 # Exit codes
@@ -262,16 +257,16 @@ def test_sync_if_empty_leaves_what_is_packaged(packaged, sample):
     ["regions"], ["main/regions", "--packaged"], [], ["main/regions", "--server", "nonsense"],
     ["main/regions", "--trust-root", "12"], ["main/../x"], ["main/regions", "--unknown"],
 ])
-@pytest.mark.parametrize("command", ["sync", "get"])
-def test_bad_usage(command, arguments, tmp_path):
-    outcome = rsdump.run(command, *arguments, "--storage", tmp_path / "storage")
+@pytest.mark.parametrize("more", [[], ["--sync"]], ids=["get", "sync"])
+def test_bad_usage(more, arguments, tmp_path):
+    outcome = rsdump.run("get", *arguments, *more, "--storage", tmp_path / "storage")
     assert outcome.code == rsdump.USAGE and outcome.out == "" and outcome.err, str(outcome)
     assert not (tmp_path / "storage").exists()
 
 
-@pytest.mark.parametrize("command", ["sync", "get"])
-def test_a_server_whose_root_nobody_named(command, sample, tmp_path):
-    outcome = rsdump.run(command, REGIONS, "--storage", tmp_path / "storage", "--server", sample.url)
+@pytest.mark.parametrize("more", [[], ["--sync"]], ids=["get", "sync"])
+def test_a_server_whose_root_nobody_named(more, sample, tmp_path):
+    outcome = rsdump.run("get", REGIONS, *more, "--storage", tmp_path / "storage", "--server", sample.url)
     assert outcome.code == rsdump.USAGE and outcome.says("--trust-root"), str(outcome)
 
 
@@ -291,9 +286,9 @@ def test_mozillas_servers_are_known_by_their_urls(server, tmp_path):
     assert refused.code == rsdump.USAGE and refused.says("--trust-root"), str(refused)
 
 
-@pytest.mark.parametrize("command", ["sync", "get"])
-def test_a_storage_directory_is_needed(command):
-    outcome = rsdump.run(command, REGIONS)
+@pytest.mark.parametrize("more", [[], ["--sync"]], ids=["get", "sync"])
+def test_a_storage_directory_is_needed(more):
+    outcome = rsdump.run("get", REGIONS, *more)
     assert outcome.code == rsdump.USAGE and outcome.says("--storage"), str(outcome)
 
 
@@ -302,7 +297,6 @@ def test_nothing_reachable(tmp_path, sample):
     app = App(tmp_path / "storage", "--server", "http://127.0.0.1:1/v1", "--trust-root", sample.root)
     outcome = app.sync(REGIONS)
     assert outcome.code == rsdump.UNREACHABLE and outcome.out == "", str(outcome)
-    assert app.get(REGIONS, "--sync-if-empty").code == rsdump.SOME_FAILED
 
 
 def test_a_server_that_asks_to_wait(networked, sample):
@@ -330,7 +324,8 @@ def test_one_that_fails_does_not_stop_the_others(networked, sample):
     sample.faults({"path": "settings/changeset", "body": "{}"})
     outcome = networked.sync(SETTINGS, REGIONS, "main/absent")
     assert outcome.code == rsdump.SOME_FAILED, str(outcome)
-    assert outcome.out.startswith(f"{REGIONS}  updated") and outcome.out.count("\n") == 1
+    assert f"{REGIONS}  updated" in outcome.err and outcome.err.count("updated") == 1
+    assert {json.loads(line)["id"] for line in outcome.out.splitlines()} == served(sample, REGIONS).keys()
     assert SETTINGS in outcome.err and "main/absent" in outcome.err
     assert networked.records(REGIONS) == served(sample, REGIONS)
     assert networked.get(SETTINGS).code == rsdump.SOME_FAILED
@@ -365,7 +360,9 @@ def test_a_server_that_lies(packaged, sample, how):
     sample.patch_record(REGIONS, "at", {"currency": "ATS"})
     lie(sample, REGIONS, how)
     outcome = packaged.sync(REGIONS)
-    assert outcome.code == rsdump.SOME_FAILED and REGIONS in outcome.err and outcome.out == "", str(outcome)
+    assert outcome.code == rsdump.SOME_FAILED and REGIONS in outcome.err, str(outcome)
+    # What is packaged is printed, as an app would read it.
+    assert {record["id"]: record for record in map(json.loads, outcome.out.splitlines())} == before
     assert packaged.records(REGIONS) == before
     sample.faults()
     assert packaged.sync(REGIONS).code == rsdump.DONE

@@ -80,7 +80,7 @@ def test_a_sync_writes_nothing_through_a_storage_directory_that_has_links(dumps,
     (storage / "main").symlink_to(outside)
     (storage / ".chains").symlink_to(outside)
     outcome = rsdump.run(
-        "sync", SETTINGS, "--storage", storage, "--server", sample.url, "--trust-root", sample.root)
+        "get", SETTINGS, "--sync", "--storage", storage, "--server", sample.url, "--trust-root", sample.root)
     assert outcome.code != rsdump.DONE and "symbolic link" in str(outcome), str(outcome)
     check_untouched(outside)
 

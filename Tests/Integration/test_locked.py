@@ -267,14 +267,6 @@ def test_a_damaged_bundle_is_not_rebuilt(dumps, tmp_path):
     assert outcome.code == rsdump.VERIFICATION and outcome.says(SETTINGS, "failed", "4 of 5"), str(outcome)
 
 
-def test_quiet_says_nothing_unless_something_is_wrong(dumps):
-    quiet = dumps.verify("--locked", "--quiet")
-    assert quiet.code == rsdump.DONE and quiet.out == quiet.err == "", str(quiet)
-    (dumps.path / "stray").write_text("")
-    loud = dumps.verify("--locked", "--quiet")
-    assert loud.code == rsdump.VERIFICATION and loud.says("stray"), str(loud)
-
-
 def test_a_refresh_waits_for_another_if_it_is_told_to(dumps):
     directory = os.open(dumps.path, os.O_RDONLY)
     try:

@@ -26,7 +26,6 @@ def test_each_change_names_its_commit_and_its_records(history):
     text = log(history, REGIONS).out
     lines = text.splitlines()
     assert lines[0].startswith(commits[0][:12]) and "1 record deleted" in lines[0] and lines[1] == "  - nowhere", text
-    assert log(history, REGIONS, "-n", "1").out.count("data of") == 1
     markdown = log(history, REGIONS, "--format", "markdown").out
     assert f"- `{commits[0][:12]}`" in markdown and "  - deleted `nowhere`" in markdown, markdown
 
@@ -86,7 +85,7 @@ def test_what_is_not_there_is_said(history, tmp_path_factory):
     copied = history.copy(tmp_path_factory.mktemp("outside") / "copied")
     alone = rsdump.run("log", SETTINGS, "--dumps", copied.path)
     assert alone.code == rsdump.USAGE and alone.says("git"), str(alone)
-    for arguments in (["--blame"], ["--tags", "--from", "."], ["-n", "0"]):
+    for arguments in (["--blame"], ["--tags", "--from", "."], ["--blame", "--id", "a", "--tags"]):
         assert log(history, SETTINGS, *arguments).code == rsdump.USAGE
 
 

@@ -108,7 +108,7 @@ def test_a_cache_that_cannot_be_read_for_a_moment_is_not_replaced_by_an_older_st
 
     def sync(server, storage, at=None):
         return rsdump.run(
-            "sync", "main/one", "--storage", storage, "--server", f"{server.url}/v1", "--trust-root", root,
+            "get", "main/one", "--sync", "--storage", storage, "--server", f"{server.url}/v1", "--trust-root", root,
             env={} if at is None else fault(tmp_path, storage, "EIO", at))
 
     with Serving("--dumps", team.dumps.path) as server:

@@ -1,6 +1,6 @@
 """Two machines: whatever may differ between them does, and what they make is the same to the byte.
 
-The second one has another user, umask, time zone, locale and path, and another number of jobs. diffoscope, which looks
+The second one has another user, umask, time zone, locale and path. diffoscope, which looks
 into archives and bundles, has the last word.
 """
 import os
@@ -26,8 +26,8 @@ LOCALE = "tr_TR.ISO-8859-9"
 
 
 class Machine:
-    def __init__(self, folder, jobs, umask, **environment):
-        self.folder, self.jobs, self.umask = pathlib.Path(folder), jobs, umask
+    def __init__(self, folder, umask, **environment):
+        self.folder, self.umask = pathlib.Path(folder), umask
         self.environment = rsdump.environment({"HOME": str(folder), **environment})
         self.binary, self.prefix, self.user = rsdump.BINARY, [], {}
 
@@ -48,11 +48,11 @@ class Machine:
 @pytest.fixture
 def machines(tmp_path):
     (tmp_path / "machine").mkdir()
-    first = Machine(tmp_path / "machine", jobs=1, umask=0o022, TZ="America/St_Johns", LC_ALL="C.UTF-8", USER="root")
+    first = Machine(tmp_path / "machine", umask=0o022, TZ="America/St_Johns", LC_ALL="C.UTF-8", USER="root")
     # Not below the folder of the tests, where another user may not look.
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="another machine \u00e9 ") as folder:
         second = Machine(
-            folder, jobs=16, umask=0o077, TZ="Asia/Kathmandu", LC_ALL=LOCALE, LOCPATH=f"{folder}/locales",
+            folder, umask=0o077, TZ="Asia/Kathmandu", LC_ALL=LOCALE, LOCPATH=f"{folder}/locales",
             USER="nobody")
         (second.folder / "locales").mkdir()
         subprocess.run(
@@ -95,7 +95,7 @@ def same(machines, name):
 def test_a_refresh_gives_the_same_bundles(machines, sample):
     for machine in machines:
         machine("add", *samples.NAMES, "--server", sample.url, "--trust-root", sample.root, "--attachments", "all")
-        machine("refresh", "--jobs", machine.jobs)
+        machine("refresh")
         machine("verify", "--rebuild", "--output", "bundles")
         assert sorted(tree(machine.folder / "bundles")) == sorted(f"{name}.zip" for name in samples.NAMES)
     same(machines, "bundles")

@@ -27,9 +27,9 @@ def made(path, name):
 
 
 def set_up(dumps, tree):
-    outcome = rsdump.run("git-setup", "--dumps", dumps.path)
+    outcome = rsdump.run("merge", "--setup", "--dumps", dumps.path)
     assert outcome.code == rsdump.DONE and outcome.says(".gitattributes is written"), str(outcome)
-    again = rsdump.run("git-setup", "--dumps", dumps.path)
+    again = rsdump.run("merge", "--setup", "--dumps", dumps.path)
     assert again.code == rsdump.DONE and again.says("has the attributes already"), str(again)
     tree.commit("first")
 
@@ -277,11 +277,11 @@ def test_nothing_is_taken_for_a_merge(dumps, tree, tmp_path_factory):
     assert rsdump.run("merge", "--dumps", dumps.path).code == rsdump.USAGE
     assert rsdump.run("merge", "--with", "nothing", "--dumps", dumps.path).code == rsdump.USAGE
     outside = tmp_path_factory.mktemp("outside")
-    for command in ("merge", "git-setup"):
-        outcome = rsdump.run(command, "--dumps", outside)
+    for arguments in (["merge"], ["merge", "--setup"]):
+        outcome = rsdump.run(*arguments, "--dumps", outside)
         assert outcome.code == rsdump.USAGE and outcome.says("git work tree"), str(outcome)
     driver = subprocess.run(
-        [rsdump.BINARY, "merge-driver", str(outside / "file"), "dumps/dumps.lock.json"], capture_output=True, text=True,
+        [rsdump.BINARY, "merge", "--driver", str(outside / "file"), "dumps/dumps.lock.json"], capture_output=True, text=True,
         env=rsdump.environment())
     assert driver.returncode == rsdump.SOME_FAILED and "rsdump merge" in driver.stderr
 
@@ -335,7 +335,7 @@ def test_git_setup_with_any_path_of_the_program(dumps, sample, tree, tmp_path_fa
     program = tmp_path_factory.mktemp("programs") / "100%A of 'it'/rsdump"
     program.parent.mkdir()
     shutil.copy(rsdump.BINARY, program)
-    ran = subprocess.run([program, "git-setup", "--dumps", dumps.path], env=rsdump.environment(), capture_output=True, text=True)
+    ran = subprocess.run([program, "merge", "--setup", "--dumps", dumps.path], env=rsdump.environment(), capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     tree.commit("first")
     ours, _ = diverge(dumps, tree, sample)
@@ -349,7 +349,7 @@ def test_git_setup_where_the_path_of_the_repository_has_a_line_feed(tmp_path):
     outcome = rsdump.run("add", "main/regions", "--dumps", tree.root / "dumps")
     assert outcome.code == rsdump.DONE, str(outcome)
     for _ in range(2):
-        assert rsdump.run("git-setup", "--dumps", tree.root / "dumps").code == rsdump.DONE
+        assert rsdump.run("merge", "--setup", "--dumps", tree.root / "dumps").code == rsdump.DONE
     hook = tree.root / ".git/hooks/pre-merge-commit"
     assert hook.read_text().count("--dumps 'dumps'") == 1 and sorted(each.name for each in tmp_path.iterdir()) == ["a\nb"]
 
@@ -359,7 +359,7 @@ def test_git_setup_writes_no_hook_of_other_repositories(tmp_path):
     hooks.mkdir()
     (tmp_path / ".gitconfig").write_text(f"[core]\n\thooksPath = {hooks}\n")
     rsdump.run("add", "main/regions", "--dumps", tree.root / "dumps")
-    outcome = rsdump.run("git-setup", "--dumps", tree.root / "dumps", env={"HOME": str(tmp_path)})
+    outcome = rsdump.run("merge", "--setup", "--dumps", tree.root / "dumps", env={"HOME": str(tmp_path)})
     assert outcome.code == rsdump.DONE and outcome.says("core.hooksPath", "merge --dumps 'dumps'"), str(outcome)
     assert not list(hooks.iterdir()) and not (tree.root / ".git/hooks/pre-merge-commit").exists()
 
@@ -367,9 +367,9 @@ def test_git_setup_writes_no_hook_of_other_repositories(tmp_path):
 def test_a_hook_keeps_what_its_author_wrote(tmp_path):
     tree = GitTree(tmp_path)
     rsdump.run("add", "main/regions", "--dumps", tmp_path / "dumps")
-    assert rsdump.run("git-setup", "--dumps", tmp_path / "dumps").code == rsdump.DONE
+    assert rsdump.run("merge", "--setup", "--dumps", tmp_path / "dumps").code == rsdump.DONE
     hook = tree.root / ".git/hooks/pre-merge-commit"
     own = b"\n# gr\xfc\xdfe\n\nprintf 'a\rb'\n"
     hook.write_bytes(hook.read_bytes() + own)
-    assert rsdump.run("git-setup", "--dumps", tmp_path / "dumps").code == rsdump.DONE
+    assert rsdump.run("merge", "--setup", "--dumps", tmp_path / "dumps").code == rsdump.DONE
     assert own in hook.read_bytes() and hook.read_bytes().count(b"merge --dumps") == 1

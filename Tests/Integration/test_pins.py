@@ -27,7 +27,7 @@ def pinned(dumps, *arguments, **options):
 
 
 def unpin(dumps, *names):
-    return rsdump.run("unpin", *names, "--dumps", dumps.path)
+    return rsdump.run("pin", *names, "--remove", "--dumps", dumps.path)
 
 
 def refreshed(dumps, *arguments):
@@ -223,7 +223,7 @@ def test_a_pin_past_its_last_day_warns_and_then_fails(dumps, sample):
     assert "warning: main/settings: its pin ended on 2020-12-31" in outcome.err, str(outcome)
     assert refreshed(dumps, "--max-age", "90d").says("2020-12-31")
     failed = dumps.refresh("--max-age", "0m")
-    assert failed.code == rsdump.SOME_FAILED and failed.says("rsdump unpin main/settings"), str(failed)
+    assert failed.code == rsdump.SOME_FAILED and failed.says("rsdump pin main/settings --remove"), str(failed)
     status = dumps.status()
     assert status.code == rsdump.DONE and status.says("warning", "2020-12-31"), str(status)
     assert dumps.status("--max-age", "0m").code == rsdump.SOME_FAILED
@@ -278,7 +278,7 @@ def test_a_pin_by_hand_is_held_against_what_is_there(dumps):
     pinned(dumps, SETTINGS)
     dumps.config.write_text(dumps.config.read_text().replace(str(at), str(at - 1), 1))
     verified = dumps.verify()
-    assert verified.code == rsdump.VERIFICATION and verified.says(str(at), str(at - 1), "rsdump unpin"), str(verified)
+    assert verified.code == rsdump.VERIFICATION and verified.says(str(at), str(at - 1), "--remove"), str(verified)
     before = dumps.files()
     outcome = dumps.refresh()
     assert outcome.code == rsdump.SOME_FAILED and outcome.says(str(at - 1)), str(outcome)
@@ -484,6 +484,28 @@ def test_freezing_for_a_release_is_one_command_and_so_is_thawing(history):
     assert unknown.code == rsdump.USAGE and unknown.out == "" and unknown.says("v9", "list the commits with: git log")
     for arguments in ([], ["--all", SETTINGS]):
         assert pin(history, *arguments).code == unpin(history, *arguments).code == rsdump.USAGE
+
+
+def test_a_tag_with_other_collections_than_now(history, sample):
+    """What only the tag had is named, with the way back; what it did not have stays."""
+    history.tree.git("tag", "v1.0", "HEAD~1")
+    sample.put_collection("main/another")
+    assert history.remove(REGIONS).code == rsdump.DONE
+    assert history.add(sample, "main/another").code == rsdump.DONE
+    refreshed(history)
+    another = history.bundle_path("main/another").read_bytes()
+    outcome = pin(history, "--all", "--at", "v1.0")
+    assert outcome.code == rsdump.SOME_FAILED, str(outcome)
+    assert f"warning: {REGIONS}: v1.0 has it" in outcome.err and "note: main/another: v1.0 does not have it" in outcome.err
+    assert timestamp(history, SETTINGS) == timestamp(history.first, SETTINGS)
+    assert history.bundle_path("main/another").read_bytes() == another
+    # The two commands of the warning bring it back, and the directory has all of the tag.
+    assert f"rsdump add {REGIONS} && rsdump pin {REGIONS} --at v1.0" in outcome.err
+    assert history.add(sample, REGIONS).code == rsdump.DONE
+    pinned(history, REGIONS, "--at", "v1.0")
+    assert pin(history, "--all", "--at", "v1.0").code == rsdump.DONE
+    assert {**history.lock["collections"], "main/another": None} == {
+        **history.first.lock["collections"], "main/another": None}
 
 
 def test_a_commit_stands_wherever_a_bundle_or_a_directory_is_named(history, tmp_path):

@@ -1,7 +1,5 @@
 """Sources in git become signed bundles: keys, check, publish, and everybody who reads what comes of it."""
-import functools
 import hashlib
-import http.server
 import json
 import os
 import random
@@ -119,11 +117,11 @@ def test_keys_of_openssl_are_taken(team, tmp_path):
     request.write_text(subprocess.run(
         ["openssl", "req", "-new", "-key", "/dev/stdin", "-subj", "/CN=remote-settings.content-signature.mozilla.org"],
         input=key, capture_output=True, text=True, check=True).stdout)
-    seen = team.keys("issue", "keys", request, "--as", "signer")
+    seen = team.keys("issue", "keys", request, "--for", "signer")
     name = "remote-settings.content-signature.mozilla.org"
     der = subprocess.run(["openssl", "pkey", "-pubout", "-outform", "DER"], input=key.encode(), capture_output=True).stdout
     assert seen.code == rsdump.USAGE and seen.says(name, hashlib.sha256(der).hexdigest()), str(seen)
-    issued = team.keys("issue", "keys", request, "--as", "signer", "--name", name)
+    issued = team.keys("issue", "keys", request, "--for", "signer", "--name", name)
     assert issued.code == rsdump.DONE, str(issued)
     environment = {"RSDUMP_SIGNER_KEY": key.replace("\n", "\\n"), "RSDUMP_SIGNER_CHAIN": issued.out}
     shutil.rmtree(team.path / "keys")
@@ -150,9 +148,8 @@ def test_autograph_utils_accepts_every_signature(team):
 def test_overlap_serves_those_who_trust_either_root(team):
     """Apps that pin the old root and apps that pin the new one are both served, by one list of signatures."""
     assert team.keys("create", "new-keys").code == rsdump.DONE
-    url = "https://example.org/new.pem"
     team.write("main/settings.yaml", SETTINGS.replace("24", "25"))
-    outcome = team.publish("--overlap-keys", "new-keys", "--overlap-chain-url", url)
+    outcome = team.publish("--overlap-keys", "new-keys")
     assert outcome.code == rsdump.DONE, str(outcome)
     new_root = team.keys("status", "new-keys", "--format", "json").json()["root"]
     new_chain = (team.path / "new-keys/chain.pem").read_bytes()
@@ -165,36 +162,31 @@ def test_overlap_serves_those_who_trust_either_root(team):
         assert serving.ask(second["x5u"].removeprefix(serving.url)).body == new_chain
     payload = payload_of(served)
     assert check(payload, "main", first["signature"], first["x5u"], lambda _: old_chain, team.root)
-    assert check(payload, "main", second["signature"], url, lambda _: new_chain, new_root)
+    assert check(payload, "main", second["signature"], second["x5u"], lambda _: new_chain, new_root)
     with pytest.raises(Exception):
-        check(payload, "main", second["signature"], url, lambda _: new_chain, team.root)
+        check(payload, "main", second["signature"], second["x5u"], lambda _: new_chain, team.root)
     assert team.dumps.verify().code == rsdump.DONE
 
 
 def test_the_library_syncs_under_either_root(team, tmp_path):
     assert team.keys("create", "new-keys").code == rsdump.DONE
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=team.path / "new-keys")
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as chains:
-        threading.Thread(target=chains.serve_forever, daemon=True).start()
-        team.write("main/settings.yaml", SETTINGS.replace("24", "25"))
-        outcome = team.publish("--overlap-keys", "new-keys", "--overlap-chain-url",
-                               f"http://127.0.0.1:{chains.server_port}/chain.pem")
-        assert outcome.code == rsdump.DONE, str(outcome)
-        new_root = team.keys("status", "new-keys", "--format", "json").json()["root"]
-        with Serving("--dumps", team.dumps.path) as serving:
-            # Two apps with one storage, and each keeps what it has.
-            apps = [("main/settings", "--storage", tmp_path / "app", "--server", f"{serving.url}/v1", "--trust-root", root)
-                    for root in (team.root, new_root)]
-            for app in apps:
-                synced = rsdump.run("sync", *app)
-                assert synced.code == rsdump.DONE, str(synced)
-            for app in apps:
-                had = rsdump.run("get", *app)
-                assert had.code == rsdump.DONE and had.says("25"), str(had)
-            refused = rsdump.run("sync", "main/settings", "--storage", tmp_path / "foreign", "--server",
-                                 f"{serving.url}/v1", "--trust-root", "ab" * 32)
-            assert refused.code != rsdump.DONE
-        chains.shutdown()
+    team.write("main/settings.yaml", SETTINGS.replace("24", "25"))
+    outcome = team.publish("--overlap-keys", "new-keys")
+    assert outcome.code == rsdump.DONE, str(outcome)
+    new_root = team.keys("status", "new-keys", "--format", "json").json()["root"]
+    with Serving("--dumps", team.dumps.path) as serving:
+        # Two apps with one storage, and each keeps what it has.
+        apps = [("main/settings", "--storage", tmp_path / "app", "--server", f"{serving.url}/v1", "--trust-root", root)
+                for root in (team.root, new_root)]
+        for app in apps:
+            synced = rsdump.run("get", "--sync", *app)
+            assert synced.code == rsdump.DONE, str(synced)
+        for app in apps:
+            had = rsdump.run("get", *app)
+            assert had.code == rsdump.DONE and had.says("25"), str(had)
+        refused = rsdump.run("get", "--sync", "main/settings", "--storage", tmp_path / "foreign", "--server",
+                             f"{serving.url}/v1", "--trust-root", "ab" * 32)
+        assert refused.code != rsdump.DONE
 
 
 def test_an_app_packages_what_was_published(team, tmp_path):
@@ -226,7 +218,7 @@ def test_status_warns_before_a_chain_ends(team):
     assert team.keys("status", "keys").code == rsdump.DONE
     warned = team.keys("status", "keys", "--warn-days", "95")
     assert warned.code == rsdump.SOME_FAILED and warned.says("expires in 89 days", "rsdump keys renew"), str(warned)
-    made = team.keys("create", "short", "--root-days", "30", "--intermediate-days", "20", "--signer-days", "5",
+    made = team.keys("create", "short", "--days", "5",
                      "--name", "Team", "--signer", "config.example.org")
     assert made.code == rsdump.DONE and made.says('signer: "config.example.org"'), str(made)
     ends = [c["notAfter"][:10] for c in team.keys("status", "short", "--format", "json").json()["certificates"]]
@@ -249,7 +241,7 @@ def test_kinto_http_and_the_library_read_what_was_published(team, tmp_path):
         icon = client.get_changeset("main", "icons", bust_cache=True)["changes"][0]["attachment"]
         assert serving.ask(f"/attachments/{icon['location']}").body == b"<svg/>"
         served = ["--storage", tmp_path / "app", "--server", f"{serving.url}/v1", "--trust-root", team.root]
-        synced = rsdump.run("sync", "main/app-config", "main/settings", *served)
+        synced = rsdump.run("get", "--sync", "main/app-config", "main/settings", *served)
         assert synced.code == rsdump.DONE, str(synced)
         got = rsdump.run("get", "main/app-config", *served, "--context", "channel=beta")
         assert got.code == rsdump.DONE and got.says('"Hello"'), str(got)
@@ -459,7 +451,7 @@ def test_what_cannot_be_published_is_a_clear_error_and_changes_nothing(team, tmp
 
     assert team.keys("create", "foreign").code == rsdump.DONE
     refused(rsdump.VERIFICATION, ["root"], "--keys", "foreign")
-    short = team.keys("create", "short", "--signer-days", "1")
+    short = team.keys("create", "short", "--days", "1")
     assert short.code == rsdump.DONE
     refused(rsdump.USAGE, ["more than a day"], "--at", "2099-01-01")
     refused(rsdump.VERIFICATION, ["valid"], "--at", "2026-01-01")
@@ -505,7 +497,7 @@ def test_certificates_from_elsewhere_belong_to_the_request_and_the_root(team):
     root = team.root
 
     def issue(holder, *more):
-        return team.keys("issue", holder, "request.pem", "--as", "intermediate", "--output", f"{holder}.pem", *more)
+        return team.keys("issue", holder, "request.pem", "--for", "intermediate", "--output", f"{holder}.pem", *more)
 
     made = team.keys("request", "keys", "--for", "intermediate", "--name", "Grüße", "--output", "request.pem")
     assert made.code == rsdump.DONE, str(made)
@@ -518,7 +510,7 @@ def test_certificates_from_elsewhere_belong_to_the_request_and_the_root(team):
     assert issue("offline", "--name", "Other").code == rsdump.USAGE
     assert issue("offline", "--name", "Grüße").code == issue("foreign", "--name", "Grüße").code == rsdump.DONE
     refused = team.keys("renew", "keys", "--certificate", "foreign.pem")
-    assert refused.code == rsdump.VERIFICATION and refused.says(root, "change-root"), str(refused)
+    assert refused.code == rsdump.VERIFICATION and refused.says(root, "--root"), str(refused)
     assert team.root == root
     taken = team.keys("renew", "keys", "--certificate", "offline.pem")
     assert taken.code == rsdump.DONE, str(taken)
@@ -536,11 +528,11 @@ def test_a_change_of_root_is_a_command_of_its_own(team):
         (team.path / f"keys/{key}.key").unlink()
     new_root = team.keys("status", "new", "--format", "json").json()["root"]
     assert team.keys("request", "keys", "--for", "intermediate", "--name", "i", "--output", "r.pem").code == rsdump.DONE
-    issued = team.keys("issue", "new", "r.pem", "--as", "intermediate", "--name", "i", "--output", "c.pem")
+    issued = team.keys("issue", "new", "r.pem", "--for", "intermediate", "--name", "i", "--output", "c.pem")
     assert issued.code == rsdump.DONE, str(issued)
-    wrong = team.keys("change-root", "keys", "--certificate", "c.pem", "--root", "ab" * 32)
+    wrong = team.keys("renew", "keys", "--certificate", "c.pem", "--root", "ab" * 32)
     assert wrong.code == rsdump.VERIFICATION and wrong.says(new_root), str(wrong)
-    changed = team.keys("change-root", "keys", "--certificate", "c.pem", "--root", new_root)
+    changed = team.keys("renew", "keys", "--certificate", "c.pem", "--root", new_root)
     assert changed.code == rsdump.DONE and changed.says(f"trust-root {new_root}"), str(changed)
     assert team.keys("renew", "keys").code == rsdump.DONE and team.root == new_root
 
@@ -681,8 +673,20 @@ def test_a_templates_texts_reach_the_app_as_they_are(team):
     # The app's own defaults have types, as a property list has: texts that are read as these are no mistake.
     defaults = {"least": 1, "price": 2.5, "half": 0, "on": False, "menu": {}, "name": "", "empty": "", "own": 1}
     (team.path / "defaults.json").write_text(json.dumps(defaults))
-    checked = team.run("config", "check", "main/remote-config", "--defaults", "defaults.json")
+    checked = team.run("check", "--parameters", "main/remote-config", "--defaults", "defaults.json")
     assert checked.code == rsdump.DONE and "another type" not in checked.out and "but" not in checked.out, str(checked)
+
+
+def test_all_bundles_together_keep_their_budget(team):
+    """What would exceed it is not published, and nothing else of the run is."""
+    team.publish()
+    total = sum(each["bundle"]["size"] for each in team.dumps.lock["collections"].values())
+    team.dumps.config.write_text(team.dumps.config.read_text() + f"\nbudget:\n  total: {total}\n")
+    before = team.dumps.files()
+    team.write("main/settings.yaml", SETTINGS + "  - {key: more, value: " + secrets.token_hex(4000) + "}\n")
+    outcome = rsdump.run(*team.arguments())
+    assert outcome.code == rsdump.SOME_FAILED and outcome.says("all bundles together", "total:"), str(outcome)
+    assert team.dumps.files() == before and not (team.dumps.path / ".rsdump").exists()
 
 
 def test_check_names_everything_that_is_wrong(team):

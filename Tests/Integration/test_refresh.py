@@ -81,11 +81,11 @@ def test_the_lock_names_every_bundle_and_verify_agrees(refreshed_real, real_name
 
 
 def test_two_refreshes_elsewhere_are_byte_identical(refreshed_real, real, real_names, tmp_path):
-    """Other time zone, umask, locale, directory name and number of jobs."""
+    """Other time zone, umask, locale and directory name."""
     other = Dumps(tmp_path / "Ein anderer Ort, größer" / "d")
     env = {"TZ": "Pacific/Kiritimati", "LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8"}
     assert other.add(real, *reversed(real_names), env=env).code == rsdump.DONE
-    outcome = other.refresh("--jobs", 1, env=env, umask=0o077, cwd=tmp_path)
+    outcome = other.refresh(env=env, umask=0o077, cwd=tmp_path)
     assert outcome.code == rsdump.DONE, str(outcome)
     assert other.names == refreshed_real.names
     for name in real_names:

@@ -161,7 +161,7 @@ def test_a_collection_that_was_deleted_and_made_again(reviewed, review):
     review.put_record(SOURCE, {"id": "plain-0", "title": "made again"})
     review.put_attachment(SOURCE, "file-00", "0.txt", b"made again", "text/plain")
     review.publish(SOURCE)
-    synced = rsdump.run("sync", NAME, *storage)
+    synced = rsdump.run("get", "--sync", NAME, *storage)
     assert synced.code == rsdump.DONE, str(synced)
     outcome = reviewed.refresh()
     assert outcome.code == rsdump.DONE, str(outcome)
@@ -199,7 +199,7 @@ def test_refreshed_signatures_change_no_byte(reviewed, review):
         outcome = reviewed.refresh(*arguments)
         assert outcome.code == rsdump.DONE and outcome.says("2 unchanged"), str(outcome)
         assert reviewed.files() == before
-    synced = rsdump.run("sync", NAME, "--storage", reviewed.path.parent / "storage", "--packaged", reviewed.path)
+    synced = rsdump.run("get", "--sync", NAME, "--storage", reviewed.path.parent / "storage", "--packaged", reviewed.path)
     assert synced.code == rsdump.DONE, str(synced)
 
 
@@ -228,13 +228,13 @@ def test_a_monitor_older_than_its_changesets(reviewed, review):
     assert reviewed.refresh().code == rsdump.DONE
     newest = reviewed.files()
     storage = ["--storage", reviewed.path.parent / "storage", "--packaged", reviewed.path]
-    assert rsdump.run("sync", NAME, *storage).code == rsdump.DONE
+    assert rsdump.run("get", "--sync", NAME, *storage).code == rsdump.DONE
     review.faults({"path": "collections/changes/changeset", "body": monitor})
     for arguments in ([], ["--full"]):
         outcome = reviewed.refresh(*arguments)
         assert outcome.code == rsdump.DONE and not outcome.says("rollback"), str(outcome)
         assert reviewed.files() == newest
-    outcome = rsdump.run("sync", NAME, *storage)
+    outcome = rsdump.run("get", "--sync", NAME, *storage)
     assert outcome.code == rsdump.DONE, str(outcome)
     outcome = rsdump.run("diff", reviewed.path, "server", "--dumps", reviewed.path, "--exit-code")
     assert outcome.code == rsdump.DONE, str(outcome)
@@ -320,7 +320,7 @@ def test_an_app_and_a_mirror_follow(reviewed, review):
     review.put_record(SOURCE, {"id": "plain-0", "title": "for the app"})
     review.remove_attachment(SOURCE, "file-00")
     review.publish(SOURCE)
-    synced = rsdump.run("sync", NAME, SHOWN, *arguments)
+    synced = rsdump.run("get", "--sync", NAME, SHOWN, *arguments)
     assert synced.code == rsdump.DONE, str(synced)
     assert reviewed.refresh().code == rsdump.DONE
     with Serving("--dumps", reviewed.path) as serving:

@@ -489,7 +489,7 @@ def test_the_demonstration_publishes_signed_changes(tmp_path):
         assert dumps.verify().code == rsdump.DONE
         storage = ("--storage", tmp_path / "app", "--packaged", dumps.path)
         assert serving.ask("/demo/publish", method="POST").status == 200
-        synced = rsdump.run("sync", *names, *storage)
+        synced = rsdump.run("get", "--sync", *names, *storage)
         assert synced.code == rsdump.DONE, str(synced)
         assert serving.metric('rsdump_requests_total{route="delta",status="200"}') == 6
 

@@ -141,7 +141,7 @@ def test_clients_of_older_states_end_with_the_same_records(states, sample, tmp_p
             assert behind > 0
             counted = (served_deltas(serving), served_redirects(serving))
             app = ("--storage", tmp_path / f"app-{state.path.name}", "--packaged", state.path)
-            synced = rsdump.run("sync", *samples.NAMES, *app)
+            synced = rsdump.run("get", "--sync", *samples.NAMES, *app)
             assert synced.code == rsdump.DONE, str(synced)
             outcome = state.refresh()
             assert outcome.code == rsdump.DONE, str(outcome)

@@ -175,7 +175,7 @@ def test_a_command_that_fails_in_the_middle_leaves_everything_as_it_was(team):
 
 def test_a_catalogue_that_ends_before_the_next_run_is_refused(tmp_path):
     (tmp_path / "token").mkdir()
-    team = SigningTeam(tmp_path / "repository", openssl(tmp_path / "token"), "--signer-days", "3")
+    team = SigningTeam(tmp_path / "repository", openssl(tmp_path / "token"), "--days", "3")
     refused = team.sign("--publisher", "shop")
     assert refused.code == rsdump.USAGE and refused.says("expires-after", "keys renew"), str(refused)
     assert not team.files

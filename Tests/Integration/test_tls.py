@@ -81,7 +81,7 @@ def test_a_server_that_cannot_prove_who_it_is(demo, tmp_path, case):
 def test_a_machine_without_libcurl(demo, tmp_path):
     """It is loaded at the first request. What needs no network does not need it."""
     hidden = 'for each in $(ldconfig -p | sed -n "s/.*libcurl[^ ]* .*=> //p"); do mount --bind /dev/null "$each"; done; exec "$@"'
-    for words, code in ((("--version",), rsdump.DONE), (("sync", "main/regions", "--server", f"{demo.url}/v2", "--trust-root", demo.root, "--storage", tmp_path / "storage"), rsdump.UNREACHABLE)):
+    for words, code in ((("--version",), rsdump.DONE), (("get", "main/regions", "--sync", "--server", f"{demo.url}/v2", "--trust-root", demo.root, "--storage", tmp_path / "storage"), rsdump.UNREACHABLE)):
         ran = subprocess.run(
             ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", hidden, "sh", rsdump.BINARY, *map(str, words)],
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, env=rsdump.environment())

@@ -269,7 +269,7 @@ def test_the_library_notices_what_a_bucket_ignores(team, bucket, tmp_path):
             upload(tmp_path / "mirror", bucket, "rclone")
             asked.clear()
             trust = ("--storage", tmp_path / "app", "--server", f"{site.url}/v2", "--trust-root", root)
-            outcome = rsdump.run("sync", "main/one", *trust)
+            outcome = rsdump.run("get", "--sync", "main/one", *trust)
             assert outcome.code == rsdump.DONE, str(outcome)
             got = [json.loads(line) for line in rsdump.run("get", "main/one", *trust).out.splitlines()]
             assert {each["id"]: each["value"] for each in got} == values
@@ -350,7 +350,7 @@ def test_killed_uploads_leave_readers_one_state(client, bucket, site, tmp_path):
         return True
 
     def synced(storage):
-        outcome = rsdump.run("sync", "main/one", "main/two", "--storage", storage, *trust)
+        outcome = rsdump.run("get", "--sync", "main/one", "main/two", "--storage", storage, *trust)
         assert outcome.code in (rsdump.DONE, rsdump.SOME_FAILED), str(outcome)
         got = [rsdump.run("get", f"main/{name}", "--storage", storage, *trust) for name in ("one", "two")]
         return outcome.code == rsdump.DONE, [json.loads(each.out)["value"] for each in got if each.code == rsdump.DONE]

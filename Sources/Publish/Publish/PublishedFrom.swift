@@ -64,7 +64,7 @@ extension PublishedFrom {
 
 extension PublishedFrom.Signature {
     /// - Parameter url: the URL of the chain; `nil` if the server of the collection also serves the chain.
-    init(_ chain: VerifiedChain, url: String?) {
+    init(_ chain: VerifiedChain, url: String? = nil) {
         let digest = SHA256Digest(hashing: chain.pem)
         self.init(
             chain: digest, root: chain.root, validity: chain.notBefore...max(chain.notBefore, chain.notAfter),

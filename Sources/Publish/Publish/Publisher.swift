@@ -11,11 +11,9 @@ package struct Publisher: Sendable {
         package var time: Timestamp
         /// Whether the user asked for this `time`. Another timestamp is then an error.
         package var isExact = false
-        /// The URL of the chain; `nil` if the server of the collection also serves the chain.
-        package var chainURL: String?
-        /// A second signer and the URL of its chain, for the time in which apps move to another root. Its signatures
-        /// stand beside the first signer's. The URL is `nil` if the server of the collection also serves the chain.
-        package var overlap: (signer: any PayloadSigner, chainURL: String?)?
+        /// A second signer, for the time in which apps move to another root. Its signatures stand beside the first
+        /// signer's.
+        package var overlap: (any PayloadSigner)?
         /// The server that apps sync with, for `dumps.yaml` and the lock; `nil` for the one in `dumps.yaml`.
         package var server: String?
         /// The publisher's name for a new `dumps.yaml`, which then asks for a catalogue; `nil` for none.
@@ -371,7 +369,7 @@ package struct Publisher: Sendable {
                 let outcome = try run.transaction.take(
                     .init(
                         snapshot: snapshot, attachments: source?.attachments ?? [:], origin: run.server,
-                        accepted: violations), by: run.configuration)
+                        accepted: violations.map(\.sentence)), by: run.configuration)
                 let isSame = state.status == .repacked && outcome == .unchanged
                 result = .success(isSame ? state.with(.unchanged) : state)
             } else {
@@ -593,17 +591,17 @@ package struct Publisher: Sendable {
 
     /// The chains of the signers. Apps must trust the first one now.
     private func chains(for id: CollectionID) throws(ContentSignatureError) -> [Chain] {
-        func chain(of signer: any PayloadSigner, url: String?) throws(ContentSignatureError) -> Chain {
+        func chain(of signer: any PayloadSigner) throws(ContentSignatureError) -> Chain {
             let verified = try CertificateChain(pem: signer.chain, limits: limits)
                 .ownVerdict(policy.signer(for: id), at: options.time)
-            return Chain(signer: signer, verified: verified, made: .init(verified, url: url))
+            return Chain(signer: signer, verified: verified, made: .init(verified))
         }
-        let own = try chain(of: signer, url: options.chainURL)
+        let own = try chain(of: signer)
         guard policy.roots.roots.contains(own.verified.root) else {
             throw .untrustedRoot(found: own.verified.root, pinned: policy.roots.roots)
         }
-        guard let (other, url) = options.overlap else { return [own] }
-        return [own, try chain(of: other, url: url)]
+        guard let other = options.overlap else { return [own] }
+        return [own, try chain(of: other)]
     }
 
     /// Signs a state, and verifies it as the apps of each root do.

@@ -136,7 +136,7 @@ extension KeyDirectory {
             expected: known.flatMap { $0 }.map { "the root of \(path), \($0)" },
             found: known == nil ? "there is no \(certificatePath(.root))" : "the root \(root)",
             remedy: "if apps pin, or will pin, the root \(root), install the certificate with: "
-                + "rsdump keys change-root \(path) --certificate \(place) --root SHA256")
+                + "rsdump keys renew \(path) --certificate \(place) --root SHA256")
     }
 
     private func checkChange(

@@ -38,19 +38,18 @@ struct RSDump: AsyncParsableCommand {
             .init(
                 name: "Collection",
                 subcommands: [
-                    ListCommand.self, Add.self, Remove.self, PinCommand.self, UnpinCommand.self,
+                    ListCommand.self, Add.self, Remove.self, PinCommand.self,
                 ]),
             .init(
                 name: "Dumps",
                 subcommands: [
-                    RefreshCommand.self, Status.self, Verify.self, Diff.self, LogCommand.self,
+                    RefreshCommand.self, Status.self, Verify.self, ShowCommand.self, Diff.self, LogCommand.self,
+                    MergeCommand.self,
                 ]),
-            .init(name: "Git", subcommands: [MergeCommand.self, GitSetup.self, MergeDriver.self, TextConversion.self]),
             .init(name: "Publishing", subcommands: [KeysCommand.self, CheckCommand.self, PublishCommand.self]),
             .init(name: "Exchange", subcommands: [ImportCommand.self, ExportCommand.self, Embed.self]),
             .init(name: "Server", subcommands: [Serve.self]),
-            .init(name: "App", subcommands: [Sync.self, Get.self, ConfigCommand.self]),
-            .init(name: "Bundle", subcommands: [ShowCommand.self]),
+            .init(name: "App", subcommands: [Get.self, Values.self]),
         ])
 
     /// Like ArgumentParser's own `main`, but exits with the codes of ``ExitStatus``.

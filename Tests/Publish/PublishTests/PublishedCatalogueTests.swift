@@ -362,7 +362,7 @@ import Testing
         let others = KeyDirectory("\(place.root)/others")
         let root = try others.create(.init(), now: days(1))
         var options = Publisher.Options(time: days(1))
-        options.overlap = (try others.signer([:]), nil)
+        options.overlap = try others.signer([:])
         _ = try await place.publisher(options).confirm()
         let first = try place.verifiedCatalogue()
         let second = try place.verifiedCatalogue(root)

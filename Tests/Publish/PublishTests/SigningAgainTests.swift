@@ -98,7 +98,7 @@ import Testing
         try place.write("records: {a: {attachment: files/x.txt}}", to: "main/c/collection.yaml")
         try place.write("content", to: "main/c/files/x.txt")
         var options = Publisher.Options(time: now)
-        options.overlap = (try other.keys.signer([:]), nil)
+        options.overlap = try other.keys.signer([:])
         _ = try #require(try await place.publisher(options).run(place.sources.read()).first).result.get()
         let before = try place.files()
         options.time = days(1)
@@ -114,14 +114,12 @@ import Testing
                 "metadata: {flags: [x]}\nrecords: {a: {attachment: files/x.txt}}", to: "main/c/collection.yaml")
         case .attachment: try place.write("other", to: "main/c/files/x.txt")
         case .exactTime: options.isExact = true
-        case .chainURL: options.chainURL = "https://example.org/a.pem"
         case .server: options.server = "https://example.org/v1"
         case .noOverlap: options.overlap = nil
-        case .overlapChainURL: options.overlap = (try other.keys.signer([:]), "https://example.org/b.pem")
-        case .otherOverlap: options.overlap = (try third.keys.signer([:]), nil)
+        case .otherOverlap: options.overlap = try third.keys.signer([:])
         case .renewedOverlap:
             try other.keys.renew(named: nil, days: 90, environment: [:], now: days(1))
-            options.overlap = (try other.keys.signer([:]), nil)
+            options.overlap = try other.keys.signer([:])
         case .renewedKeys: try place.keys.renew(named: nil, days: 90, environment: [:], now: days(1))
         case .attachmentRule:
             let text = try #require(try place.dumps.configurationText())
@@ -140,7 +138,7 @@ import Testing
     }
 
     enum Change: CaseIterable {
-        case record, metadata, attachment, exactTime, chainURL, server, noOverlap, overlapChainURL, otherOverlap
+        case record, metadata, attachment, exactTime, server, noOverlap, otherOverlap
         case renewedOverlap, renewedKeys, attachmentRule
     }
 
@@ -157,7 +155,7 @@ import Testing
         try await place.publish(at: now)
         try check("A", [[place.trusted], [place.trusted, other.trusted]])
         var options = Publisher.Options(time: days(1))
-        options.overlap = (try other.keys.signer([:]), nil)
+        options.overlap = try other.keys.signer([:])
         let both = try #require(try await place.publisher(options).run(place.sources.read()).first).result.get()
         #expect(both.status == .resigned && both.timestamp == now)
         try check("A and B", [[place.trusted], [place.trusted, other.trusted], [other.trusted]])
@@ -165,11 +163,11 @@ import Testing
         #expect(KeptChains(text: try #require(try bundle.chain())).chains.count == 2)
         // B is replaced by C, which nobody but a comparison of the chains would notice.
         let third = try PublishingPlace(at: now)
-        options.overlap = (try third.keys.signer([:]), nil)
+        options.overlap = try third.keys.signer([:])
         #expect(try #require(try await place.publisher(options).resign([]).first).result.get().status == .resigned)
         try check("A and C", [[place.trusted], [third.trusted]])
         #expect(throws: (any Error).self) { try place.verify(roots: [other.trusted]) }
-        options.overlap = (try other.keys.signer([:]), nil)
+        options.overlap = try other.keys.signer([:])
         _ = try #require(try await place.publisher(options).resign([]).first).result.get()
         // Only the new root from now on, though the lock still speaks of the old one.
         let publisher = Publisher(

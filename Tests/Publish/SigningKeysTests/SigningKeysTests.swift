@@ -245,7 +245,7 @@ import Testing
                 let unknown = #expect(throws: SigningKeyError.self) {
                     try online.install(issued, place: "issued", now: now)
                 }
-                #expect(unknown?.description.contains("change-root") == true)
+                #expect(unknown?.description.contains("--root") == true)
                 #expect(try online.install(issued, place: "issued", changingRootTo: root, now: now) == .intermediate)
                 try online.renew(named: .remoteSettings, days: 30, environment: [:], now: now)
                 try verify(online.signer([:]), root: root, at: now)
@@ -308,7 +308,7 @@ import Testing
                         try online.install(issued, place: "issued", now: now)
                     }
                     #expect(refused?.kind == .untrusted)
-                    #expect(refused?.description.contains("change-root") == true)
+                    #expect(refused?.description.contains("--root") == true)
                     #expect(throws: SigningKeyError.self) {
                         try online.install(issued, place: "issued", changingRootTo: root, now: now)
                     }

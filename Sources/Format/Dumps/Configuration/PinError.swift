@@ -24,19 +24,20 @@ extension PinError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .unmet(let id, let pin, let reason):
-            "\(reason), but dumps.yaml pins it at \(pin.at) (\(pin.at.rfc3339)); the current bundle is kept; bring the pinned state back with: rsdump pin \(id) --at \(pin.at), or "
-                + "follow the server again with: rsdump unpin \(id)"
+            "\(reason), but dumps.yaml pins it at \(pin.at) (\(pin.at.rfc3339)); the current bundle is kept; bring the "
+                + "pinned state back with: rsdump pin \(id) --at \(pin.at), or follow the server again with: rsdump pin "
+                + "\(id) --remove"
         case .overdue(let id, let pin):
             "its pin ended on \(pin.until.map(Pin.dateText) ?? "-"), and its bundle is older than --max-age; follow "
-                + "the server again with: rsdump unpin \(id), or pin it again with a later --until"
+                + "the server again with: rsdump pin \(id) --remove, or pin it again with a later --until"
         case .nothingHeld(let id):
             "\(id): there is no bundle to pin; run rsdump refresh \(id) first, or use --at and --from"
         case .elsewhere(let id, let pin, let held):
             "the bundle is at \(held), but dumps.yaml pins it at \(pin.at) (\(pin.at.rfc3339)); bring that back with: "
-                + "rsdump pin \(id) --at \(pin.at), or remove the pin with: rsdump unpin \(id)"
+                + "rsdump pin \(id) --at \(pin.at), or remove the pin with: rsdump pin \(id) --remove"
         case .damaged(let id, let pin, let problem):
             "\(problem); dumps.yaml pins it at \(pin.at) (\(pin.at.rfc3339)); bring it back from git history with: "
-                + "rsdump pin \(id) --at \(pin.at), or follow the server again with: rsdump unpin \(id)"
+                + "rsdump pin \(id) --at \(pin.at), or follow the server again with: rsdump pin \(id) --remove"
         case .several(let id, let place, let found):
             "\(id): \(place) has \(found.count) states of it: \(Self.list(found)); name one with --at"
         case .notFound(let id, let wanted, let places, let found, let remedy):

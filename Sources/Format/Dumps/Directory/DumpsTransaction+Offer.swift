@@ -11,12 +11,12 @@ extension DumpsTransaction {
         package let attachments: [SHA256Digest: AttachmentInput]
         /// The source of the snapshot, for the lock file. It must not contain a path of this machine.
         package let origin: String
-        /// The guards that the snapshot violates, and that were overridden to accept it.
-        package let accepted: [GuardViolation]
+        /// The guards that the snapshot violates, and that were overridden to accept it, one line each.
+        package let accepted: [String]
 
         package init(
             snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput], origin: String,
-            accepted: [GuardViolation] = []
+            accepted: [String] = []
         ) {
             self.accepted = accepted
             self.snapshot = snapshot
@@ -42,7 +42,8 @@ extension DumpsTransaction {
         let held = before.collections[id]
         let present = try presentBundle(id)
         let isSameState = present?.hasPayload(snapshot.payload) ?? false
-        if let held {
+        // Without its bundle, a lock entry proves nothing.
+        if let held, present != nil {
             try check(snapshot, against: held, isSameState: isSameState)
             // Unsigned records must not replace the same records with a signature.
             if isSameState, held.trust.isSigned, !snapshot.provenance.isSigned { return .unchanged }
@@ -50,7 +51,7 @@ extension DumpsTransaction {
         let entry = try stage(
             snapshot, attachments: sources(offer, settings: settings, present: present), settings: settings,
             server: offer.origin,
-            accepted: isSameState ? held?.accepted ?? [] : offer.accepted.map(\.sentence))
+            accepted: isSameState ? held?.accepted ?? [] : offer.accepted)
         return held == nil ? .created : entry == held ? .unchanged : .updated
     }
 

@@ -1,3 +1,4 @@
+import ConfigParameters
 import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
@@ -87,7 +88,7 @@ package struct Export: Sendable {
         case .tarZstd:
             (report.files, report.bytes) = try ArchiveExport.write(
                 bundles, of: directory, to: output, limits: limits)
-        case .plist, .json: try writeDefaults(bundles, to: output, into: &report)
+        case .plist, .json, .swift: try writeDefaults(bundles, to: output, into: &report)
         }
         for head in bundles.map(\.head) where head.omitted > 0 {
             let count = Counted.text(head.omitted, "attachment")
@@ -141,14 +142,12 @@ package struct Export: Sendable {
     }
 
     private func writeDefaults(_ bundles: [BundleReader], to output: String, into report: inout Report) throws {
-        guard let fields, bundles.count == 1, let bundle = bundles.first else {
+        guard bundles.count == 1, let bundle = bundles.first else {
             throw ExchangeError(
-                .usage, directory.lockPath,
-                expected: "one collection, and the fields of its keys and values",
-                found: "\(Counted.text(bundles.count, "collection"))\(fields == nil ? ", and no fields" : "")",
-                remedy: "name one BUCKET/COLLECTION, --key and --value")
+                .usage, directory.lockPath, expected: "one collection",
+                found: Counted.text(bundles.count, "collection"), remedy: "name one BUCKET/COLLECTION")
         }
-        let text = try DefaultsTable(ExportedCollection(bundle, limits: limits), fields).text(layout)
+        let text = try defaults(of: bundle)
         if try FileStore.isDirectory(output) {
             throw ExchangeError(
                 .usage, output, expected: "a file", found: "a directory", remedy: "choose another --output")
@@ -156,6 +155,26 @@ package struct Export: Sendable {
         try FileStore.makeDirectories(FileStore.parent(of: output))
         try FileStore.writeOutput(output, Bytes(text))
         (report.files, report.bytes) = (1, text.count)
+    }
+}
+
+extension Export {
+    /// The file of an app's defaults: the chosen fields of the records, or the values of parameters.
+    private func defaults(of bundle: BundleReader) throws -> [UInt8] {
+        if let fields { return try DefaultsTable(ExportedCollection(bundle, limits: limits), fields).text(layout) }
+        let name = "\(bundle.head.collection)"
+        let records = try bundle.payload().records
+        let parameters: ParameterSet
+        do throws(ParameterRecordError) {
+            parameters = try ParameterSet(records)
+        } catch {
+            throw ExchangeError(
+                .usage, name, found: "\(error)",
+                remedy: "name a collection of parameters, or the fields of another one with --key and --value")
+        }
+        return layout == .swift
+            ? Array(ParameterAccessors(parameters, name: name).text.utf8)
+            : try ParameterDefaults(parameters, name: name).text(layout)
     }
 }
 
@@ -168,6 +187,7 @@ package enum ExportLayout: String, CaseIterable, Sendable {
     case tarZstd = "tar.zst"
     case plist
     case json
+    case swift
 
     /// The layout in one line of help.
     package var summary: String {
@@ -177,8 +197,9 @@ package enum ExportLayout: String, CaseIterable, Sendable {
         case .changesets: "a server's answers, with their chains and attachments"
         case .files: "firefox-ios: NAME.json, attachments/NAME/FILE named by --key"
         case .tarZstd: "bundles, lock and dumps.yaml in one archive, for offline sites"
-        case .plist: "one collection's fields as an app's defaults: an XML property list"
+        case .plist: "one collection of parameters as an app's defaults: an XML property list"
         case .json: "the same, as one JSON object"
+        case .swift: "an accessor for each parameter, whose type fits all its values"
         }
     }
 
@@ -186,5 +207,5 @@ package enum ExportLayout: String, CaseIterable, Sendable {
     package var isUpdatable: Bool { [.firefox, .applicationServices, .files].contains(self) }
 
     /// Whether it is a file of one collection's fields, from which an app loads its defaults.
-    package var isDefaults: Bool { [.plist, .json].contains(self) }
+    package var hasFields: Bool { [.plist, .json].contains(self) }
 }

@@ -79,6 +79,6 @@ extension Import {
         let bundle = try verifier.verify(path, of: id, against: entry)
         return .init(
             snapshot: try verifier.snapshot(of: bundle, as: entry), attachments: try bundle.attachmentInputs(),
-            origin: entry.server)
+            origin: entry.server, accepted: entry.accepted)
     }
 }

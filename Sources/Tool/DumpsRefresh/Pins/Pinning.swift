@@ -118,6 +118,20 @@ package struct Pinning: Sendable {
         throw failure ?? PinError.nothingHeld(id)
     }
 
+    /// Compares the collections of a commit with those of `dumps.yaml`. Runs git.
+    ///
+    /// - Parameter name: a tag, a branch or another name of a commit.
+    /// - Returns: those that only the commit has, and those that it does not have, both sorted.
+    /// - Throws: `HistoryError`.
+    package func difference(
+        from name: String
+    ) async throws -> (missing: [CollectionID], added: [CollectionID]) {
+        let repository = try await GitRepository(containing: directory.path, limits: limits)
+        let lock = try await repository.lock(at: repository.revision(name)) ?? LockFile()
+        let (there, here) = (Set(lock.collections.keys), Set(configuration.allCollections.map(\.id)))
+        return (there.subtracting(here).sorted(), here.subtracting(there).sorted())
+    }
+
     /// Removes pins. Does I/O.
     ///
     /// - Returns: the removed pins.

@@ -20,8 +20,7 @@ struct Add: AsyncParsableCommand {
               rsdump add main/regions --server stage --dumps dumps-stage
             """)
 
-    @Argument(help: "Collections, as BUCKET/COLLECTION.", transform: collectionID)
-    var collections: [CollectionID]
+    @OptionGroup var collections: SomeCollections
 
     @OptionGroup var dumps: DumpsOptions
     @OptionGroup var server: ServerOptions
@@ -39,12 +38,12 @@ struct Add: AsyncParsableCommand {
         let roots = try TrustAnchors(hashes: server.trust.roots).roots
         let isNew = try directory.configurationText() == nil
         let (new, configuration) = try await directory.addCollections(
-            collections, attachments: attachments?.rawValue, server: server.server, roots: roots
+            collections.names, attachments: attachments?.rawValue, server: server.server, roots: roots
         ) { before, after in
             try refuseOtherServer(than: before)
             _ = try after.serverURL()
         }
-        for id in collections {
+        for id in collections.names {
             Console.print(new.contains(id) ? "\(id): added" : "\(id): already in dumps.yaml; its settings are kept")
         }
         if isNew, (try? await GitRepository(containing: directory.path)) != nil, try directory.writeGitAttributes() {
@@ -79,16 +78,15 @@ struct Remove: AsyncParsableCommand {
               rsdump remove main/regions
             """)
 
-    @Argument(help: "Collections, as BUCKET/COLLECTION.", transform: collectionID)
-    var collections: [CollectionID]
+    @OptionGroup var collections: SomeCollections
 
     @OptionGroup var dumps: DumpsOptions
 
     func run() async throws {
-        try await dumps.directory.removeCollections(collections)
-        for id in collections { Console.print("\(id): removed") }
+        try await dumps.directory.removeCollections(collections.names)
+        for id in collections.names { Console.print("\(id): removed") }
         let catalogue = Catalogue.collection
-        guard !collections.contains(catalogue),
+        guard !collections.names.contains(catalogue),
             try dumps.directory.configurationOrDefault().catalogue != nil,
             try dumps.directory.lockFile(limits: Limits()).collections[catalogue] != nil
         else { return }

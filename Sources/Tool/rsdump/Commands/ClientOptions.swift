@@ -22,23 +22,13 @@ struct ClientOptions: ParsableArguments {
             valueName: "name"))
     var publisher: String?
 
-    @Option(
-        parsing: .singleValue,
-        help: ArgumentHelp(
-            "A property of the app, for filters; may be repeated. Keys: channel, version, appId, locale, os, "
-                + "osVersion, formFactor, country; any other is a custom attribute.", valueName: "key=value"))
-    var context: [String] = []
+    @OptionGroup var context: ContextOption
 
-    func validate() throws {
-        _ = try appContext(context)
-    }
-
-    /// Makes a service over the network.
+    /// Makes a service over the network, which skips the states that an app has set aside, as the app does.
     ///
-    /// - Parameter isOnlooker: whether to skip the states that an app has set aside, as the app does.
     /// - Throws: ``CommandFailure``, ``ConfigurationError`` or `FileError` if the options or the `dumps.yaml` of the
     ///   packaged directory cannot be used.
-    func service(isOnlooker: Bool = false) throws -> RemoteSettingsService {
+    func service() throws -> RemoteSettingsService {
         // The server and the roots in dumps.yaml are those of the bundles beside it.
         var settings = DumpsConfiguration()
         if let packaged, try DumpsDirectory(packaged).configurationText() != nil {
@@ -48,12 +38,12 @@ struct ClientOptions: ParsableArguments {
         _ = try settings.serverURL()
         let policy = try settings.policy(file: packaged.map { DumpsDirectory($0).configurationPath } ?? "--server")
         var config = RemoteSettingsConfig(
-            server: .custom(url: "\(try settings.serverURL())"), appContext: try appContext(context),
+            server: .custom(url: "\(try settings.serverURL())"), appContext: try appContext(context.pairs),
             packaged: packaged.map { [.directory($0)] } ?? [], trustRoots: policy.roots, signer: settings.trust.signer,
             acceptsUnsigned: settings.trust.acceptsUnsigned, allowsPlainHTTP: settings.allowsPlainHTTP,
             userAgent: "rsdump/\(RSDump.version)",
             log: { _ in }, publisher: publisher ?? settings.catalogue.map { "\($0.publisher)" })
-        config.passesOverSetAside = isOnlooker
+        config.passesOverSetAside = true
         return RemoteSettingsService(storageDir: storage, config: config)
     }
 }

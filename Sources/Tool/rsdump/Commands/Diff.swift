@@ -51,14 +51,12 @@ struct Diff: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The newer side; the dumps directory by default.", valueName: "new"))
     var newer: DiffSide.Place?
 
-    @Argument(help: "Collections, as BUCKET/COLLECTION; all by default.", transform: collectionID)
-    var collections: [CollectionID] = []
+    @OptionGroup var collections: CollectionNames
 
     @OptionGroup var dumps: DumpsOptions
     @OptionGroup var server: ServerOptions
 
-    @Option(help: "How to print the result: text, json or markdown.")
-    var format = Format.text
+    @OptionGroup var result: FormatOption<Format>
 
     @Flag(help: "With --format text: print only the counts of changed records and attachments of each collection.")
     var stat = false
@@ -66,7 +64,7 @@ struct Diff: AsyncParsableCommand {
     @Flag(help: "Exit with 1 if the sides differ.")
     var exitCode = false
 
-    enum Format: String, ExpressibleByArgument, CaseIterable {
+    enum Format: String, ResultFormat {
         case text
         case json
         case markdown
@@ -87,7 +85,7 @@ struct Diff: AsyncParsableCommand {
     }
 
     func validate() throws {
-        if stat, format != .text {
+        if stat, result.format != .text {
             throw ValidationError("--stat requires --format text; the other formats have the counts anyway")
         }
         if server.isGiven, ![old, newer].contains(.server) {
@@ -101,7 +99,7 @@ struct Diff: AsyncParsableCommand {
         var failed: [CollectionID: CommandFailure] = [:]
         do {
             let (before, after) = (try await open(old, failed: &failed), try await open(new, failed: &failed))
-            var names = collections
+            var names = collections.names
             if names.isEmpty {
                 // Only the collections that the sources have are compared.
                 if case .sources = new {
@@ -119,7 +117,7 @@ struct Diff: AsyncParsableCommand {
         } catch {
             throw CommandFailure(comparing: error)
         }
-        format.print(report, showsRecords: !stat, paint: Style.output.paint)
+        result.format.print(report, showsRecords: !stat, paint: Style.output.paint)
         let failures = failed.sorted { $0.key < $1.key }.map(\.value)
         if let last = failures.last {
             for failure in failures.dropLast() { Console.error(failure) }
@@ -138,7 +136,7 @@ struct Diff: AsyncParsableCommand {
             side = try await DiffSide(revision: revision, path: path ?? dumps.directory.path)
         case .server: side = DiffSide(server: try await askServer(failed: &failed))
         case .sources(let path):
-            let sources = try SourceDirectory(path.withoutTrailingSlashes).read(collections)
+            let sources = try SourceDirectory(path.withoutTrailingSlashes).read(collections.names)
             side = DiffSide(
                 states: try Publishing.preview(sources, in: dumps.directory, at: HTTPEnvironment.system.now()).states)
         }
@@ -155,7 +153,7 @@ struct Diff: AsyncParsableCommand {
             try await ServerState(
                 opened.directory, configuration: opened.configuration, client: client, policy: opened.policy, jobs: 8,
                 now: HTTPEnvironment.system.now()
-            ).outcomes(collections)
+            ).outcomes(collections.names)
         }
         var snapshots: [CollectionID: Snapshot] = [:]
         for (id, outcome) in outcomes.sorted(by: { $0.key < $1.key }) {

@@ -25,9 +25,7 @@ struct Embed: AsyncParsableCommand {
               rsdump embed --output Sources/EmbeddedDumps --check
             """)
 
-    @Argument(
-        help: "Collections, as BUCKET/COLLECTION; all in the lock by default.", transform: collectionID)
-    var collections: [CollectionID] = []
+    @OptionGroup var collections: CollectionNames
 
     @OptionGroup var dumps: DumpsOptions
 
@@ -37,44 +35,35 @@ struct Embed: AsyncParsableCommand {
     @Option(name: .customLong("swift"), help: ArgumentHelp("Also write the Swift function.", valueName: "file.swift"))
     var swiftFile: String?
 
-    @Flag(name: .customLong("public"), help: "Make that Swift function public.")
-    var isPublic = false
-
     @Flag(help: "Store records uncompressed; the program is larger and reads them faster.")
     var stored = false
 
     @Flag(help: "Write nothing; exit with 6 if anything would change.")
     var check = false
 
-    @Option(help: "How to print the result: text or json.")
-    var format = OutputFormat.text
-
-    func validate() throws {
-        if isPublic, swiftFile == nil { throw ValidationError("--public requires --swift") }
-    }
+    @OptionGroup var result: FormatOption<OutputFormat>
 
     mutating func run() async throws {
         let commit = try await dumps.checkOutCommit()
         defer { withExtendedLifetime(commit) {} }
         let opened = try OpenDumps(dumps, isConfigured: false)
         var options = Embedding.Options()
-        options.collections = collections
+        options.collections = collections.names
         options.isStored = stored
         options.swiftFile = swiftFile
-        options.isPublic = isPublic
         let verifier = BundleVerifier(
             opened.policy, limits: opened.limits)
         let folder = output.withoutTrailingSlashes
         let embedding = Embedding(opened.directory, to: folder, options: options, verifier: verifier)
         let paths = try check ? embedding.stale() : embedding.write()
         let lines = paths.map { "\($0): \(check ? "out of date" : "written")" }
-        format.print(
+        result.print(
             paths.isEmpty
                 ? "\(folder): up to date" : lines.joined(separator: "\n"),
             .members([
                 "output": .string(folder), "changed": .array(paths.map(JSONValue.string)), "isCheck": .bool(check),
             ]))
-        if check, !paths.isEmpty, format == .text {
+        if check, !paths.isEmpty, result.format == .text {
             Console.error("rsdump: to write them, run rsdump embed without --check")
         }
         if check, !paths.isEmpty { throw ExitStatus.wouldChange.code }

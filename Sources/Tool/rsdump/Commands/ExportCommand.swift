@@ -24,6 +24,10 @@ struct ExportCommand: AsyncParsableCommand {
             any more are removed. Firefox's last_modified.json keeps its other entries. A collection that the tree has \
             but last_modified.json does not list stays unlisted.
 
+            For plist and json, a parameter's default is its record without a filter. Parameters without such a record \
+            are left out, and so are parameters whose default is the app's own. With --key and --value, they have the \
+            fields of any collection instead.
+
             rsdump import reads application-services, firefox, changesets, files and tar.zst back. Only \
             changesets and the archives keep signatures.
 
@@ -44,6 +48,7 @@ struct ExportCommand: AsyncParsableCommand {
                 --output components/remote_settings/dumps
               rsdump export --to tar.zst --output dumps.tar.zst
               rsdump export --to tar.zst --output v1.tar.zst --dumps git:v1.0
+              rsdump export --to swift --output Keys.swift main/app-config
               rsdump export --to plist --output Defaults.plist \\
                 --key id --value value main/settings
               rsdump export --to mirror --output /srv/mirror --history git \\
@@ -51,9 +56,7 @@ struct ExportCommand: AsyncParsableCommand {
                 --on-change 'Examples/on-change/webhook http://127.0.0.1:8889/publish'
             """)
 
-    @Argument(
-        help: "Collections, as BUCKET/COLLECTION; all in the lock by default.", transform: collectionID)
-    var collections: [CollectionID] = []
+    @OptionGroup var collections: CollectionNames
 
     @OptionGroup var dumps: DumpsOptions
 
@@ -88,18 +91,10 @@ struct ExportCommand: AsyncParsableCommand {
             valueName: "url"))
     var url: String?
 
-    @Option(
-        parsing: .singleValue,
-        help: ArgumentHelp(
-            "For a mirror: where older bundles are: git for the dumps directory's own history, or a folder; may be "
-                + "repeated.",
-            valueName: "git|dir"))
-    var history: [String] = []
-
+    @OptionGroup var history: HistoryOption
     @OptionGroup var onChange: OnChangeOptions
 
-    @Option(help: "How to print the result: text or json.")
-    var format = OutputFormat.text
+    @OptionGroup var result: FormatOption<OutputFormat>
 
     func validate() throws {
         if output.isEmpty { throw ValidationError("--output is empty; give a path") }
@@ -117,16 +112,16 @@ struct ExportCommand: AsyncParsableCommand {
                     "--update and --force cannot be combined with --to mirror; a mirror is always updated")
             }
         case .layout(let layout):
-            if url != nil || !history.isEmpty { throw ValidationError("--url and --history require --to mirror") }
+            if url != nil || !history.places.isEmpty {
+                throw ValidationError("--url and --history require --to mirror")
+            }
             if !onChange.commands.isEmpty { throw ValidationError("--on-change requires --to mirror") }
             if update, !layout.isUpdatable {
                 throw ValidationError("--update requires --to firefox, --to application-services or --to files")
             }
             if update, force { throw ValidationError("--update cannot be combined with --force") }
-            if layout.isDefaults {
-                guard collections.count == 1, key != nil, value != nil else {
-                    throw ValidationError("--to \(layout.rawValue) requires one BUCKET/COLLECTION, --key and --value")
-                }
+            if layout.hasFields {
+                if (key == nil) != (value == nil) { throw ValidationError("--key and --value require each other") }
             } else if value != nil || key != nil && layout != .files {
                 throw ValidationError("--key and --value require --to plist or --to json")
             }
@@ -146,10 +141,10 @@ struct ExportCommand: AsyncParsableCommand {
     private func export(to target: String, _ layout: ExportLayout) throws {
         let fields = key.flatMap { key in value.map { DefaultsFields(key: key, value: $0) } }
         let report = try Export(dumps.directory, to: layout, fields: fields, nameField: key).write(
-            collections, to: target, existing: update ? .update : force ? .replace : .keep)
+            collections.names, to: target, existing: update ? .update : force ? .replace : .keep)
         for note in report.notes { Console.error("rsdump: \(Console.visible(note))") }
         let (names, files) = (Counted.text(report.collections.count, "collection"), Counted.text(report.files, "file"))
-        format.print(
+        result.print(
             "\(target): \(names) in \(files), \(Counted.text(report.bytes, "byte"))",
             .members([
                 "output": .string(target), "layout": .string(layout.rawValue),
@@ -161,19 +156,19 @@ struct ExportCommand: AsyncParsableCommand {
 
     private func publish(to folder: String) async throws {
         let directory = dumps.directory
-        let older = history.isEmpty ? nil : try await BundleHistory(of: directory.path, in: history)
+        let older = try await history.bundles(of: directory)
         let address = try OriginAddress(url ?? "")
         let target = try FileStore.absolute(folder)
         let (report, told) = try await onChange.telling(
             ofMirror: target, state: { try StaticMirror.published(in: target, address: address) }
         ) {
             try await StaticMirror.publish(
-                collections, of: directory, to: target, address: address, history: older,
+                collections.names, of: directory, to: target, address: address, history: older,
                 softwareVersion: RSDump.version)
         }
         for note in report.notes { Console.error("rsdump: \(Console.visible(note))") }
         let (files, size) = (Counted.text(report.objects, "file"), ByteSize.text(UInt64(clamping: report.bytes)))
-        format.print(
+        result.print(
             "\(folder): \(files), \(size), in \(report.tree)" + (report.isUnchanged ? ", unchanged" : "")
                 + HooksReport.text(told),
             .members([

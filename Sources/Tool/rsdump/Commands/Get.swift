@@ -11,21 +11,25 @@ struct Get: AsyncParsableCommand {
         discussion: """
             The records are those of the newer of the stored and the packaged state, filtered for the given context. A \
             state that the app with this storage has set aside, after bad starts or by its own check, is skipped. The \
-            network is used only with --sync-if-empty, and for an attachment that is neither stored nor packaged. If \
-            there are no records, the command says why and exits with 1.
+            network is used only with --sync, and for an attachment that is neither stored nor packaged. If there are no \
+            records, the command says why and exits with 1.
 
-            Example:
+            --sync asks the server for what is newer than the stored or packaged state, verifies the merged result, and \
+            stores it, as an app does. If it cannot be verified, nothing is stored and the current state is kept. \
+            Standard error says what came of it. If a sync fails, the records that are there are printed nevertheless, \
+            and the exit code says why it failed.
+
+            Examples:
+              rsdump get main/regions --storage /tmp/app --packaged dumps --sync
               rsdump get main/regions --storage /tmp/app --packaged dumps \\
                 --context country=DE --explain
             """)
 
-    @Argument(help: "A collection, as BUCKET/COLLECTION.", transform: collectionID)
-    var collection: CollectionID
-
+    @OptionGroup var collections: SomeCollections
     @OptionGroup var options: ClientOptions
 
-    @Flag(help: "Sync first if nothing is stored or packaged.")
-    var syncIfEmpty = false
+    @Flag(help: "Sync first, as an app does.")
+    var sync = false
 
     @Flag(help: "Also print the records' source, age and signer to standard error.")
     var explain = false
@@ -33,48 +37,92 @@ struct Get: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Print this record's attachment instead of the records.", valueName: "record-id"))
     var attachment: String?
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("The file to write the attachment to.", valueName: "file"))
-    var output: String?
+    @OptionGroup var output: FileOutput
 
     func validate() throws {
-        if output != nil, attachment == nil { throw ValidationError("-o requires --attachment") }
+        if output.path != nil, attachment == nil { throw ValidationError("-o requires --attachment") }
+        if attachment != nil, collections.names.count > 1 {
+            throw ValidationError("--attachment requires one collection")
+        }
     }
 
     func run() async throws {
-        try FileStore.checkOutput(output)
-        let service = try options.service(isOnlooker: true)
-        let client = service.makeClient(collectionName: "\(collection)")
-        var records = await client.getRecords(syncIfEmpty: syncIfEmpty)
-        // The first attempt could not read the storage; the second can.
-        if records == nil, client.snapshot.source != .notHeld { records = client.getRecords() }
-        if explain { Console.error(SnapshotExplanation(status: client.snapshot, catalogue: service.catalogue).text) }
-        guard let records else {
-            throw CommandFailure(.someFailed, SnapshotExplanation(status: client.snapshot, catalogue: nil).absence)
+        try FileStore.checkOutput(output.path)
+        let service = try options.service()
+        let clients = collections.names.map { service.makeClient(collectionName: "\($0)") }
+        let unsynced = sync ? try await sync(service) : nil
+        var absences: [CommandFailure] = []
+        for client in clients {
+            var records = client.getRecords()
+            // The first attempt could not read the storage; the second can.
+            if records == nil, client.snapshot.source != .notHeld { records = client.getRecords() }
+            if explain {
+                Console.error(SnapshotExplanation(status: client.snapshot, catalogue: service.catalogue).text)
+            }
+            guard let records else {
+                let why = SnapshotExplanation(status: client.snapshot, catalogue: nil).absence
+                absences.append(CommandFailure(.someFailed, why))
+                continue
+            }
+            if let attachment {
+                try await write(attachment, of: records, client)
+            } else {
+                Console.buffered { write in for record in records { write(Array("\(record.json.text)\n".utf8)) } }
+            }
         }
-        if let attachment {
-            try await write(attachment, of: records, client)
-        } else {
-            for record in records { Console.print(record.json.text) }
+        // A sync that failed has said why there are no records.
+        if let unsynced { throw unsynced.code }
+        for absence in absences.dropLast() { Console.error(absence) }
+        if let last = absences.last { throw last }
+    }
+
+    /// Syncs the collections of the clients.
+    ///
+    /// - Returns: the exit code if something failed.
+    private func sync(_ service: RemoteSettingsService) async throws -> ExitStatus? {
+        let results: [CollectionSyncResult]
+        do throws(RemoteSettingsError) {
+            results = try await service.syncCollections()
+        } catch {
+            let failure = CommandFailure(error, service.clientUrl())
+            Console.error(failure)
+            return failure.status
         }
+        if let catalogue = service.catalogue { Console.error(CatalogueText.sentence(catalogue, .plain)) }
+        var failures: [ExitStatus] = []
+        for result in results {
+            switch result.result {
+            case .success(.updated(let timestamp)):
+                Console.error("\(result.collection)  updated, \(timestamp.rfc3339)")
+            case .success(.upToDate(let timestamp)):
+                Console.error("\(result.collection)  up to date, \(timestamp.rfc3339)")
+            case .failure(let error):
+                let failure = CommandFailure(error, result.collection)
+                Console.error(failure)
+                failures.append(failure.status)
+            }
+        }
+        guard let first = failures.first else { return nil }
+        // As in a refresh: if the server asks to wait, that explains the failures, even if other collections were
+        // synced.
+        let isAlike =
+            failures.allSatisfy { $0 == first } && (failures.count == results.count || first == .backoff)
+        return isAlike ? first : .someFailed
     }
 
     private func write(_ id: String, of records: [RemoteSettingsRecord], _ client: RemoteSettingsClient) async throws {
         guard let record = records.first(where: { $0.id == id }) else {
-            throw CommandFailure(.someFailed, "\(collection): there is no record with the id \(id)")
+            throw CommandFailure(.someFailed, "\(client.snapshot.collection): there is no record with the id \(id)")
         }
         let content: AttachmentContent
         do throws(RemoteSettingsError) {
             content = try await client.attachment(for: record)
         } catch {
-            throw CommandFailure(error, "\(collection), attachment of \(id)")
+            throw CommandFailure(error, "\(client.snapshot.collection), attachment of \(id)")
         }
         if explain {
             Console.error("attachment  \(Counted.text(content.bytes.count, "byte")), \(content.source.words)")
         }
-        if let output {
-            try FileStore.writeOutput(output, content.bytes)
-        } else {
-            Console.write(content.bytes.array, to: 1)
-        }
+        try output.write(content.bytes)
     }
 }

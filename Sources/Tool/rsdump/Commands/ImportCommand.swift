@@ -41,9 +41,7 @@ struct ImportCommand: AsyncParsableCommand {
     @Argument(help: "The directory, archive or file to import.")
     var path: String
 
-    @Argument(
-        help: "Collections, as BUCKET/COLLECTION; all in the source by default.", transform: collectionID)
-    var collections: [CollectionID] = []
+    @OptionGroup var collections: CollectionNames
 
     @Option(name: .customLong("from"), help: ArgumentHelp("The format of the source.", valueName: "format"))
     var source: ImportSource
@@ -74,8 +72,7 @@ struct ImportCommand: AsyncParsableCommand {
     @Flag(help: "With --from firebase-template: leave out what cannot be converted, and say so.")
     var skipUnsupported = false
 
-    @Option(help: "How to print the result: text or json.")
-    var format = OutputFormat.text
+    @OptionGroup var result: FormatOption<OutputFormat>
 
     func validate() throws {
         if skipUnsupported, source != .template {
@@ -106,9 +103,9 @@ struct ImportCommand: AsyncParsableCommand {
         options.roots = try TrustAnchors(hashes: server.trust.roots).roots
         if options.roots.isEmpty { options.restoredPolicy = { [path] in try $0.policy(file: "\(path): dumps.yaml") } }
         let outcomes = try await Import(into: opened.directory, from: source, options: options)
-            .run(path, collections)
+            .run(path, collections.names)
         let report = ImportReport(outcomes: outcomes)
-        format.print(report.text(.output), report.json)
+        result.print(report.text(.output), report.json)
         if report.status != .done { throw report.status.code }
     }
 }
@@ -137,7 +134,7 @@ enum ImportSource: ExpressibleByArgument, Hashable {
 extension ImportCommand {
     /// Converts another system's export to a source file.
     private func importSource() throws {
-        guard collections.isEmpty else {
+        guard collections.names.isEmpty else {
             throw CommandFailure(.usage, "\(path): name the collection for this file with --collection")
         }
         guard let bytes = try FileStore.read(path, limit: 16 << 20) else {
@@ -177,7 +174,7 @@ extension ImportCommand {
             "collection": .string("\(id)"), "source": .string(target), "records": .count(records),
             "notes": notes.isEmpty ? nil : .array(notes.map(JSONValue.string)),
         ])
-        format.print(
+        result.print(
             "\(id): \(Counted.text(records, "record")) in \(target); next: rsdump check, rsdump publish", report)
     }
 }

@@ -33,11 +33,11 @@ struct KeysCommand: AsyncParsableCommand {
 
             If the root's key is elsewhere:
               rsdump keys request keys --for intermediate --output req.pem
-              rsdump keys issue ROOT req.pem --as intermediate --name NAME --output new.pem
+              rsdump keys issue ROOT req.pem --for intermediate --name NAME -o new.pem
               rsdump keys renew keys --certificate new.pem
             """,
         subcommands: [
-            Create.self, Request.self, Issue.self, Renew.self, ChangeRoot.self, StatusCommand.self,
+            Create.self, Request.self, Issue.self, Renew.self, StatusCommand.self,
         ])
 
     /// The environment variables, some of which may hold PEM texts in place of files.
@@ -59,14 +59,52 @@ struct KeysCommand: AsyncParsableCommand {
     }
 
     /// Writes a PEM text to a file, or to standard output.
-    static func put(_ pem: Bytes, to output: String?) throws {
-        guard let output else { return Console.write(pem.array, to: 1) }
-        try KeyDirectory.checkOutput(output)
-        try FileStore.writeOutput(output, pem)
+    static func put(_ pem: Bytes, to output: FileOutput) throws {
+        try KeyDirectory.checkOutput(output.path)
+        try output.write(pem)
     }
 
-    static func signerKey(_ path: String?) throws -> PublicKey? {
-        try path.map { try PublicKey(pem: read($0), place: $0) }
+    struct DaysOption: ParsableArguments {
+        @Option(
+            help: ArgumentHelp(
+                "How long the certificate is valid; by default, \(KeyDirectory.Plan().intermediateDays) for an "
+                    + "intermediate and \(KeyDirectory.Plan().signerDays) for a signer.", valueName: "days"))
+        var days: Int?
+
+        func validate() throws { try checkDays(days, "--days") }
+    }
+
+    /// What a new signing certificate says, and for which key it is.
+    struct SignerOptions: ParsableArguments {
+        @Option(
+            help: ArgumentHelp(
+                "The DNS name in the signing certificate; by default, the current one, or \(SignerName.remoteSettings), "
+                    + "which clients expect unless they are configured for another.", valueName: "name"))
+        var signer: String?
+
+        @Option(
+            help: ArgumentHelp(
+                "Issue the signing certificate for this public key (PEM), and make no signing key.", valueName: "file"))
+        var signerPublicKey: String?
+
+        @OptionGroup var validity: DaysOption
+
+        var isGiven: Bool { signer != nil || signerPublicKey != nil || validity.days != nil }
+        var days: Int { validity.days ?? KeyDirectory.Plan().signerDays }
+
+        func key() throws -> PublicKey? { try signerPublicKey.map { try PublicKey(pem: read($0), place: $0) } }
+    }
+
+    /// What is requested, or issued for a request.
+    struct CertificateOptions: ParsableArguments {
+        @Option(
+            name: .customLong("for"), help: ArgumentHelp("The certificate: intermediate or signer.", valueName: "role"))
+        var role: RequestedRole
+
+        @Option(help: ArgumentHelp("The name in the certificate; a confirmation for keys issue.", valueName: "name"))
+        var name: String?
+
+        @OptionGroup var output: FileOutput
     }
 
     static func read(_ path: String) throws -> Bytes {
@@ -88,31 +126,9 @@ extension KeysCommand {
         @Option(help: ArgumentHelp("The first words of each certificate's name.", valueName: "text"))
         var name = KeyDirectory.Plan().name
 
-        @Option(
-            help: ArgumentHelp(
-                "The DNS name in the signing certificate. Clients expect the default unless they are configured for "
-                    + "another.",
-                valueName: "name"))
-        var signer = SignerName.remoteSettings.dnsName
-
-        @Option(
-            help: ArgumentHelp(
-                "Issue the signing certificate for this public key (PEM), and make no signing key.", valueName: "file"))
-        var signerPublicKey: String?
-
-        @Option(help: ArgumentHelp("How long the root is valid.", valueName: "days"))
-        var rootDays = KeyDirectory.Plan().rootDays
-
-        @Option(help: ArgumentHelp("How long the intermediate certificate is valid.", valueName: "days"))
-        var intermediateDays = KeyDirectory.Plan().intermediateDays
-
-        @Option(help: ArgumentHelp("How long the signing certificate is valid.", valueName: "days"))
-        var signerDays = KeyDirectory.Plan().signerDays
+        @OptionGroup var options: SignerOptions
 
         func validate() throws {
-            try checkDays(rootDays, "--root-days")
-            try checkDays(intermediateDays, "--intermediate-days")
-            try checkDays(signerDays, "--signer-days")
             // The name must fit into 64 characters with " intermediate" after it.
             guard (1...51).contains(name.unicodeScalars.count) else {
                 throw ValidationError("--name expects 1 to 51 characters; found \(name.unicodeScalars.count)")
@@ -122,16 +138,14 @@ extension KeysCommand {
         func run() async throws {
             var plan = KeyDirectory.Plan()
             plan.name = name
-            plan.signer = SignerName(signer)
-            plan.signerKey = try signerKey(signerPublicKey)
-            plan.rootDays = rootDays
-            plan.intermediateDays = intermediateDays
-            plan.signerDays = signerDays
+            if let signer = options.signer { plan.signer = SignerName(signer) }
+            plan.signerKey = try options.key()
+            plan.signerDays = options.days
             let keys = directory.keys
             let root = try keys.create(plan, now: HTTPEnvironment.system.now())
             let isDefault = plan.signer == .remoteSettings
-            let argument = isDefault ? "" : ", signer: \"\(signer)\""
-            let needed = signerPublicKey == nil ? keys.keyPath(.signer) : "--sign-with"
+            let argument = isDefault ? "" : ", signer: \"\(plan.signer)\""
+            let needed = plan.signerKey == nil ? keys.keyPath(.signer) : "--sign-with"
             Console.print(
                 """
                 trust-root \(root)
@@ -143,7 +157,7 @@ extension KeysCommand {
                 In dumps.yaml (if it does not exist, publish creates it with this):
                   trust:
                     roots:
-                      - "\(root)"\(isDefault ? "" : "\n    signer: \(signer)")
+                      - "\(root)"\(isDefault ? "" : "\n    signer: \(plan.signer)")
 
                 Keep \(keys.keyPath(.root)) and \(keys.keyPath(.intermediate)) on a machine that publishes nothing: \
                 publish needs only \(needed) and \(keys.certificatePath(.signer)). If \(keys.keyPath(.root)) is lost, \
@@ -159,23 +173,15 @@ extension KeysCommand {
 
         @OptionGroup var directory: DirectoryArgument
 
-        @Option(
-            name: .customLong("for"),
-            help: ArgumentHelp("The certificate to request: intermediate or signer.", valueName: "role"))
-        var role: RequestedRole
-
-        @Option(help: ArgumentHelp("The name in the certificate.", valueName: "name"))
-        var name: String?
-
-        @Option(help: ArgumentHelp("The file to write the request to; standard output by default.", valueName: "file"))
-        var output: String?
+        @OptionGroup var certificate: CertificateOptions
 
         func run() async throws {
-            try KeyDirectory.checkOutput(output)
+            try KeyDirectory.checkOutput(certificate.output.path)
+            let role = certificate.role
             let usual = role == .signer ? SignerName.remoteSettings.dnsName : "Remote Settings intermediate"
             let keys = directory.keys
-            let request = try keys.request(role.role, named: name ?? usual)
-            try put(request.pem(), to: output)
+            let request = try keys.request(role.role, named: certificate.name ?? usual)
+            try put(request.pem(), to: certificate.output)
             Console.error(
                 """
                 rsdump: the request is for \(request.name ?? usual), \(request.keyText)
@@ -202,33 +208,19 @@ extension KeysCommand {
         @Argument(help: ArgumentHelp("The request that rsdump keys request wrote.", valueName: "request.pem"))
         var request: String
 
-        @Option(
-            name: .customLong("as"),
-            help: ArgumentHelp("The certificate to issue: intermediate or signer.", valueName: "role"))
-        var role: RequestedRole
-
-        @Option(help: ArgumentHelp("The name in the request, as a confirmation.", valueName: "name"))
-        var name: String?
-
-        @Option(
-            help: ArgumentHelp(
-                "How long it is valid; by default, 1095 for an intermediate and 90 for a signer.", valueName: "days"))
-        var days: Int?
-
-        @Option(help: ArgumentHelp("The file to write the chain to; standard output by default.", valueName: "file"))
-        var output: String?
-
-        func validate() throws { try checkDays(days, "--days") }
+        @OptionGroup var certificate: CertificateOptions
+        @OptionGroup var validity: DaysOption
 
         func run() async throws {
-            try KeyDirectory.checkOutput(output)
+            try KeyDirectory.checkOutput(certificate.output.path)
+            let (role, name) = (certificate.role, certificate.name)
             let plan = KeyDirectory.Plan()
             let request = try CertificateRequest(pem: read(self.request), place: self.request)
             let issued = try directory.keys.issue(
                 request, as: role.role, named: name,
-                days: days ?? (role == .signer ? plan.signerDays : plan.intermediateDays),
+                days: validity.days ?? (role == .signer ? plan.signerDays : plan.intermediateDays),
                 environment: environment, now: HTTPEnvironment.system.now())
-            try put(issued, to: output)
+            try put(issued, to: certificate.output)
             let end = try SigningCertificate.all(of: issued, place: self.request)[0].notAfter.rfc3339
             Console.error(
                 "rsdump: issued \(role.rawValue) certificate for \(name ?? ""), \(request.keyText), valid until \(end)")
@@ -242,24 +234,16 @@ extension KeysCommand {
             discussion: """
                 Afterwards, sign the collections again: rsdump publish --resign. Apps pin the root, so nothing changes \
                 for them. If the signing key is elsewhere, --signer-public-key issues another certificate for it. A \
-                certificate that was issued elsewhere must belong to the open request and to the root in root.pem.
+                certificate that was issued elsewhere (--certificate) must belong to the open request and to the root in \
+                root.pem.
+
+                If another root issued it, or if the directory has no root yet, name that root with --root. Apps must pin \
+                it: those that do not accept nothing that is signed under it.
                 """)
 
         @OptionGroup var directory: DirectoryArgument
 
-        @Option(
-            help: ArgumentHelp(
-                "How long the new signing certificate is valid. (default: \(KeyDirectory.Plan().signerDays))",
-                valueName: "days"))
-        var days: Int?
-
-        @Option(help: ArgumentHelp("The DNS name in it; the current one by default.", valueName: "name"))
-        var signer: String?
-
-        @Option(
-            help: ArgumentHelp(
-                "Issue the signing certificate for this public key (PEM), and make no signing key.", valueName: "file"))
-        var signerPublicKey: String?
+        @OptionGroup var options: SignerOptions
 
         @Flag(help: "Renew the intermediate certificate too, with the root's key.")
         var intermediate = false
@@ -268,9 +252,15 @@ extension KeysCommand {
             help: ArgumentHelp("Install this certificate, which was issued for an open request.", valueName: "file"))
         var certificate: String?
 
+        @Option(
+            help: ArgumentHelp(
+                "With --certificate: change to this root (SHA-256, from the person who holds it).",
+                valueName: "sha-256"))
+        var root: String?
+
         func validate() throws {
-            try checkDays(days, "--days")
-            if certificate != nil, intermediate || days != nil || signer != nil || signerPublicKey != nil {
+            if root != nil, certificate == nil { throw ValidationError("--root requires --certificate") }
+            if certificate != nil, intermediate || options.isGiven {
                 throw ValidationError(
                     "--certificate cannot be combined with --days, --intermediate, --signer or --signer-public-key")
             }
@@ -280,49 +270,24 @@ extension KeysCommand {
             let keys = directory.keys
             let now = HTTPEnvironment.system.now()
             if let certificate {
-                return showInstalled(try keys.install(read(certificate), place: certificate, now: now), in: keys)
+                return try install(certificate, in: keys, at: now)
             }
             let end = try keys.renew(
-                named: signer.map { SignerName($0) }, for: signerKey(signerPublicKey),
-                days: days ?? KeyDirectory.Plan().signerDays,
+                named: options.signer.map { SignerName($0) }, for: options.key(), days: options.days,
                 includingIntermediate: intermediate ? KeyDirectory.Plan().intermediateDays : nil,
                 environment: environment, now: now)
             Console.print(
                 "the signing certificate is renewed and valid until \(end.rfc3339); next: rsdump publish --resign")
         }
-    }
 
-    struct ChangeRoot: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            commandName: "change-root",
-            abstract: "Install a certificate of another root, which apps must pin.",
-            discussion: """
-                Use this if root.key is elsewhere. Unlike keys renew --certificate, it installs a certificate that \
-                another root issued, and it works in a directory that has no root yet. Apps that do not pin that root \
-                accept nothing that is signed under it.
-                """)
-
-        @OptionGroup var directory: DirectoryArgument
-
-        @Option(help: ArgumentHelp("The certificate that was issued for an open request.", valueName: "file"))
-        var certificate: String
-
-        @Option(help: ArgumentHelp("SHA-256 of the new root, from the person who holds it.", valueName: "sha-256"))
-        var root: String
-
-        func run() async throws {
-            let keys = directory.keys
-            let root = try TrustAnchors(hashes: [root]).roots[0]
-            let role = try keys.install(
-                read(certificate), place: certificate, changingRootTo: root, now: HTTPEnvironment.system.now())
-            showInstalled(role, in: keys)
-            Console.print("trust-root \(root)")
+        /// Installs a certificate that was issued elsewhere, under the same root or under the one of --root.
+        private func install(_ certificate: String, in keys: KeyDirectory, at now: Timestamp) throws {
+            let root = try root.map { try TrustAnchors(hashes: [$0]).roots[0] }
+            let role = try keys.install(read(certificate), place: certificate, changingRootTo: root, now: now)
+            let next = role == .signer ? "rsdump publish --resign" : "rsdump keys renew \(keys.path)"
+            Console.print("the \(role.rawValue) certificate is in place; next: \(next)")
+            if let root { Console.print("trust-root \(root)") }
         }
-    }
-
-    static func showInstalled(_ role: CertificateRole, in keys: KeyDirectory) {
-        let next = role == .signer ? "rsdump publish --resign" : "rsdump keys renew \(keys.path)"
-        Console.print("the \(role.rawValue) certificate is in place; next: \(next)")
     }
 
     struct StatusCommand: AsyncParsableCommand {
@@ -337,15 +302,14 @@ extension KeysCommand {
         @Option(help: ArgumentHelp("Warn this many days before a certificate expires.", valueName: "days"))
         var warnDays = 21
 
-        @Option(help: "How to print the result: text or json.")
-        var format = OutputFormat.text
+        @OptionGroup var result: FormatOption<OutputFormat>
 
         func validate() throws { try checkDays(warnDays, "--warn-days") }
 
         func run() async throws {
             let now = HTTPEnvironment.system.now()
             let report = KeysReport(try directory.keys.status(environment), now: now, warnDays: warnDays)
-            format.print(report.text(.output), report.json)
+            result.print(report.text(.output), report.json)
             if !report.isGood { throw ExitStatus.someFailed.code }
         }
     }

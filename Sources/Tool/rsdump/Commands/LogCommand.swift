@@ -41,9 +41,6 @@ struct LogCommand: AsyncParsableCommand {
     @Flag(help: "With --id: show which entry last changed each field of the record.")
     var blame = false
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("Show at most this many entries.", valueName: "n"))
-    var number: Int?
-
     @Option(
         name: .customLong("from"), parsing: .singleValue,
         help: ArgumentHelp("A folder of copies to read in place of git; may be repeated.", valueName: "folder"))
@@ -51,17 +48,15 @@ struct LogCommand: AsyncParsableCommand {
 
     @OptionGroup var dumps: DumpsOptions
 
-    @Option(help: "How to print the result: text, json or markdown.")
-    var format = Diff.Format.text
+    @OptionGroup var result: FormatOption<Diff.Format>
 
     func validate() throws {
         if blame, id == nil { throw ValidationError("--blame requires --id, the record whose fields are shown") }
-        if blame, format != .text { throw ValidationError("--blame requires --format text") }
-        if blame, tags || number != nil { throw ValidationError("--blame cannot be combined with --tags or --number") }
+        if blame, result.format != .text { throw ValidationError("--blame requires --format text") }
+        if blame, tags { throw ValidationError("--blame cannot be combined with --tags") }
         if tags, !folders.isEmpty {
             throw ValidationError("--tags cannot be combined with --from, because copies have no tags")
         }
-        if let number, number < 1 { throw ValidationError("--number expects at least 1; found \(number)") }
     }
 
     func run() async throws {
@@ -91,7 +86,7 @@ struct LogCommand: AsyncParsableCommand {
         var text = LogText(showsFields: id != nil || field != nil, paint: Style.output.paint)
         var count = 0
         try await log.forEach(record: id, field: field, unusable: report) { entry in
-            switch format {
+            switch result.format {
             case .text: for line in text.lines(entry) { Console.print(line) }
             case .json:
                 Console.buffered { write in
@@ -101,9 +96,9 @@ struct LogCommand: AsyncParsableCommand {
             case .markdown: for line in entry.markdown { Console.print(line) }
             }
             count += 1
-            return count != number
+            return true
         }
-        if format == .json { Console.print(count == 0 ? "[]" : "\n]") }
+        if result.format == .json { Console.print(count == 0 ? "[]" : "\n]") }
         return count > 0
     }
 

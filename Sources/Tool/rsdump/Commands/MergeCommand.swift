@@ -12,14 +12,21 @@ struct MergeCommand: AsyncParsableCommand {
         discussion: """
             Use this when a git merge, rebase or cherry-pick stopped with conflicts. For each collection, it takes the \
             newer state that verifies, or the pinned one, and writes the lock file and the bundles. An unsigned state \
-            never replaces a signed one. It does not merge dumps.yaml: git and you do. After rsdump git-setup, git \
-            merges all this by itself.
+            never replaces a signed one. It does not merge dumps.yaml: git and you do.
 
-            Example:
+            With --setup, git does all this by itself. It writes DIR/.gitattributes, which you commit, and settings of \
+            this clone. git merge then merges the lock and the bundles, and git diff, git log -p and git show print \
+            bundles as records. A pre-merge-commit hook keeps the bundle of a collection that only one side has pinned. \
+            Run it in each clone: without the settings, git treats bundles as binary files.
+
+            Examples:
               git merge other            stops with conflicts in dumps
               rsdump merge
               git add dumps
               git commit
+
+              rsdump merge --setup       once in each clone
+              git add dumps/.gitattributes
 
             Exits with 3, and writes nothing, if neither state of a collection verifies.
             """)
@@ -29,9 +36,24 @@ struct MergeCommand: AsyncParsableCommand {
         help: ArgumentHelp("The other commit; by default, the one that git is merging.", valueName: "rev"))
     var revision: String?
 
+    @Flag(help: "Let git merge and show the bundles in this clone by itself.")
+    var setup = false
+
+    /// What git gives its merge driver: the file with our version, which gets the result, and the path in the
+    /// repository.
+    @Option(name: .customLong("driver"), parsing: .remaining, help: .hidden)
+    var driven: [String] = []
+
     @OptionGroup var dumps: DumpsOptions
 
+    func validate() throws {
+        if setup, revision != nil { throw ValidationError("--setup cannot be combined with --with") }
+        if !driven.isEmpty, driven.count != 2 { throw ValidationError("--driver expects a file and a path") }
+    }
+
     func run() async throws {
+        if setup { return try await setUp() }
+        if driven.count == 2 { return try await mergeFile(driven[0], at: driven[1]) }
         let directory = dumps.directory
         let (name, ancestor) = try await other(directory.path)
         let merge = try await DumpsMerge(
@@ -75,31 +97,19 @@ struct MergeCommand: AsyncParsableCommand {
         }
         return (name, name == "MERGE_HEAD" ? nil : "\(name)^")
     }
-}
 
-/// `rsdump merge-driver`, which git runs for each file in conflict. Git shows its standard error.
-struct MergeDriver: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "merge-driver", abstract: "Merge one file for git.", shouldDisplay: false)
-
-    @Argument(help: "The file with our version, which gets the result.")
-    var file: String
-
-    @Argument(help: "The path in the repository.")
-    var path: String
-
-    func run() async throws {
+    /// Merges one file for git, which runs this for each file in conflict and shows its standard error.
+    private func mergeFile(_ file: String, at path: String) async throws {
         let parts = path.split(separator: "/").map(String.init)
         let isLock = parts.last == "dumps.lock.json"
         let folder = parts.dropLast(isLock ? 1 : 2).joined(separator: "/")
         let directory = DumpsDirectory(folder.isEmpty ? "." : folder)
         // A rebase does not name what it merges. It stops, and rsdump merge completes it.
-        guard let head = MergeCommand.merging else {
+        guard let head = Self.merging else {
             throw CommandFailure(.someFailed, "\(path): git does not say what it merges; run: rsdump merge")
         }
         let merge = try await DumpsMerge(
-            in: directory.path, with: head,
-            policy: { try $0.policy(file: directory.configurationPath) })
+            in: directory.path, with: head, policy: { try $0.policy(file: directory.configurationPath) })
         if isLock {
             for choice in merge.choices { Console.error("note: \(choice.text)") }
             return try FileStore.replace(file, with: Bytes(merge.lock.text), limit: Limits.lockBytes)
@@ -113,89 +123,18 @@ struct MergeDriver: AsyncParsableCommand {
         }
         try FileStore.replace(file, with: bytes)
     }
-}
 
-/// `rsdump git-setup`
-struct GitSetup: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "git-setup",
-        abstract: "Let git merge and show a dumps directory.",
-        discussion: """
-            Writes DIR/.gitattributes, which you commit, and settings of this clone. git merge then merges the lock \
-            and the bundles as rsdump merge does, and git diff, git log -p and git show print bundles as records. A \
-            pre-merge-commit hook keeps the bundle of a collection that only one side has pinned. Run the command in \
-            each clone: without the settings, git treats bundles as binary files.
-
-            Example:
-              rsdump git-setup
-              git add dumps/.gitattributes
-            """)
-
-    @OptionGroup var dumps: DumpsOptions
-
-    func run() async throws {
+    private func setUp() async throws {
         let directory = dumps.directory
         let repository = try await GitRepository(containing: directory.path)
         guard let program = Bundle.main.executablePath else {
             throw CommandFailure(.someFailed, "the path of this rsdump cannot be found; start it by its full path")
         }
         let isNew = try directory.writeGitAttributes()
-        let quoted = "'" + program.replacing("'", with: "'\\''") + "'"
-        try await repository.set("merge.rsdump.name", to: "lock and bundles of Remote Settings")
-        try await repository.set("merge.rsdump.driver", to: "\(quoted.replacing("%", with: "%%")) merge-driver %A %P")
-        try await repository.set("diff.rsdump.textconv", to: "\(quoted) textconv")
-        try await repository.set("diff.rsdump.cachetextconv", to: "true")
-        try await installHook(running: quoted, repository)
+        if let left = try await GitSetup(in: repository, running: program).install() { Console.error("note: \(left)") }
         Console.print(
             "\(directory.path)/.gitattributes \(isNew ? "is written; commit it" : "has the attributes already")")
         Console.print("git now merges and shows the bundles of this clone with \(program)")
-    }
-
-    /// Writes the hook, unless another program or another repository uses the file.
-    private func installHook(running program: String, _ repository: GitRepository) async throws {
-        let (path, isOwn, directory) = try await repository.hook("pre-merge-commit")
-        let mark = "# written by rsdump git-setup"
-        let quoted = "'" + directory.replacing("'", with: "'\\''") + "'"
-        let command = "[ ! -f \(quoted)/dumps.lock.json ] || \(program) merge --dumps \(quoted)"
-        guard isOwn else {
-            return Console.error(
-                "note: \(Console.visible(path)) is in core.hooksPath, which other repositories may use; add this line to "
-                    + "it: \(Console.visible(command))")
-        }
-        let known = try FileStore.read(path, limit: 1 << 20) ?? Bytes(utf8: "#!/bin/sh\n\(mark)\nset -e\n")
-        var lines = known.array.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        guard lines.contains(where: { $0.elementsEqual(mark.utf8) }) else {
-            return Console.error("note: \(path) belongs to another program; add this line to it: \(command)")
-        }
-        if lines.last?.isEmpty == true { lines.removeLast() }
-        lines.removeAll { $0.suffix(quoted.utf8.count).elementsEqual(quoted.utf8) }
-        lines.append(ArraySlice(command.utf8))
-        try FileStore.makeDirectories(FileStore.parent(of: path))
-        try FileStore.replace(path, with: Bytes(Array(lines.joined(separator: "\n".utf8)) + Array("\n".utf8)))
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
-    }
-}
-
-/// `rsdump textconv`, which git runs for each bundle that it shows.
-struct TextConversion: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "textconv", abstract: "Print a bundle's records for git.", shouldDisplay: false)
-
-    @Argument(help: "The bundle.")
-    var file: String
-
-    func run() async throws {
-        // git reads nothing further if this fails, so a file that is no bundle is shown as its problem. git's temporary
-        // path is not part of it, because git stores the text.
-        let name = file.split(separator: "/").last.map { "\($0)" } ?? file
-        do {
-            let records = try BundleReader(bytes: MappedFile(path: file).bytes, name: name).payload().records
-            Console.buffered { write in
-                for record in records { write(record.json.array + [UInt8(ascii: "\n")]) }
-            }
-        } catch {
-            Console.print(Console.visible("\(error)"))
-        }
     }
 }
 

@@ -23,11 +23,18 @@ struct PinCommand: AsyncParsableCommand {
             After --until, refresh and status warn; with --max-age they fail if the bundle is older than that age. If \
             a collection is pinned again, it keeps its reason and its last day unless you give others.
 
+            --all --at REV names the collections that the commit has and dumps.yaml does not list, and exits with 1 if \
+            there are any. A collection that the commit does not have stays as it is.
+
+            --remove lets collections follow the server again. Their bundles stay as they are until the next rsdump \
+            refresh.
+
             Examples:
               rsdump pin main/regions --reason "bug 1234" --until 2026-12-31
               rsdump pin main/regions --at 2026-10-01
               rsdump pin --all --at v1.0 --reason "release 1.0"
               rsdump pin main/regions --at 1760000000000 --from backups/
+              rsdump pin main/regions --remove
 
             Exits with 1 if there is no such bundle, and with 3 if none can be verified.
             """)
@@ -35,8 +42,11 @@ struct PinCommand: AsyncParsableCommand {
     @Argument(help: "Collections, as BUCKET/COLLECTION.", transform: collectionID)
     var collections: [CollectionID] = []
 
-    @Flag(help: "Pin every collection of the dumps directory.")
+    @Flag(help: "Pin every collection of the dumps directory, or with --remove unpin every one that is pinned.")
     var all = false
+
+    @Flag(help: "Let the collections follow the server again.")
+    var remove = false
 
     @Option(
         help: ArgumentHelp(
@@ -60,11 +70,17 @@ struct PinCommand: AsyncParsableCommand {
     @OptionGroup var dumps: DumpsOptions
     @OptionGroup var server: ServerOptions
 
-    @Option(help: "How to print the result: text or json.")
-    var format = OutputFormat.text
+    @OptionGroup var result: FormatOption<OutputFormat>
 
     func validate() throws {
-        try PinCommand.checkNames(collections, all: all)
+        guard all == collections.isEmpty else {
+            throw ValidationError(
+                all ? "--all cannot be combined with names of collections" : "name collections, or give --all")
+        }
+        let isChoice = at != nil || path != nil || reason != nil || until != nil || server.isGiven
+        if remove, isChoice || result.format != .text {
+            throw ValidationError("--remove can be combined with --all and --dumps only")
+        }
         if let reason, !Pin.isReason(reason) {
             throw ValidationError("--reason expects one line of 1 to 500 characters")
         }
@@ -78,11 +94,26 @@ struct PinCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        if remove { return try await unpin() }
         let opened = try OpenDumps(dumps, applying: server.applied)
         let pinning = Pinning(
             opened.directory, configuration: opened.configuration, policy: opened.policy,
             now: HTTPEnvironment.system.now(), limits: opened.limits)
-        let names = all ? opened.configuration.collections.map(\.id) : collections
+        var names = all ? opened.configuration.collections.map(\.id) : collections
+        var missing: [CollectionID] = []
+        if all, path == nil, case .revision(let name)? = at {
+            let difference = try await pinning.difference(from: name)
+            missing = difference.missing
+            names.removeAll(where: difference.added.contains)
+            for id in difference.added {
+                Console.error("note: \(id): \(name) does not have it; it stays, unless you run: rsdump remove \(id)")
+            }
+            for id in missing {
+                Console.error(
+                    "warning: \(id): \(name) has it, and dumps.yaml does not list it; bring it back with: rsdump add "
+                        + "\(id) && rsdump pin \(id) --at \(name)")
+            }
+        }
         var (texts, documents, failures) = ([String](), [JSONValue](), [CommandFailure]())
         let results = try await pinning.pin(
             names, at ?? .present, from: path, reason: reason, until: until.flatMap(Pin.date))
@@ -94,49 +125,15 @@ struct PinCommand: AsyncParsableCommand {
             case .failure(let error): failures.append(CommandFailure(error))
             }
         }
-        if !texts.isEmpty || format == .json {
-            format.print(texts.joined(separator: "\n"), .array(documents))
+        if !texts.isEmpty || result.format == .json {
+            result.print(texts.joined(separator: "\n"), .array(documents))
         }
         for failure in failures.dropLast() { Console.error(failure) }
         if let last = failures.last { throw last }
+        if !missing.isEmpty { throw ExitStatus.someFailed.code }
     }
 
-    static func checkNames(_ collections: [CollectionID], all: Bool) throws {
-        guard all == collections.isEmpty else {
-            throw ValidationError(
-                all ? "--all cannot be combined with names of collections" : "name collections, or give --all")
-        }
-    }
-}
-
-extension PinRequest: ExpressibleByArgument {
-    package init?(argument: String) { self.init(argument) }
-}
-
-/// `rsdump unpin`
-struct UnpinCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "unpin",
-        abstract: "Let collections follow the server again.",
-        discussion: """
-            The bundles stay as they are until the next rsdump refresh. Comments in dumps.yaml are kept.
-
-            Examples:
-              rsdump unpin main/regions
-              rsdump unpin --all
-            """)
-
-    @Argument(help: "Collections, as BUCKET/COLLECTION.", transform: collectionID)
-    var collections: [CollectionID] = []
-
-    @Flag(help: "Unpin every collection that is pinned.")
-    var all = false
-
-    @OptionGroup var dumps: DumpsOptions
-
-    func validate() throws { try PinCommand.checkNames(collections, all: all) }
-
-    func run() async throws {
+    private func unpin() async throws {
         let pinned = try all ? dumps.directory.configuration().collections.filter { $0.pin != nil }.map(\.id) : []
         if all, pinned.isEmpty { return Console.print("nothing is pinned") }
         for (id, pin) in try await Pinning.unpin(all ? pinned : collections, in: dumps.directory) {
@@ -145,4 +142,8 @@ struct UnpinCommand: AsyncParsableCommand {
                     ?? "\(id): is not pinned")
         }
     }
+}
+
+extension PinRequest: ExpressibleByArgument {
+    package init?(argument: String) { self.init(argument) }
 }

@@ -18,60 +18,6 @@ struct SourcesOptions: ParsableArguments {
     var sources: SourceDirectory { SourceDirectory(path.withoutTrailingSlashes) }
 }
 
-/// `rsdump check`
-struct CheckCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "check",
-        abstract: "Check the sources that publish reads, offline and without keys.",
-        discussion: """
-            Prints every problem with its file, its line and what to do about it. Problems are ids that are invalid or \
-            used twice, unknown keys and conditions, filters that cannot be parsed, parameters whose values have \
-            different types, records that the schema in the collection's metadata does not allow, attachments that are \
-            missing, outside of their directory or over the budget in dumps.yaml, and numbers that no record can hold. \
-            A collection in the dumps directory is a problem too if it has neither a source nor a signature of a root \
-            in dumps.yaml. Values that no device gets are noted.
-
-            Examples:
-              rsdump check
-              rsdump check main/settings --sources sources --dumps dumps
-
-            Exits with 2 if there is a problem.
-            """)
-
-    @Argument(help: "Collections, as BUCKET/COLLECTION; all by default.", transform: collectionID)
-    var collections: [CollectionID] = []
-
-    @OptionGroup var options: SourcesOptions
-    @OptionGroup var dumps: DumpsOptions
-
-    func run() async throws {
-        let sources = try options.sources.read(collections)
-        let configuration = try dumps.directory.configurationOrDefault()
-        for source in sources {
-            do {
-                try Publisher.check(source, configuration, at: HTTPEnvironment.system.now())
-            } catch let error as BudgetExcess {
-                throw CommandFailure(.usage, "\(source.id): \(error)")
-            }
-        }
-        try checkOthers(sources: Set(collections.isEmpty ? sources.map(\.id) : options.sources.collections().map(\.id)))
-        for note in sources.flatMap(\.notes) { Console.error("note: \(Console.visible(note))") }
-        let records = sources.reduce(0) { $0 + $1.recordCount }
-        Console.print(
-            "\(Counted.text(sources.count, "collection")), \(Counted.text(records, "record")): no problems")
-    }
-
-    /// Throws if a collection of the dumps directory has neither a source nor a signature of a root in `dumps.yaml`.
-    /// Such a collection must not get a signature.
-    private func checkOthers(sources: Set<CollectionID>) throws {
-        guard try dumps.directory.configurationText() != nil else { return }
-        let opened = try OpenDumps(dumps)
-        let found = try Publisher.unvouched(in: opened.directory, besides: sources, by: opened.policy)
-        guard !found.isEmpty else { return }
-        throw CommandFailure(.usage, found.map { "\($0)" }.joined(separator: "\n"))
-    }
-}
-
 /// `rsdump publish`
 struct PublishCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -121,8 +67,7 @@ struct PublishCommand: AsyncParsableCommand {
             For the exit codes, see rsdump --help.
             """)
 
-    @Argument(help: "Collections, as BUCKET/COLLECTION; all by default.", transform: collectionID)
-    var collections: [CollectionID] = []
+    @OptionGroup var collections: CollectionNames
 
     @OptionGroup var options: SourcesOptions
     @OptionGroup var dumps: DumpsOptions
@@ -153,12 +98,7 @@ struct PublishCommand: AsyncParsableCommand {
             valueName: "time"))
     var to: PinRequest?
 
-    @Option(
-        name: .customLong("accept"), parsing: .singleValue,
-        help: ArgumentHelp(
-            "Publish this collection's new state even if it violates guards in dumps.yaml; may be repeated.",
-            valueName: "collection"), transform: collectionID)
-    var accepted: [CollectionID] = []
+    @OptionGroup var accept: AcceptOption
 
     @Option(
         help: ArgumentHelp(
@@ -166,8 +106,7 @@ struct PublishCommand: AsyncParsableCommand {
             valueName: "date"))
     var at: String?
 
-    @Option(help: ArgumentHelp("The server's base URL, for dumps.yaml and the lock.", valueName: "server"))
-    var server: String?
+    @OptionGroup var server: ServerOption
 
     @Option(
         help: ArgumentHelp(
@@ -178,23 +117,12 @@ struct PublishCommand: AsyncParsableCommand {
     @Flag(help: "Make no catalogue; write catalogue: off into a new dumps.yaml.")
     var noCatalogue = false
 
-    @Option(
-        help: ArgumentHelp(
-            "Where clients find the chain; by default, on the server of the collections.", valueName: "url"))
-    var chainURL: String?
-
     @Option(help: ArgumentHelp("Keys for a second signature, of another root.", valueName: "dir"))
     var overlapKeys: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "Where clients find the second signature's chain; by default, on the same server.", valueName: "url"))
-    var overlapChainURL: String?
-
     @OptionGroup var onChange: OnChangeOptions
 
-    @Option(help: "How to print the result: text, json, or with --dry-run markdown.")
-    var format = Diff.Format.text
+    @OptionGroup var result: FormatOption<Diff.Format>
 
     func validate() throws {
         if let at, Timestamp(rfc3339: at) == nil {
@@ -204,14 +132,11 @@ struct PublishCommand: AsyncParsableCommand {
             throw ValidationError("--publisher expects \(PublisherName.rule); found \(publisher)")
         }
         if publisher != nil, noCatalogue { throw ValidationError("--publisher cannot be combined with --no-catalogue") }
-        if overlapKeys == nil, overlapChainURL != nil {
-            throw ValidationError("--overlap-chain-url requires --overlap-keys")
-        }
         if let signWith {
             if signWith.isEmpty { throw ValidationError("--sign-with is empty; give a command") }
             if dryRun { throw ValidationError("--sign-with cannot be combined with --dry-run, which signs nothing") }
         }
-        if resign || confirm || rollback, !accepted.isEmpty {
+        if resign || confirm || rollback, !accept.collections.isEmpty {
             throw ValidationError("--accept cannot be combined with --resign, --confirm or --rollback")
         }
         if dryRun, !onChange.commands.isEmpty { throw ValidationError("--on-change cannot be combined with --dry-run") }
@@ -221,7 +146,7 @@ struct PublishCommand: AsyncParsableCommand {
         if rollback, confirm || resign || dryRun {
             throw ValidationError("--rollback cannot be combined with --confirm, --resign or --dry-run")
         }
-        if rollback, collections.isEmpty { throw ValidationError("--rollback requires the names of collections") }
+        if rollback, collections.names.isEmpty { throw ValidationError("--rollback requires the names of collections") }
         if let to {
             if !rollback { throw ValidationError("--to requires --rollback") }
             if to.latest == nil { throw ValidationError("--to expects a date, a time or a timestamp; found \(to)") }
@@ -229,10 +154,10 @@ struct PublishCommand: AsyncParsableCommand {
         if confirm, dryRun || resign {
             throw ValidationError("--confirm cannot be combined with --dry-run or --resign")
         }
-        if confirm, !collections.isEmpty {
+        if confirm, !collections.names.isEmpty {
             throw ValidationError("--confirm confirms the whole catalogue; name no collections with it")
         }
-        if format == .markdown, !dryRun { throw ValidationError("--format markdown requires --dry-run") }
+        if result.format == .markdown, !dryRun { throw ValidationError("--format markdown requires --dry-run") }
     }
 
     func run() async throws {
@@ -244,36 +169,35 @@ struct PublishCommand: AsyncParsableCommand {
                 "--at is \(time.rfc3339), more than a day from now; apps would refuse it, so give an earlier time")
         }
         if dryRun {
-            try await preview(options.sources.read(collections), at: time)
+            try await preview(options.sources.read(collections.names), at: time)
             return
         }
         let signer = try signer()
         var settings = Publisher.Options(time: time)
         // Everything in the history was published once.
-        settings.accepted = Set(accepted).union(rollback ? collections : [])
+        settings.accepted = Set(accept.collections).union(rollback ? collections.names : [])
         settings.staysConfirmed = signWith != nil
         settings.isExact = at != nil
-        settings.chainURL = chainURL
-        settings.server = server
+        settings.server = server.server
         settings.publisher = publisher.flatMap { PublisherName($0) }
         settings.declinesCatalogues = noCatalogue
         settings.suggestedPublisher = .suggested(
-            for: server.flatMap { try? ServerURL($0, allowPlainHTTP: true) }, chance: HTTPEnvironment.system.random())
+            for: server.server.flatMap { try? ServerURL($0, allowPlainHTTP: true) },
+            chance: HTTPEnvironment.system.random())
         if let overlapKeys {
-            let other = try KeyDirectory(overlapKeys.withoutTrailingSlashes).signer([:])
-            settings.overlap = (other, overlapChainURL)
+            settings.overlap = try KeyDirectory(overlapKeys.withoutTrailingSlashes).signer([:])
         }
         let policy = try policy(for: signer)
         let publish = Publisher(into: dumps.directory, signer: signer, policy: policy, options: settings)
         let (outcomes, hooks) = try await onChange.telling(of: dumps.directory) {
             if confirm { return try await publish.confirm() }
-            if resign { return try await publish.resign(collections) }
+            if resign { return try await publish.resign(collections.names) }
             return try await publish.run(
-                rollback ? try await earlierStates(policy) : options.sources.read(collections))
+                rollback ? try await earlierStates(policy) : options.sources.read(collections.names))
         }
         let report = PublishReport(outcomes: outcomes, hooks: hooks)
-        switch format {
-        case .json: OutputFormat.json.print("", report.json)
+        switch result.format {
+        case .json: Console.write(JSONText.indented(report.json), to: 1)
         default: Console.print(report.text(.output))
         }
         if report.status != .done { throw report.status.code }
@@ -281,7 +205,7 @@ struct PublishCommand: AsyncParsableCommand {
 
     private func earlierStates(_ policy: TrustPolicy) async throws -> [CollectionSource] {
         var sources: [CollectionSource] = []
-        for id in collections {
+        for id in collections.names {
             sources.append(try await EarlierState(of: id, in: dumps.directory, to: to?.latest, by: policy).source)
         }
         return sources
@@ -307,7 +231,7 @@ struct PublishCommand: AsyncParsableCommand {
     private func preview(_ sources: [CollectionSource], at time: Timestamp) async throws {
         for note in sources.flatMap(\.notes) { Console.error("note: \(Console.visible(note))") }
         let (states, catalogue) = try Publishing.preview(
-            sources, in: dumps.directory, at: time, isExact: at != nil, accepted: Set(accepted))
+            sources, in: dumps.directory, at: time, isExact: at != nil, accepted: Set(accept.collections))
         if let catalogue, catalogue.status != .unchanged {
             Console.error("note: \(CatalogueText.next(catalogue)) would be published")
         }
@@ -317,7 +241,7 @@ struct PublishCommand: AsyncParsableCommand {
         let report = try await DiffReport(
             from: (.path(dumps.directory.path), present), to: (.sources(options.path), DiffSide(states: states)),
             names: states.keys.sorted())
-        format.print(report, showsRecords: true) { text, _ in text }
+        result.format.print(report, showsRecords: true) { text, _ in text }
     }
 }
 

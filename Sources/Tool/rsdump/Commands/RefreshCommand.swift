@@ -38,9 +38,7 @@ struct RefreshCommand: AsyncParsableCommand {
             For the exit codes, see rsdump --help.
             """)
 
-    @Argument(
-        help: "Collections, as BUCKET/COLLECTION; all in dumps.yaml by default.", transform: collectionID)
-    var collections: [CollectionID] = []
+    @OptionGroup var collections: CollectionNames
 
     @OptionGroup var dumps: DumpsOptions
     @OptionGroup var server: ServerOptions
@@ -54,18 +52,7 @@ struct RefreshCommand: AsyncParsableCommand {
     @Flag(help: "Download all records again, not only the changed ones.")
     var full = false
 
-    @Option(
-        name: .customLong("accept"), parsing: .singleValue,
-        help: ArgumentHelp(
-            "Take this collection's new state even if it violates guards in dumps.yaml; may be repeated.",
-            valueName: "collection"), transform: collectionID)
-    var accepted: [CollectionID] = []
-
-    @Option(
-        help: ArgumentHelp(
-            "How many requests run at once, 1 to 100; by default, 8 over HTTP/1.1 and 100 over HTTP/2.",
-            valueName: "n"))
-    var jobs: Int?
+    @OptionGroup var accept: AcceptOption
 
     @Option(
         help: ArgumentHelp(
@@ -79,18 +66,13 @@ struct RefreshCommand: AsyncParsableCommand {
 
     @OptionGroup var onChange: OnChangeOptions
 
-    @Option(help: "How to print the result: text or json.")
-    var format = OutputFormat.text
+    @OptionGroup var result: FormatOption<OutputFormat>
 
     @Option(help: ArgumentHelp("Also write the result as Markdown to this file.", valueName: "file.md"))
     var summary: String?
 
-    @Flag(help: "Print no progress.")
-    var noProgress = false
-
     func validate() throws {
-        if let jobs, !(1...100).contains(jobs) { throw ValidationError("--jobs expects 1 to 100; found \(jobs)") }
-        if !accepted.isEmpty && (dryRun || locked) {
+        if !accept.collections.isEmpty && (dryRun || locked) {
             throw ValidationError("--accept cannot be combined with --dry-run or --locked, which change nothing")
         }
         if locked && (dryRun || full) {
@@ -105,17 +87,16 @@ struct RefreshCommand: AsyncParsableCommand {
         try FileStore.checkOutput(summary)
         let opened = try OpenDumps(dumps, applying: server.applied)
         if let summary { try opened.refuseOwn(summary) }
-        let progress = Progress(isShown: !noProgress)
+        let progress = Progress()
         var options = Refresh.Options()
         options.isFull = full
         options.isDryRun = dryRun
-        options.accepted = Set(accepted)
+        options.accepted = Set(accept.collections)
         options.isLocked = locked
         options.maxAge = maxAge?.duration
         options.wait = wait?.duration ?? .zero
-        if let jobs { (options.jobs, options.streams) = (jobs, jobs) }
         let (report, told) = try await onChange.telling(of: opened.directory, waiting: options.wait) {
-            try await opened.refresh(collections, options: options, progress: progress)
+            try await opened.refresh(collections.names, options: options, progress: progress)
         }
         for outcome in report.outcomes {
             if let warning = outcome.pin.flatMap(PinText.warning) {
@@ -123,7 +104,7 @@ struct RefreshCommand: AsyncParsableCommand {
             }
         }
         let now = HTTPEnvironment.system.now()
-        format.print(
+        result.print(
             RefreshText(report: report, now: now, style: .output).text + HooksReport.text(told),
             RefreshJSON.document(report, at: now, hooks: HooksReport.json(told)))
         if let summary {

@@ -58,12 +58,7 @@ struct Serve: AsyncParsableCommand {
     @Flag(help: "Serve new bundles after each refresh, without a restart.")
     var watch = false
 
-    @Option(
-        name: .customLong("history"), parsing: .singleValue,
-        help: ArgumentHelp(
-            "A folder of older bundles, or git for the commits of the dumps directory; may be repeated.",
-            valueName: "dir|git"))
-    var histories: [String] = []
+    @OptionGroup var history: HistoryOption
 
     @Flag(
         help: ArgumentHelp(
@@ -76,7 +71,7 @@ struct Serve: AsyncParsableCommand {
 
     func validate() throws {
         guard (0...65_535).contains(port) else { throw ValidationError("--port expects 0 to 65535; found \(port)") }
-        guard !demo || (!watch && histories.isEmpty) else {
+        guard !demo || (!watch && history.places.isEmpty) else {
             throw ValidationError(
                 "--demo cannot be combined with --watch or --history, because it makes its own collections")
         }
@@ -103,7 +98,7 @@ struct Serve: AsyncParsableCommand {
     ) async throws {
         var configuration = OriginServer.Configuration(host: host, port: port)
         configuration.publicAddress = try publicURL.map { try OriginAddress($0) }
-        if !histories.isEmpty { configuration.history = try await BundleHistory(of: directory.path, in: histories) }
+        configuration.history = try await history.bundles(of: directory)
         configuration.isWatching = watch
         configuration.logsRequests = logRequests
         configuration.softwareVersion = RSDump.version

@@ -35,40 +35,54 @@ struct ShowCommand: AsyncParsableCommand {
     @Flag(help: "Extract the record's attachment.")
     var attachment = false
 
-    @Option(
-        name: .shortAndLong,
-        help: ArgumentHelp("The file to write the attachment to; standard output by default.", valueName: "file"))
-    var output: String?
+    @OptionGroup var output: FileOutput
+    @OptionGroup var result: FormatOption<OutputFormat>
 
-    @Option(help: "How to print the summary: text or json.")
-    var format: OutputFormat?
+    @Flag(help: .hidden)
+    var textconv = false
 
     func validate() throws {
         if attachment, recordID == nil { throw ValidationError("--attachment requires the id of a record") }
-        if output != nil, !attachment { throw ValidationError("--output requires --attachment") }
+        if output.path != nil, !attachment { throw ValidationError("--output requires --attachment") }
         let isSummary = recordID == nil && !records
-        if !isSummary, attachments || format != nil {
+        if !isSummary, attachments || result.format != .text {
             throw ValidationError("--attachments and --format are for the summary, without --records or a record's id")
         }
         if records, recordID != nil { throw ValidationError("give a record's id or --records, not both") }
     }
 
     func run() async throws {
-        try FileStore.checkOutput(output)
+        try FileStore.checkOutput(output.path)
+        if textconv { return convertForGit(argument.bundle) }
         let bundle = try await argument.open()
         if let recordID {
             let record = try bundle.record(recordID)
             if attachment { try writeAttachment(of: record, in: bundle) } else { Console.print(record.json.text) }
         } else if records {
-            let records = try bundle.payload().records
-            Console.buffered { write in
-                for record in records { write(record.json.array + [UInt8(ascii: "\n")]) }
-            }
+            print(try bundle.payload().records)
         } else {
             let report = BundleSummary(
                 manifest: try bundle.manifest(), content: Manifest.digest(of: try bundle.manifestText()),
                 name: bundle.name, listsAttachments: attachments)
-            (format ?? .text).print(report.text, report.json)
+            result.print(report.text, report.json)
+        }
+    }
+
+    private func print(_ records: RecordTable) {
+        Console.buffered { write in
+            for record in records { write(record.json.array + [UInt8(ascii: "\n")]) }
+        }
+    }
+
+    /// Prints the records of a bundle that git shows (`diff.rsdump.textconv`). git reads nothing further if this fails,
+    /// so a file that is no bundle is shown as its problem. git's temporary path is not part of it, because git stores
+    /// the text.
+    private func convertForGit(_ file: String) {
+        let name = file.split(separator: "/").last.map { "\($0)" } ?? file
+        do {
+            print(try BundleReader(bytes: MappedFile(path: file).bytes, name: name).payload().records)
+        } catch {
+            Console.print(Console.visible("\(error)"))
         }
     }
 
@@ -85,15 +99,15 @@ struct ShowCommand: AsyncParsableCommand {
                     + "rsdump refresh"
             )
         }
-        guard let output else {
+        guard let path = output.path else {
             _ = try bundle.streamAttachment(attachment.hash) { piece in Console.write(piece, to: 1) }
             return
         }
-        guard try !FileStore.isSameFile(output, bundle.name) else {
+        guard try !FileStore.isSameFile(path, bundle.name) else {
             throw CommandFailure(
-                .usage, "\(output) is the bundle itself, which would be overwritten; give another file to --output")
+                .usage, "\(path) is the bundle itself, which would be overwritten; give another file to --output")
         }
-        try FileStore.writeOutput(output) { write in
+        try FileStore.writeOutput(path) { write in
             _ = try bundle.streamAttachment(attachment.hash) { piece in try write(piece) }
         }
     }

@@ -33,9 +33,7 @@ struct Status: AsyncParsableCommand {
             longer confirmed.
             """)
 
-    @Argument(
-        help: "Collections, as BUCKET/COLLECTION; all in dumps.yaml by default.", transform: collectionID)
-    var collections: [CollectionID] = []
+    @OptionGroup var collections: CollectionNames
 
     @OptionGroup var dumps: DumpsOptions
     @OptionGroup var server: ServerOptions
@@ -49,8 +47,7 @@ struct Status: AsyncParsableCommand {
                 + "longer ago than this.", valueName: "age"))
     var maxAge: Age?
 
-    @Option(help: "How to print the result: text or json.")
-    var format = OutputFormat.text
+    @OptionGroup var result: FormatOption<OutputFormat>
 
     func run() async throws {
         let opened = try OpenDumps(dumps, applying: server.applied)
@@ -71,18 +68,19 @@ struct Status: AsyncParsableCommand {
             missed: await MissedRefreshes(opened.directory, limits: opened.limits),
             catalogue: catalogue,
             unconfirmed: CatalogueText.problem(catalogue, opened.configuration, at: now, limit: maxAge?.duration))
-        format.print(report.text(.output), report.json)
+        result.print(report.text(.output), report.json)
         if let problem { throw problem }
         if report.hasFailures { throw ExitStatus.someFailed.code }
     }
 
     /// The states, only the local ones if the server is not asked, and why it could not be asked.
     private func look(_ survey: Survey, _ opened: OpenDumps) async throws -> ([SurveyedCollection], HTTPError?) {
-        guard !offline else { return (try survey.offline(collections), nil) }
+        guard !offline else { return (try survey.offline(collections.names), nil) }
         do {
-            return (try await opened.withServer(jobs: 1) { try await survey.online(collections, client: $0) }, nil)
+            let states = try await opened.withServer(jobs: 1) { try await survey.online(collections.names, client: $0) }
+            return (states, nil)
         } catch let error as HTTPError {
-            return (try survey.offline(collections), error)
+            return (try survey.offline(collections.names), error)
         }
     }
 }

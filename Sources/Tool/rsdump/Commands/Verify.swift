@@ -42,8 +42,7 @@ struct Verify: AsyncParsableCommand {
             confirmed longer ago than its max-age.
             """)
 
-    @Argument(help: "Collections, as BUCKET/COLLECTION; all by default.", transform: collectionID)
-    var collections: [CollectionID] = []
+    @OptionGroup var collections: CollectionNames
 
     @OptionGroup var dumps: DumpsOptions
 
@@ -59,16 +58,12 @@ struct Verify: AsyncParsableCommand {
     @Option(help: ArgumentHelp("With --rebuild: keep the rebuilt bundles in this directory.", valueName: "dir"))
     var output: String?
 
-    @Flag(help: "Print nothing if everything is right.")
-    var quiet = false
-
     @OptionGroup var trust: TrustOptions
 
-    @Option(help: "How to print the result: text or json.")
-    var format = OutputFormat.text
+    @OptionGroup var result: FormatOption<OutputFormat>
 
     func validate() throws {
-        if locked && !collections.isEmpty {
+        if locked && !collections.names.isEmpty {
             throw ValidationError("--locked checks the whole directory; name no collections with it")
         }
         if output != nil && !rebuild { throw ValidationError("--output requires --rebuild") }
@@ -79,10 +74,10 @@ struct Verify: AsyncParsableCommand {
         defer { withExtendedLifetime(commit) {} }
         let opened = try OpenDumps(dumps, applying: trust.applied)
         let verification = Verification(opened.directory, policy: opened.policy, limits: opened.limits)
-        let outcomes = try await verification.run(collections, configured: opened.configuration.allCollections)
+        let outcomes = try await verification.run(collections.names, configured: opened.configuration.allCollections)
         let now = HTTPEnvironment.system.now()
         let catalogue =
-            collections.isEmpty
+            collections.names.isEmpty
             ? try CatalogueVerification(
                 opened.directory, opened.configuration, policy: opened.policy, limits: opened.limits) : nil
         // If its owner sets no limit, a directory does not become invalid with age.
@@ -97,14 +92,9 @@ struct Verify: AsyncParsableCommand {
             tooOld: hasLimit ? CatalogueText.problem(catalogue, opened.configuration, at: now) : nil,
             excess: try opened.directory.lockFile(limits: opened.limits).excess(over: opened.configuration.totalBudget))
         let rebuilt = rebuild ? try await self.rebuilt(opened) : nil
-        let isRight =
-            report.isGood && report.isWithinBudget && report.passesGuards && report.tooOld == nil
-            && rebuilt?.isGood ?? true
-        if !quiet || !isRight {
-            format.print(
-                [report.text(.output), rebuilt?.text(.output)].compactMap(\.self).joined(separator: "\n"),
-                report.json(rebuilt: rebuilt?.json))
-        }
+        result.print(
+            [report.text(.output), rebuilt?.text(.output)].compactMap(\.self).joined(separator: "\n"),
+            report.json(rebuilt: rebuilt?.json))
         if report.isGood, rebuilt?.isStoppedByFiles == true { throw ExitStatus.tryAgain.code }
         if !report.isGood || rebuilt?.isGood == false { throw ExitStatus.verificationFailed.code }
         if !report.isWithinBudget || !report.passesGuards || report.tooOld != nil { throw ExitStatus.someFailed.code }
@@ -120,7 +110,7 @@ struct Verify: AsyncParsableCommand {
         let target = try output.map(FileStore.makeOutputDirectory) ?? TemporaryDirectory()
         defer { withExtendedLifetime(target) {} }
         let rebuild = Rebuild(opened.directory, to: target.path, policy: opened.policy, limits: opened.limits)
-        let report = RebuildReport(outcomes: try await rebuild.run(collections))
+        let report = RebuildReport(outcomes: try await rebuild.run(collections.names))
         if let output, report.isComplete { try FileStore.placeOutput(target.path, at: output) }
         return report
     }

@@ -1,4 +1,3 @@
-import ArgumentParser
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
@@ -79,23 +78,12 @@ enum Console {
     }
 }
 
-/// The form in which a command prints its result.
-enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
-    case text
-    case json
-
-    /// Prints a result to standard output, as text or as one JSON document and nothing else.
-    func print(_ text: @autoclosure () -> String, _ json: @autoclosure () -> JSONValue) {
-        switch self {
-        case .text: Console.print(text())
-        case .json: Console.write(JSONText.indented(json()), to: 1)
-        }
-    }
-}
-
 /// Colours for a terminal, or none.
 struct Style {
     let isColored: Bool
+
+    /// Without colours.
+    static let plain = Style(isColored: false)
 
     /// The style of standard output.
     static var output: Style { Style(isColored: Console.outputIsColored) }

@@ -25,19 +25,11 @@ final class Progress: Sendable {
         let start = ContinuousClock.now
     }
 
-    private let isShown: Bool
-    private let isLive: Bool
+    private let isLive = Console.errorIsTerminal
     private let state = Mutex(State())
 
-    init(isShown: Bool) {
-        self.isShown = isShown
-        isLive = isShown && Console.errorIsTerminal
-    }
-
     func show(_ event: RefreshEvent) {
-        // Messages from servers are always shown.
         if case .http(let event) = event { return show(event) }
-        guard isShown else { return }
         state.withLock { state in
             if let line = update(&state, with: event), !isLive { Console.error(line) }
             if isLive { draw(&state) }
@@ -60,8 +52,8 @@ final class Progress: Sendable {
             case .hold(let hold):
                 state.withLock { $0.heldOrigins.insert(hold.origin).inserted }
                     ? "warning: \(hold.origin) asks clients to wait until \(hold.until.rfc3339)" : nil
-            case .retry(let error, let attempt, _): isShown ? "try \(attempt) failed: \(error)" : nil
-            case .wholeFile(let error): isShown ? "\(error); downloading the whole file instead" : nil
+            case .retry(let error, let attempt, _): "try \(attempt) failed: \(error)"
+            case .wholeFile(let error): "\(error); downloading the whole file instead"
             case .redirect: nil
             }
         guard let line else { return }

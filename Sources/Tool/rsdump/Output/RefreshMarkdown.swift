@@ -19,7 +19,7 @@ struct RefreshMarkdown {
         if let catalogue = report.catalogue {
             lines += [
                 "",
-                "This is \(MarkdownText.code(CatalogueText.sentence(catalogue, at: now, Style(isColored: false)))).",
+                "This is \(MarkdownText.code(CatalogueText.sentence(catalogue, at: now, Style.plain))).",
             ]
         }
         if !changed.isEmpty {

@@ -31,7 +31,7 @@ struct SnapshotExplanation {
         }
         if let catalogue {
             let place = status.catalogue == catalogue.number ? "" : ", which does not list this state"
-            lines.append("catalogue     \(CatalogueText.sentence(catalogue, Style(isColored: false)))\(place)")
+            lines.append("catalogue     \(CatalogueText.sentence(catalogue, Style.plain))\(place)")
         }
         lines += status.rejected.map { "not used    \($0)" }
         return lines.map(Console.visible).joined(separator: "\n")
@@ -41,9 +41,7 @@ struct SnapshotExplanation {
     var absence: String {
         let reasons = status.rejected.map { "\($0)" }
         let why = reasons.isEmpty ? "nothing is stored or packaged" : reasons.joined(separator: "; ")
-        return
-            "\(status.collection): there are no records: \(why); to fetch them, run rsdump sync, or give "
-            + "--sync-if-empty"
+        return "\(status.collection): there are no records: \(why); to fetch them, give --sync"
     }
 }
 

@@ -5,7 +5,7 @@ import SnapshotBundle
 
 /// The parameters of a remote config: the values of each in order of priority, and their conditions.
 ///
-/// `rsdump config get --explain` says what one device gets.
+/// `rsdump values --explain` says what one device gets.
 struct ParametersPage {
     /// The most values that are listed.
     private static let listed = 500

@@ -1,0 +1,56 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// What lets git merge and show the bundles of a clone: its settings, and a hook.
+package struct GitSetup {
+    private static let mark = "# written by rsdump merge --setup"
+
+    private let repository: GitRepository
+    /// The command that starts rsdump in a shell.
+    private let program: String
+
+    /// - Parameter program: the path of the rsdump that git runs.
+    package init(in repository: GitRepository, running program: String) {
+        self.repository = repository
+        self.program = Self.quoted(program)
+    }
+
+    /// Writes the settings and the hook. Does I/O.
+    ///
+    /// - Returns: what is left to do by hand, because another program or another repository uses the hook's file; `nil`
+    ///   if nothing is.
+    /// - Throws: ``HistoryError`` or `FileError`.
+    package func install() async throws -> String? {
+        try await repository.set("merge.rsdump.name", to: "lock and bundles of Remote Settings")
+        try await repository.set(
+            "merge.rsdump.driver", to: "\(program.replacing("%", with: "%%")) merge --driver %A %P")
+        try await repository.set("diff.rsdump.textconv", to: "\(program) show --textconv")
+        try await repository.set("diff.rsdump.cachetextconv", to: "true")
+        return try await installHook()
+    }
+
+    private func installHook() async throws -> String? {
+        let (path, isOwn, directory) = try await repository.hook("pre-merge-commit")
+        let quoted = Self.quoted(directory)
+        let command = "[ ! -f \(quoted)/dumps.lock.json ] || \(program) merge --dumps \(quoted)"
+        guard isOwn else {
+            return "\(VisibleText.escape(path)) is in core.hooksPath, which other repositories may use; add this line "
+                + "to it: \(VisibleText.escape(command))"
+        }
+        let known = try FileStore.read(path, limit: 1 << 20) ?? Bytes(utf8: "#!/bin/sh\n\(Self.mark)\nset -e\n")
+        var lines = known.array.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        guard lines.contains(where: { $0.elementsEqual(Self.mark.utf8) }) else {
+            return "\(path) belongs to another program; add this line to it: \(command)"
+        }
+        if lines.last?.isEmpty == true { lines.removeLast() }
+        lines.removeAll { $0.suffix(quoted.utf8.count).elementsEqual(quoted.utf8) }
+        lines.append(ArraySlice(command.utf8))
+        try FileStore.makeDirectories(FileStore.parent(of: path))
+        try FileStore.replace(path, with: Bytes(Array(lines.joined(separator: "\n".utf8)) + Array("\n".utf8)))
+        guard unsafe chmod(path, 0o755) == 0 else { throw FileError("make executable", path) }
+        return nil
+    }
+
+    /// A word for a shell.
+    private static func quoted(_ text: String) -> String { "'" + text.replacing("'", with: "'\\''") + "'" }
+}

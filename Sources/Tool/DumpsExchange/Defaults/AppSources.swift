@@ -1,0 +1,58 @@
+import ConfigParameters
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// The keys of parameters in an app's source files.
+package struct AppSources {
+    /// The limit for a source file, in bytes. People do not write larger ones.
+    private static let fileBytes = 4 << 20
+
+    private var mentions = KeyMentions()
+    private var files = 0
+
+    /// Reads the files of directories. Skips links, and directories that tools fill (`.build`, `Pods`, `node_modules`).
+    ///
+    /// - Throws: ``ExchangeError`` if a directory cannot be read, or if there are no source files; `FileError`.
+    package init(in directories: [String]) throws {
+        for directory in directories { try read(directory) }
+        guard files > 0 else {
+            throw ExchangeError(
+                .usage, directories.joined(separator: ", "),
+                found: "there are no source files (\(KeyMentions.endings.sorted().joined(separator: ", "))) here",
+                remedy: "name the directory of the app's sources")
+        }
+    }
+
+    private mutating func read(_ directory: String) throws {
+        guard let names = try FileStore.list(directory) else {
+            throw ExchangeError(
+                .usage, directory, found: "there is no such directory, or it cannot be read",
+                remedy: "name a directory of source files")
+        }
+        for name in names.sorted() where !name.hasPrefix(".") && !["Pods", "node_modules", "build"].contains(name) {
+            let path = "\(directory)/\(name)"
+            if try FileStore.isDirectory(path) {
+                try read(path)
+            } else if let ending = name.split(separator: ".").dropFirst().last,
+                KeyMentions.endings.contains(String(ending)), let size = try FileStore.size(path),
+                size <= Self.fileBytes, let content = try FileStore.read(path, limit: Self.fileBytes)
+            {
+                mentions.add(content.text, file: path)
+                files += 1
+            }
+        }
+    }
+
+    /// The parameters that no file mentions, and the keys that the code reads and the collection does not have, as
+    /// lines.
+    package func leftovers(of named: NamedParameters) -> [String] {
+        let unused = named.parameters.keys.filter { !mentions.mentions($0) }.sorted()
+        let unknown = mentions.reads.filter { !named.parameters.contains($0.key) }
+            .sorted { ($0.file, $0.line, $0.key) < ($1.file, $1.line, $1.key) }
+        let read = Counted.text(files, "file")
+        return unused.map { "\(named.name): \($0): no source file mentions this key (\(read) read)" }
+            + unknown.map {
+                "\($0.file):\($0.line): the code reads the key \($0.key), which \(named.name) does not have"
+            }
+    }
+}

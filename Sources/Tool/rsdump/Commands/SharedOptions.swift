@@ -1,0 +1,87 @@
+import ArgumentParser
+import Dumps
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// The names of collections, none of which means all.
+struct CollectionNames: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp("Collections, as BUCKET/COLLECTION; all by default.", valueName: "collections"),
+        transform: collectionID)
+    var names: [CollectionID] = []
+}
+
+/// The names of one or more collections.
+struct SomeCollections: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp("Collections, as BUCKET/COLLECTION.", valueName: "collections"), transform: collectionID)
+    var names: [CollectionID]
+}
+
+/// The option `--format` with the forms that a command has.
+struct FormatOption<Format: ResultFormat>: ParsableArguments {
+    @Option(help: "How to print the result: \(Format.list).")
+    var format = Format.text
+}
+
+extension FormatOption<OutputFormat> {
+    /// Prints a result to standard output, as text or as one JSON document and nothing else.
+    func print(_ text: @autoclosure () -> String, _ json: @autoclosure () -> JSONValue) {
+        switch format {
+        case .text: Console.print(text())
+        case .json: Console.write(JSONText.indented(json()), to: 1)
+        }
+    }
+}
+
+/// The option that takes states in spite of guards.
+struct AcceptOption: ParsableArguments {
+    @Option(
+        name: .customLong("accept"), parsing: .singleValue,
+        help: ArgumentHelp(
+            "Take this collection's new state even if it violates guards in dumps.yaml; may be repeated.",
+            valueName: "collection"), transform: collectionID)
+    var collections: [CollectionID] = []
+}
+
+/// The option that names places with older bundles.
+struct HistoryOption: ParsableArguments {
+    @Option(
+        name: .customLong("history"), parsing: .singleValue,
+        help: ArgumentHelp(
+            "Where older bundles are: git for the commits of the dumps directory, or a folder; may be repeated.",
+            valueName: "git|dir"))
+    var places: [String] = []
+
+    /// The older bundles; `nil` if the option is not given.
+    func bundles(of directory: DumpsDirectory) async throws(HistoryError) -> BundleHistory? {
+        places.isEmpty ? nil : try await BundleHistory(of: directory.path, in: places)
+    }
+}
+
+/// The option that describes an app or a device to filters.
+struct ContextOption: ParsableArguments {
+    @Option(
+        name: .customLong("context"), parsing: .singleValue,
+        help: ArgumentHelp(
+            "A property of the app or the device, for filters; may be repeated. Keys: channel, version, appId, locale, "
+                + "os, osVersion, formFactor, country, or as filters write them (env.channel); any other key is an "
+                + "attribute of the app's own.", valueName: "key=value"))
+    var pairs: [String] = []
+
+    func validate() throws { _ = try appContext(pairs) }
+}
+
+/// The option for the file that gets what is otherwise printed.
+struct FileOutput: ParsableArguments {
+    @Option(
+        name: [.customShort("o"), .customLong("output")],
+        help: ArgumentHelp("The file to write; standard output by default.", valueName: "file"))
+    var path: String?
+
+    /// Writes to the file, or to standard output.
+    func write(_ bytes: Bytes) throws {
+        guard let path else { return Console.write(bytes.array, to: 1) }
+        try FileStore.writeOutput(path, bytes)
+    }
+}

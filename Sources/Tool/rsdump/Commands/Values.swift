@@ -1,0 +1,96 @@
+import ArgumentParser
+import ConfigParameters
+import DumpsExchange
+import RemoteSettings
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import TargetFilter
+
+/// `rsdump values`
+struct Values: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "values",
+        abstract: "Print the values of remote config parameters for a device, as JSON.",
+        discussion: """
+            Without a key, it prints all parameters, one KEY=VALUE per line. Conditions are evaluated for the given \
+            context. Percentages depend on env.id, which --context id=… sets. env.now is the current time unless \
+            --context now=… sets it. A key of --context that is not one of the named ones is a signal, whose value is a \
+            number, true, false or a text. If a key has no value for such a device, nothing is printed for it; with one \
+            key, the command then exits with 1.
+
+            Examples:
+              rsdump values
+              rsdump values banner_text --context locale=de-AT --context id=1 --explain
+              rsdump values --parameters main/app-config
+            """)
+
+    @Argument(help: "The parameter's key.")
+    var key: String?
+
+    @OptionGroup var source: ParameterSource
+    @OptionGroup var context: ContextOption
+
+    @Flag(help: "Say for each of the key's records why it is used or not.")
+    var explain = false
+
+    func run() async throws {
+        let named = try source.read()
+        let parameters = named.parameters
+        var filter = RecordFilter(context: try filterContext())
+        if let key, !parameters.contains(key) {
+            throw CommandFailure(
+                .someFailed,
+                "\(named.name): there is no parameter with the key \(Console.visible(key)); rsdump values without a key "
+                    + "lists them")
+        }
+        var isMissing = false
+        for key in key.map({ [$0] }) ?? parameters.keys.sorted() {
+            let explanation = parameters.explanation(of: key, &filter)
+            if case .value(let json)? = explanation.winner?.content {
+                let value = PlainJSON.text(json)
+                Console.print(self.key == nil ? "\(Console.visible(key))=\(value)" : value)
+            } else {
+                isMissing = true
+                if self.key != nil || explain {
+                    Console.error("\(Console.visible(key)): no value for this device; the app uses its own default")
+                }
+            }
+            if explain {
+                for candidate in explanation.candidates { Console.error("  \(Console.visible("\(candidate)"))") }
+            }
+        }
+        if isMissing, key != nil { throw ExitStatus.someFailed.code }
+    }
+
+    private func filterContext() throws -> FilterContext {
+        var app = try appContext(context.pairs) ?? RemoteSettingsContext()
+        for (key, text) in app.customTargettingAttributes ?? [:] {
+            guard let json = try? JSONValue(parsing: Bytes(utf8: text), limits: Limits()) else { continue }
+            switch json {
+            case .number, .bool:
+                app.attributes[key] = json
+                app.customTargettingAttributes?[key] = nil
+            default: break
+            }
+        }
+        if app.attributes["now"] == nil {
+            app.attributes["now"] = .number(JSONNumber(HTTPEnvironment.system.now().milliseconds))
+        }
+        return app.filterContext
+    }
+}
+
+/// The options that name the collection with the parameters.
+struct ParameterSource: ParsableArguments {
+    @Option(
+        name: .customLong("parameters"),
+        help: ArgumentHelp(
+            "The parameters: a collection in the dumps directory, a bundle, or a JSON file of records; by default, the "
+                + "only collection of the dumps directory.",
+            valueName: "file|bucket/collection"))
+    var place: String?
+
+    @OptionGroup var dumps: DumpsOptions
+
+    func read() throws -> NamedParameters { try NamedParameters(place, in: dumps.directory) }
+}
