@@ -120,6 +120,7 @@ package struct Import: Sendable {
             return Outcome(
                 id: id, result: result.mapError { named($0, of: path) }, snapshot: snapshot, notes: [])
         }
+        guard transaction.after != transaction.before else { return outcomes }
         try transaction.commit(configuration, text: text)
         return outcomes
     }
