@@ -684,7 +684,7 @@ def test_all_bundles_together_keep_their_budget(team):
     team.dumps.config.write_text(team.dumps.config.read_text() + f"\nbudget:\n  total: {total}\n")
     before = team.dumps.files()
     team.write("main/settings.yaml", SETTINGS + "  - {key: more, value: " + secrets.token_hex(4000) + "}\n")
-    outcome = rsdump.run(*team.arguments())
+    outcome = team.publish()
     assert outcome.code == rsdump.SOME_FAILED and outcome.says("all bundles together", "total:"), str(outcome)
     assert team.dumps.files() == before and not (team.dumps.path / ".rsdump").exists()
 
