@@ -230,7 +230,7 @@ struct PublishCommand: AsyncParsableCommand {
 
     private func preview(_ sources: [CollectionSource], at time: Timestamp) async throws {
         for note in sources.flatMap(\.notes) { Console.error("note: \(Console.visible(note))") }
-        let (states, catalogue) = try Publishing.preview(
+        let (states, catalogue) = try Publisher.preview(
             sources, in: dumps.directory, at: time, isExact: at != nil, accepted: Set(accept.collections))
         if let catalogue, catalogue.status != .unchanged {
             Console.error("note: \(CatalogueText.next(catalogue)) would be published")
@@ -242,20 +242,6 @@ struct PublishCommand: AsyncParsableCommand {
             from: (.path(dumps.directory.path), present), to: (.sources(options.path), DiffSide(states: states)),
             names: states.keys.sorted())
         result.format.print(report, showsRecords: true) { text, _ in text }
-    }
-}
-
-/// Makes what `publish` would make, for a comparison.
-enum Publishing {
-    static func preview(
-        _ sources: [CollectionSource], in directory: DumpsDirectory, at time: Timestamp, isExact: Bool = false,
-        accepted: Set<CollectionID>? = nil
-    ) throws -> (states: [CollectionID: ComparedSnapshot], catalogue: NextCatalogue?) {
-        var states: [CollectionID: ComparedSnapshot] = [:]
-        let (previewed, catalogue) = try Publisher.preview(
-            sources, in: directory, at: time, isExact: isExact, accepted: accepted)
-        for (id, state) in previewed { states[id] = ComparedSnapshot(planned: try state.get().unsigned) }
-        return (states, catalogue)
     }
 }
 
