@@ -333,7 +333,7 @@ def test_verify_with_another_root_fails(dumps, sample):
 @pytest.mark.parametrize("command, word", [
     ("list --trust-root " + "00" * 32, "--trust-root"), ("export --to mirror --output x --url http://a.example --force", "--force"),
     ("diff a b --server prod", "--server"),
-    ("diff a b --trust-root " + "00" * 32, "--trust-root"),
+    ("diff a b --trust-root " + "00" * 32, "--trust-root"), ("embed --public", "--swift"),
     ("verify --output x", "--rebuild"),
     ("log main/a --id x --blame --tags", "--tags"),
     ("import x --from defaults --server prod", "--server"), ("import x --from firebase-template --chain c.pem", "--chain"),
