@@ -127,8 +127,8 @@ package.targets = [
     room(
         "Server/SnapshotServer",
         uses: """
-            SnapshotTrust SnapshotBundle Dumps CMappedFaults RemoteSettingsHTTP SnapshotOrigin ConfigParameters
-            StaticMirror HTTPTypes Hummingbird HummingbirdCore Logging NIOCore NIOHTTP1 NIOPosix ServiceLifecycle
+            SnapshotTrust ContentSigning SnapshotBundle Dumps CMappedFaults RemoteSettingsHTTP SnapshotOrigin
+            ConfigParameters StaticMirror HTTPTypes Hummingbird HummingbirdCore Logging NIOCore NIOHTTP1 NIOPosix ServiceLifecycle
             """,
         tests: "NIOEmbedded"),
 

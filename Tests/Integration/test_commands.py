@@ -121,6 +121,10 @@ def test_the_summary_is_markdown(dumps, sample, tmp_path):
     summary = tmp_path / "summary.md"
     assert dumps.refresh("--summary", summary).code == rsdump.DONE
     assert SETTINGS in summary.read_text()
+    # However much fails, a pull request's body has room for it.
+    assert dumps.add(sample, *(f"main/absent-{number}" for number in range(700))).code == rsdump.DONE
+    assert dumps.refresh("--summary", summary).code == rsdump.SOME_FAILED
+    assert len(summary.read_bytes()) <= 50_000 and re.search(r"^… and \d+ more lines$", summary.read_text(), re.MULTILINE)
 
 
 @pytest.mark.parametrize("command", ["refresh", "status", "verify"])
@@ -329,7 +333,7 @@ def test_verify_with_another_root_fails(dumps, sample):
 @pytest.mark.parametrize("command, word", [
     ("list --trust-root " + "00" * 32, "--trust-root"), ("export --to mirror --output x --url http://a.example --force", "--force"),
     ("diff a b --server prod", "--server"),
-    ("diff a b --trust-root " + "00" * 32, "--trust-root"),
+    ("diff a b --trust-root " + "00" * 32, "--trust-root"), ("embed --public", "--swift"),
     ("verify --output x", "--rebuild"),
     ("log main/a --id x --blame --tags", "--tags"),
     ("import x --from defaults --server prod", "--server"), ("import x --from firebase-template --chain c.pem", "--chain"),

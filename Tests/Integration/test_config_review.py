@@ -110,7 +110,7 @@ def test_keys_that_nobody_reads_and_that_nobody_has(app):
     (code / "Views").mkdir(parents=True)
     (code / ".build").mkdir()
     generated = rsdump.run(
-        "export", "--to", "swift", "main/app", "--dumps", app / "dumps", "-o",
+        "export", "--to", "swift", "--dumps", app / "dumps", "-o",
         code / "Parameters.swift")
     assert generated.code == 0
     (code / "Views/View.swift").write_text('''

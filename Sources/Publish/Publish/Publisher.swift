@@ -85,40 +85,31 @@ package struct Publisher: Sendable {
     /// - Parameter accepted: the collections whose violations of guards are accepted; `nil` to skip the guards.
     /// - Returns: the next states, and the next catalogue, which is `nil` if `dumps.yaml` asks for none.
     package static func preview(
-        _ sources: [CollectionSource], in directory: DumpsDirectory, at time: Timestamp, isExact: Bool,
+        _ sources: [CollectionSource], in directory: DumpsDirectory, at time: Timestamp, isExact: Bool = false,
         accepted: Set<CollectionID>? = nil, limits: Limits = Limits()
-    ) throws -> (states: [(id: CollectionID, state: Result<NextState, any Error>)], catalogue: NextCatalogue?) {
+    ) throws -> (states: [CollectionID: ComparedSnapshot], catalogue: NextCatalogue?) {
         let lock = try directory.readableLock(limits: limits).lock
         let configuration = try directory.configurationOrDefault()
-        var states: [(id: CollectionID, state: Result<NextState, any Error>)] = sources.map { source in
-            (
-                source.id,
-                Result {
-                    let present = try present(source.id, lock, in: directory, limits: limits)
-                    let next = try NextState(source, onto: present, at: time, isExact: isExact, limits: limits)
-                    if let accepted {
-                        _ = try guarded(next, onto: present, by: configuration, accepted: accepted)
-                    }
-                    return next
-                }
-            )
+        var states = try sources.map { source in
+            let present = try present(source.id, lock, in: directory, limits: limits)
+            let next = try NextState(source, onto: present, at: time, isExact: isExact, limits: limits)
+            if let accepted { _ = try guarded(next, onto: present, by: configuration, accepted: accepted) }
+            return next
         }
-        guard let catalogue = configuration.catalogue else { return (states, nil) }
-        do {
-            try directory.checkCatalogue(lock, roots: nil, limits: limits)
-        } catch  where !error.isOfMachine {
-            throw PublishError.damaged(Catalogue.collection, "\(error)")
+        var catalogue: NextCatalogue?
+        if let settings = configuration.catalogue {
+            do {
+                try directory.checkCatalogue(lock, roots: nil, limits: limits)
+            } catch  where !error.isOfMachine {
+                throw PublishError.damaged(Catalogue.collection, "\(error)")
+            }
+            let next = try previewedCatalogue(settings, states, lock, in: directory, at: time, limits: limits)
+            let present = try present(Catalogue.collection, lock, in: directory, limits: limits)
+            states.append(try NextState(next.source, onto: present, at: time, isExact: false, limits: limits))
+            catalogue = next
         }
-        let next = try previewedCatalogue(catalogue, states, lock, in: directory, at: time, limits: limits)
-        states.append(
-            (
-                Catalogue.collection,
-                Result {
-                    let present = try present(Catalogue.collection, lock, in: directory, limits: limits)
-                    return try NextState(next.source, onto: present, at: time, isExact: false, limits: limits)
-                }
-            ))
-        return (states, next)
+        let compared = states.map { ($0.collection, ComparedSnapshot(planned: $0.unsigned)) }
+        return (Dictionary(compared) { _, last in last }, catalogue)
     }
 
     private static func present(
@@ -149,7 +140,7 @@ package struct Publisher: Sendable {
 
     private static func previewedCatalogue(
         _ catalogue: DumpsConfiguration.CatalogueSettings,
-        _ previewed: [(id: CollectionID, state: Result<NextState, any Error>)],
+        _ previewed: [NextState],
         _ lock: LockFile, in directory: DumpsDirectory, at time: Timestamp, limits: Limits
     ) throws -> NextCatalogue {
         let id = Catalogue.collection
@@ -165,7 +156,7 @@ package struct Publisher: Sendable {
                     of: id, entry, at: directory.readablePath(id, limits: limits), limits: limits))
                 ?? present?.catalogue.entries[id]
         }
-        for (id, state) in previewed { if let state = try? state.get() { states[id] = state.listed } }
+        for state in previewed { states[state.collection] = state.listed }
         return try NextCatalogue(
             (catalogue.publisher, catalogue.expiresAfter), after: present, states: states,
             timestamp: (try? NextState.timestamp(of: id, onto: held, at: time, limits: limits)) ?? time, time: time,

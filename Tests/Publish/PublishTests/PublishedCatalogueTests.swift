@@ -417,14 +417,13 @@ import Testing
         try FileStore.remove("\(place.root)/sources/main/other.yaml")
         try place.write("records: {a: {v: 2}}")
         let (states, catalogue) = try Publisher.preview(
-            place.sources.read(), in: place.dumps, at: days(1), isExact: false)
+            place.sources.read(), in: place.dumps, at: days(1))
         let next = try #require(catalogue)
         #expect(next.catalogue.number == 2 && next.changed == [place.id])
         #expect(try next.removed == [CollectionID("main/other")])
         try await place.run(at: days(1))
         #expect(try place.catalogue() == next.catalogue)
-        let previewed = try #require(states.last).state.get()
-        #expect(states.last?.id == Catalogue.collection)
+        let previewed = try #require(states[Catalogue.collection])
         let made = try BundleReader(path: place.dumps.bundlePath(Catalogue.collection)).payloadText()
         #expect(previewed.payload.bytes == made)
     }

@@ -40,7 +40,9 @@ private final class RefreshPlace {
     func records() throws -> String { try BundleReader(path: bundlePath).payloadText().text }
 
     @discardableResult
-    func refresh(isFull: Bool = false, accepting: Bool = false) async throws -> (CollectionOutcome, RefreshReport) {
+    func refresh(
+        isFull: Bool = false, accepting: Bool = false, jobs: Int = 8
+    ) async throws -> (CollectionOutcome, RefreshReport) {
         var environment = HTTPEnvironment.system
         environment.sleep = { _ in }
         let client = ServerClient(
@@ -48,6 +50,7 @@ private final class RefreshPlace {
             environment: environment)
         var options = Refresh.Options()
         options.isFull = isFull
+        (options.jobs, options.streams) = (jobs, jobs)
         options.accepted = accepting ? [id] : []
         let refresh = Refresh(
             directory, configuration: configuration, client: client, policy: TrustPolicy(roots: server.root),
@@ -85,6 +88,16 @@ struct CollectionRefreshTests {
         #expect(outcome.status == .created && outcome.attachments.downloaded == 1 && outcome.error == nil)
         #expect(try place.lock().collections[place.id] == outcome.entry)
         #expect(!FileManager.default.fileExists(atPath: place.directory.workPath))
+    }
+
+    /// However many requests run at once, and in whatever order their answers come.
+    @Test func theSameBytesWithAnyNumberOfRequests() async throws {
+        for number in 0..<20 { try place.collection.attach(Data("file \(number)".utf8), to: "r\(number)") }
+        try await place.refresh(jobs: 1)
+        let first = try place.bundle()
+        try FileManager.default.removeItem(atPath: place.bundlePath)
+        try await place.refresh(jobs: 16)
+        #expect(try place.bundle() == first)
     }
 
     @Test func unchanged() async throws {

@@ -24,7 +24,7 @@ package struct GitSetup {
         try await repository.set("merge.rsdump.name", to: "lock and bundles of Remote Settings")
         try await repository.set(
             "merge.rsdump.driver", to: "\(program.replacing("%", with: "%%")) merge --driver %A %P")
-        try await repository.set("diff.rsdump.textconv", to: "\(program) show --textconv")
+        try await repository.set("diff.rsdump.textconv", to: "\(program) show --textconv --")
         try await repository.set("diff.rsdump.cachetextconv", to: "true")
         return try await installHook()
     }

@@ -15,16 +15,19 @@ package struct EmbeddedTarget: Sendable {
     package let dumps: String
     /// The path from the target's folder to the lock of the embedded bundles.
     package let lockPath: String
+    /// Whether the function in ``swift`` is public.
+    package let isPublic: Bool
     /// The embedded collections, sorted.
     private let collections: [CollectionID]
 
     /// - Parameters:
     ///   - lock: a lock that names exactly the embedded bundles, because an app expects every bundle in its lock.
     ///   - lockPath: the path to the lock if it is not in the dumps directory.
-    package init(module: String, dumps: String, lock: LockFile, lockPath: String? = nil) {
+    package init(module: String, dumps: String, lock: LockFile, lockPath: String? = nil, isPublic: Bool = false) {
         self.module = module
         self.dumps = dumps
         self.lockPath = lockPath ?? "\(dumps)/dumps.lock.json"
+        self.isPublic = isPublic
         collections = lock.collections.keys.sorted { "\($0)" < "\($1)" }
     }
 
@@ -106,7 +109,7 @@ package struct EmbeddedTarget: Sendable {
 
         extension PackagedSource {
             /// The bundles that are embedded in the program. They are read in place.
-            static let \(sourceName): PackagedSource = {
+            \(access)static let \(sourceName): PackagedSource = {
                 let contents = unsafe \(module)_contents().pointee
                 let lock = unsafe RemoteSettingsBytes.ofProgram(contents.lock, count: contents.lock_size)
                 var bundles: [String: RemoteSettingsBytes] = [:]
@@ -124,6 +127,8 @@ package struct EmbeddedTarget: Sendable {
 
         """
     }
+
+    private var access: String { isPublic ? "public " : "" }
 
     /// The module's name as that of a variable, such as `embeddedDumps`.
     private var sourceName: String { module.prefix(1).lowercased() + module.dropFirst() }
@@ -145,7 +150,7 @@ package struct EmbeddedTarget: Sendable {
             }
             return """
                     /// `\(id)`
-                    static let \(name) =
+                    \(access)static let \(name) =
                         EmbeddedCollection("\(id)", in: .\(sourceName))
 
                 """

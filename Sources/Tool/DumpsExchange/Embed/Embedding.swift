@@ -15,6 +15,8 @@ package struct Embedding: Sendable {
         package var isStored = false
         /// The file for the Swift function that an app calls; `nil` to write none.
         package var swiftFile: String?
+        /// Whether that function is public.
+        package var isPublic = false
 
         package init() {}
     }
@@ -118,7 +120,8 @@ package struct Embedding: Sendable {
         let hasOwnLock = lock != whole
         if hasOwnLock { files.append(("\(output)/\(Self.lockName)", Bytes(lock.text))) }
         let target = EmbeddedTarget(
-            module: module, dumps: dumps, lock: lock, lockPath: hasOwnLock ? Self.lockName : nil)
+            module: module, dumps: dumps, lock: lock, lockPath: hasOwnLock ? Self.lockName : nil,
+            isPublic: options.isPublic)
         // The source is written first, because a later run recognises the other files as its own by it.
         files.insert(("\(output)/\(module).c", Bytes(utf8: target.source)), at: 0)
         files.append(("\(output)/include/\(module).h", Bytes(utf8: target.header)))

@@ -2,6 +2,7 @@ import ConfigParameters
 import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
+import SnapshotTrust
 
 /// Writes bundles of a dumps directory in another project's layout.
 package struct Export: Sendable {
@@ -142,6 +143,7 @@ package struct Export: Sendable {
     }
 
     private func writeDefaults(_ bundles: [BundleReader], to output: String, into report: inout Report) throws {
+        let bundles = bundles.count == 1 ? bundles : bundles.filter { $0.head.collection != Catalogue.collection }
         guard bundles.count == 1, let bundle = bundles.first else {
             throw ExchangeError(
                 .usage, directory.lockPath, expected: "one collection",
@@ -197,7 +199,7 @@ package enum ExportLayout: String, CaseIterable, Sendable {
         case .changesets: "a server's answers, with their chains and attachments"
         case .files: "firefox-ios: NAME.json, attachments/NAME/FILE named by --key"
         case .tarZstd: "bundles, lock and dumps.yaml in one archive, for offline sites"
-        case .plist: "one collection of parameters as an app's defaults: an XML property list"
+        case .plist: "parameters as an app's defaults: an XML property list"
         case .json: "the same, as one JSON object"
         case .swift: "an accessor for each parameter, whose type fits all its values"
         }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Dumps
+import DumpsRefresh
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotTrust

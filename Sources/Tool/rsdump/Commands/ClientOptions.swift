@@ -1,5 +1,6 @@
 import ArgumentParser
 import Dumps
+import DumpsRefresh
 import RemoteSettings
 import RemoteSettingsHTTP
 import RemoteSettingsModel

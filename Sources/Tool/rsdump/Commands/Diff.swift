@@ -138,7 +138,7 @@ struct Diff: AsyncParsableCommand {
         case .sources(let path):
             let sources = try SourceDirectory(path.withoutTrailingSlashes).read(collections.names)
             side = DiffSide(
-                states: try Publishing.preview(sources, in: dumps.directory, at: HTTPEnvironment.system.now()).states)
+                states: try Publisher.preview(sources, in: dumps.directory, at: HTTPEnvironment.system.now()).states)
         }
         for note in side.notes { Console.error("note: \(note)") }
         return side

@@ -109,8 +109,7 @@ struct OpenDumps {
     /// - Parameters:
     ///   - isConfigured: whether a missing `dumps.yaml` is an error.
     ///   - applying: replaces settings of the file with those of the options.
-    /// - Throws: ``ConfigurationError``, ``CommandFailure`` if no root is trusted, `FileError`, or the error of
-    ///   `applying`.
+    /// - Throws: `ConfigurationError`, `FileError`, or the error of `applying`.
     init(
         _ dumps: DumpsOptions, isConfigured: Bool = true,
         applying: (DumpsConfiguration) throws -> DumpsConfiguration = { $0 }
@@ -174,34 +173,5 @@ struct BundleArgument: ParsableArguments {
                 .usage, "git:\(revision): the commit has no \(dumps.directory.bundlePath(id)); name another commit")
         }
         return try await found.open()
-    }
-}
-
-extension DumpsConfiguration {
-    /// - Throws: `HTTPError` if the server is not a usable URL.
-    func serverURL() throws(HTTPError) -> ServerURL {
-        try ServerURL(server, allowPlainHTTP: allowsPlainHTTP)
-    }
-
-    /// The trust policy. It has the configured roots. If none are configured, it has the built-in ones for Mozilla's
-    /// servers.
-    ///
-    /// - Throws: ``CommandFailure`` if no root is configured and the server is not one of Mozilla's.
-    func policy(file: String) throws -> TrustPolicy {
-        TrustPolicy(
-            roots: try roots(file: file), signer: trust.signer.map { SignerName($0) },
-            acceptsUnsigned: trust.acceptsUnsigned)
-    }
-
-    private func roots(file: String) throws -> TrustAnchors {
-        if !trust.roots.isEmpty { return TrustAnchors(trust.roots) }
-        let url = try serverURL()
-        if url.isSameServer(as: .prod) { return .mozillaProduction }
-        if url.isSameServer(as: .stage) || url.isSameServer(as: .dev) { return .mozillaStaging }
-        if trust.acceptsUnsigned { return TrustAnchors([]) }
-        throw CommandFailure(
-            .usage,
-            "\(file): no root is trusted for \(server); write the SHA-256 of its root certificate under trust: roots:, "
-                + "or give it with --trust-root; if the server does not sign, write trust: accept-unsigned: true")
     }
 }

@@ -35,6 +35,9 @@ struct Embed: AsyncParsableCommand {
     @Option(name: .customLong("swift"), help: ArgumentHelp("Also write the Swift function.", valueName: "file.swift"))
     var swiftFile: String?
 
+    @Flag(name: .customLong("public"), help: "Make that Swift function public.")
+    var isPublic = false
+
     @Flag(help: "Store records uncompressed; the program is larger and reads them faster.")
     var stored = false
 
@@ -42,6 +45,10 @@ struct Embed: AsyncParsableCommand {
     var check = false
 
     @OptionGroup var result: FormatOption<OutputFormat>
+
+    func validate() throws {
+        if isPublic, swiftFile == nil { throw ValidationError("--public requires --swift") }
+    }
 
     mutating func run() async throws {
         let commit = try await dumps.checkOutCommit()
@@ -51,6 +58,7 @@ struct Embed: AsyncParsableCommand {
         options.collections = collections.names
         options.isStored = stored
         options.swiftFile = swiftFile
+        options.isPublic = isPublic
         let verifier = BundleVerifier(
             opened.policy, limits: opened.limits)
         let folder = output.withoutTrailingSlashes

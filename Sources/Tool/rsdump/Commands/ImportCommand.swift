@@ -4,7 +4,6 @@ import DumpsExchange
 import Publish
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SnapshotBundle
 import SnapshotTrust
 
 /// `rsdump import`
@@ -137,44 +136,16 @@ extension ImportCommand {
         guard collections.names.isEmpty else {
             throw CommandFailure(.usage, "\(path): name the collection for this file with --collection")
         }
-        guard let bytes = try FileStore.read(path, limit: 16 << 20) else {
-            throw CommandFailure(.usage, "\(path): there is no such file; name another one")
-        }
         let id = try collection ?? CollectionID("main/remote-config")
-        let root = sources.sources.path
-        let folder = "\(root)/\(id.bucket)"
-        let target = "\(folder)/\(id.name).yaml"
-        for name in ["", ".yaml", ".yml", ".json"] where try FileStore.exists("\(folder)/\(id.name)\(name)") {
-            throw CommandFailure(
-                .usage,
-                "\(folder)/\(id.name)\(name) exists already; remove it, or choose another --collection"
-            )
-        }
-        let source: Bytes
-        var notes: [String] = []
-        if self.source == .template {
-            let template = try FirebaseTemplate(bytes, file: path, skipping: skipUnsupported)
-            source = template.source
-            notes = template.skipped.map { "left out: \($0)" } + template.notes
-        } else {
-            source = try DefaultsFile(bytes, file: path).source
-        }
-        try FileStore.makeDirectories(folder)
-        try FileStore.replace(target, with: source)
-        let read: [CollectionSource]
-        do {
-            read = try sources.sources.read([id])
-        } catch {
-            try? FileStore.remove(target)
-            throw error
-        }
-        for note in notes { Console.error("note: \(Console.visible(note))") }
-        let records = read.first?.records.count ?? 0
-        let report = JSONValue.members([
-            "collection": .string("\(id)"), "source": .string(target), "records": .count(records),
-            "notes": notes.isEmpty ? nil : .array(notes.map(JSONValue.string)),
-        ])
+        let made = try SourceImport(
+            path, as: source == .template ? .template(skipping: skipUnsupported) : .defaults, of: id,
+            into: sources.sources)
+        for note in made.notes { Console.error("note: \(Console.visible(note))") }
         result.print(
-            "\(id): \(Counted.text(records, "record")) in \(target); next: rsdump check, rsdump publish", report)
+            "\(id): \(Counted.text(made.records, "record")) in \(made.file); next: rsdump check, rsdump publish",
+            .members([
+                "collection": .string("\(id)"), "source": .string(made.file), "records": .count(made.records),
+                "notes": made.notes.isEmpty ? nil : .array(made.notes.map(JSONValue.string)),
+            ]))
     }
 }

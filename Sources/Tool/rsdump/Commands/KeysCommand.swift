@@ -308,7 +308,7 @@ extension KeysCommand {
 
         func run() async throws {
             let now = HTTPEnvironment.system.now()
-            let report = KeysReport(try directory.keys.status(environment), now: now, warnDays: warnDays)
+            let report = KeyReport(try directory.keys.status(environment), now: now, warnDays: warnDays)
             result.print(report.text(.output), report.json)
             if !report.isGood { throw ExitStatus.someFailed.code }
         }
@@ -327,80 +327,15 @@ extension CertificateRequest {
     fileprivate var keyText: String { "key \(keyDigest.map { "\($0)" } ?? "not on the curve P-384")" }
 }
 
-/// The state of keys, as text and as JSON.
-private struct KeysReport {
-    private struct Line {
-        let entry: KeyStatus.Entry
-        let warning: String?
-    }
-
-    private let root: SHA256Digest?
-    private let lines: [Line]
-
-    var isGood: Bool { lines.allSatisfy { $0.warning == nil } }
-
-    init(_ status: KeyStatus, now: Timestamp, warnDays: Int) {
-        root = status.root
-        lines = status.entries.map { entry in
-            var warning = entry.problem
-            if let certificate = entry.certificate {
-                let left = certificate.notAfter.elapsed(since: now)
-                if now > certificate.notAfter {
-                    warning = "expired; \(Self.remedy(entry))"
-                } else if now < certificate.notBefore {
-                    warning = "not valid yet; check this machine's clock"
-                } else if left < .seconds(warnDays * 86_400) {
-                    let days = Counted.text(left.components.seconds / 86_400, "day")
-                    warning = "expires in \(days); \(Self.remedy(entry))"
-                } else if entry.key == .other {
-                    warning = warning ?? "its key belongs to another certificate; \(Self.remedy(entry))"
-                }
-            } else if entry.role == .signer {
-                warning = "there is no certificate; make the keys with: rsdump keys create DIR"
-            }
-            return Line(entry: entry, warning: warning)
-        }
-    }
-
-    private static func remedy(_ entry: KeyStatus.Entry) -> String {
-        switch entry.role {
-        case .root: "make a new directory of keys, and ship its root with the app before this one expires"
-        case .intermediate: "renew it with: rsdump keys renew DIR --intermediate"
-        case .signer where entry.key == .elsewhere:
-            "renew it with: rsdump keys renew DIR (with --signer-public-key FILE if the key stays elsewhere), then: "
-                + "rsdump publish --resign"
-        case .signer: "renew it with: rsdump keys renew DIR, then: rsdump publish --resign"
-        }
-    }
-
-    func text(_ style: Style) -> String {
-        var text = root.map { "trust-root \($0)\n" } ?? ""
-        for line in lines {
+extension KeyReport {
+    fileprivate func text(_ style: Style) -> String {
+        let texts = lines.map { line in
             let certificate = line.entry.certificate
             let end = certificate.map { "valid until \($0.notAfter.rfc3339)" } ?? "no certificate"
             let name = certificate.map { Console.visible($0.name) } ?? "-"
-            text += "\(line.entry.role.rawValue.padded(to: 12))  \(name), \(end), key \(line.entry.key.rawValue)\n"
-            if let warning = line.warning {
-                text += "  \(style.yellow("warning")): \(Console.visible(warning))\n"
-            }
+            return "\(line.entry.role.rawValue.padded(to: 12))  \(name), \(end), key \(line.entry.key.rawValue)"
+                + (line.warning.map { "\n  \(style.yellow("warning")): \(Console.visible($0))" } ?? "")
         }
-        return String(text.dropLast())
-    }
-
-    var json: JSONValue {
-        .members([
-            "root": root.map { .string("\($0)") },
-            "certificates": .array(
-                lines.map { line in
-                    .members([
-                        "role": .string(line.entry.role.rawValue),
-                        "name": line.entry.certificate.map { .string($0.name) },
-                        "notBefore": line.entry.certificate.map { .string($0.notBefore.rfc3339) },
-                        "notAfter": line.entry.certificate.map { .string($0.notAfter.rfc3339) },
-                        "key": .string(line.entry.key.rawValue),
-                        "warning": line.warning.map(JSONValue.string),
-                    ])
-                }),
-        ])
+        return ((root.map { ["trust-root \($0)"] } ?? []) + texts).joined(separator: "\n")
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CurlTransport
 import Dumps
+import DumpsRefresh
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Dumps
+import DumpsRefresh
 import Foundation
 import RemoteSettingsModel
 import SnapshotBundle

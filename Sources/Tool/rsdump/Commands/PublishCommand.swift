@@ -80,8 +80,7 @@ struct PublishCommand: AsyncParsableCommand {
             "Sign with this command instead of with a key in --keys.", valueName: "command"))
     var signWith: String?
 
-    @Flag(help: "Show the records and fields that would change, and write nothing.")
-    var dryRun = false
+    @OptionGroup var dryRun: DryRunOption
 
     @Flag(help: "Change no data; only sign again, with the current keys, what a root in dumps.yaml vouches for.")
     var resign = false
@@ -134,16 +133,20 @@ struct PublishCommand: AsyncParsableCommand {
         if publisher != nil, noCatalogue { throw ValidationError("--publisher cannot be combined with --no-catalogue") }
         if let signWith {
             if signWith.isEmpty { throw ValidationError("--sign-with is empty; give a command") }
-            if dryRun { throw ValidationError("--sign-with cannot be combined with --dry-run, which signs nothing") }
+            if dryRun.isGiven {
+                throw ValidationError("--sign-with cannot be combined with --dry-run, which signs nothing")
+            }
         }
         if resign || confirm || rollback, !accept.collections.isEmpty {
             throw ValidationError("--accept cannot be combined with --resign, --confirm or --rollback")
         }
-        if dryRun, !onChange.commands.isEmpty { throw ValidationError("--on-change cannot be combined with --dry-run") }
-        if resign, dryRun {
+        if dryRun.isGiven, !onChange.commands.isEmpty {
+            throw ValidationError("--on-change cannot be combined with --dry-run")
+        }
+        if resign, dryRun.isGiven {
             throw ValidationError("--resign cannot be combined with --dry-run, because it changes no data")
         }
-        if rollback, confirm || resign || dryRun {
+        if rollback, confirm || resign || dryRun.isGiven {
             throw ValidationError("--rollback cannot be combined with --confirm, --resign or --dry-run")
         }
         if rollback, collections.names.isEmpty { throw ValidationError("--rollback requires the names of collections") }
@@ -151,13 +154,13 @@ struct PublishCommand: AsyncParsableCommand {
             if !rollback { throw ValidationError("--to requires --rollback") }
             if to.latest == nil { throw ValidationError("--to expects a date, a time or a timestamp; found \(to)") }
         }
-        if confirm, dryRun || resign {
+        if confirm, dryRun.isGiven || resign {
             throw ValidationError("--confirm cannot be combined with --dry-run or --resign")
         }
         if confirm, !collections.names.isEmpty {
             throw ValidationError("--confirm confirms the whole catalogue; name no collections with it")
         }
-        if result.format == .markdown, !dryRun { throw ValidationError("--format markdown requires --dry-run") }
+        if result.format == .markdown, !dryRun.isGiven { throw ValidationError("--format markdown requires --dry-run") }
     }
 
     func run() async throws {
@@ -168,7 +171,7 @@ struct PublishCommand: AsyncParsableCommand {
                 .usage,
                 "--at is \(time.rfc3339), more than a day from now; apps would refuse it, so give an earlier time")
         }
-        if dryRun {
+        if dryRun.isGiven {
             try await preview(options.sources.read(collections.names), at: time)
             return
         }
@@ -230,7 +233,7 @@ struct PublishCommand: AsyncParsableCommand {
 
     private func preview(_ sources: [CollectionSource], at time: Timestamp) async throws {
         for note in sources.flatMap(\.notes) { Console.error("note: \(Console.visible(note))") }
-        let (states, catalogue) = try Publishing.preview(
+        let (states, catalogue) = try Publisher.preview(
             sources, in: dumps.directory, at: time, isExact: at != nil, accepted: Set(accept.collections))
         if let catalogue, catalogue.status != .unchanged {
             Console.error("note: \(CatalogueText.next(catalogue)) would be published")
@@ -242,20 +245,6 @@ struct PublishCommand: AsyncParsableCommand {
             from: (.path(dumps.directory.path), present), to: (.sources(options.path), DiffSide(states: states)),
             names: states.keys.sorted())
         result.format.print(report, showsRecords: true) { text, _ in text }
-    }
-}
-
-/// Makes what `publish` would make, for a comparison.
-enum Publishing {
-    static func preview(
-        _ sources: [CollectionSource], in directory: DumpsDirectory, at time: Timestamp, isExact: Bool = false,
-        accepted: Set<CollectionID>? = nil
-    ) throws -> (states: [CollectionID: ComparedSnapshot], catalogue: NextCatalogue?) {
-        var states: [CollectionID: ComparedSnapshot] = [:]
-        let (previewed, catalogue) = try Publisher.preview(
-            sources, in: directory, at: time, isExact: isExact, accepted: accepted)
-        for (id, state) in previewed { states[id] = ComparedSnapshot(planned: try state.get().unsigned) }
-        return (states, catalogue)
     }
 }
 

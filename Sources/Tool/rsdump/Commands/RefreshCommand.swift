@@ -43,8 +43,7 @@ struct RefreshCommand: AsyncParsableCommand {
     @OptionGroup var dumps: DumpsOptions
     @OptionGroup var server: ServerOptions
 
-    @Flag(help: "Only show what would change; write nothing.")
-    var dryRun = false
+    @OptionGroup var dryRun: DryRunOption
 
     @Flag(help: "Write nothing; exit with 6 if anything would change.")
     var locked = false
@@ -72,13 +71,13 @@ struct RefreshCommand: AsyncParsableCommand {
     var summary: String?
 
     func validate() throws {
-        if !accept.collections.isEmpty && (dryRun || locked) {
+        if !accept.collections.isEmpty && (dryRun.isGiven || locked) {
             throw ValidationError("--accept cannot be combined with --dry-run or --locked, which change nothing")
         }
-        if locked && (dryRun || full) {
+        if locked && (dryRun.isGiven || full) {
             throw ValidationError("--locked cannot be combined with --dry-run or --full")
         }
-        if !onChange.commands.isEmpty && (dryRun || locked) {
+        if !onChange.commands.isEmpty && (dryRun.isGiven || locked) {
             throw ValidationError("--on-change cannot be combined with --dry-run or --locked, which change nothing")
         }
     }
@@ -90,7 +89,7 @@ struct RefreshCommand: AsyncParsableCommand {
         let progress = Progress()
         var options = Refresh.Options()
         options.isFull = full
-        options.isDryRun = dryRun
+        options.isDryRun = dryRun.isGiven
         options.accepted = Set(accept.collections)
         options.isLocked = locked
         options.maxAge = maxAge?.duration

@@ -44,6 +44,12 @@ struct AcceptOption: ParsableArguments {
     var collections: [CollectionID] = []
 }
 
+/// The option that only shows what a command would do.
+struct DryRunOption: ParsableArguments {
+    @Flag(name: .customLong("dry-run"), help: "Only show what would change; write nothing.")
+    var isGiven = false
+}
+
 /// The option that names places with older bundles.
 struct HistoryOption: ParsableArguments {
     @Option(

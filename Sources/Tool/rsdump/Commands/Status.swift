@@ -86,15 +86,11 @@ struct Status: AsyncParsableCommand {
 }
 
 /// An age on the command line: `90d`, `36h`, `45m`.
-struct Age: ExpressibleByArgument, CustomStringConvertible {
-    let description: String
+struct Age: ExpressibleByArgument {
     let duration: Duration
 
     init?(argument: String) {
         guard let duration = Duration(age: argument) else { return nil }
-        description = argument
         self.duration = duration
     }
-
-    var defaultValueDescription: String { description }
 }

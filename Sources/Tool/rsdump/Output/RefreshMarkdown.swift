@@ -2,12 +2,26 @@ import Dumps
 import DumpsRefresh
 import RemoteSettingsModel
 
-/// A refresh's report as Markdown, for a job's summary or a pull request.
+/// A refresh's report as Markdown, for a job's summary or a pull request. Its length is bounded, because GitHub refuses
+/// more.
 struct RefreshMarkdown {
     let report: RefreshReport
     let now: Timestamp
 
+    /// The text, of which lines at the end are only counted if there is no room for them.
     var text: String {
+        var page = BoundedText(limit: DiffMarkdown.defaultLimit)
+        let lines = lines
+        for (position, line) in lines.enumerated() {
+            guard page.append(line + "\n", reserving: 100) else {
+                page.appendLast("\n… and \(Counted.text(lines.count - position, "more line"))\n")
+                break
+            }
+        }
+        return page.text
+    }
+
+    private var lines: [String] {
         var lines = ["## Remote Settings dumps", ""]
         let changed = report.outcomes.filter { ![.unchanged, .pinned, .failed].contains($0.status) }
         let pinned = report.outcomes.filter { $0.pin != nil }
@@ -47,7 +61,7 @@ struct RefreshMarkdown {
         for outcome in pinned { lines.append(item(outcome, outcome.pin.map(PinText.sentence) ?? "")) }
         let notes = report.outcomes.flatMap { outcome in outcome.notes.map { item(outcome, $0) } }
         if !notes.isEmpty { lines += ["", "### Notes", ""] + notes }
-        return lines.joined(separator: "\n") + "\n"
+        return lines
     }
 
     /// A list item for an outcome. Errors quote servers, so their text goes into a code span.

@@ -1,0 +1,66 @@
+import ContentSigning
+import RemoteSettingsModel
+
+/// The state of a directory of keys at one time: what somebody has to do.
+package struct KeyReport: Sendable {
+    package struct Line: Sendable {
+        package let entry: KeyStatus.Entry
+        /// What is wrong, and how to mend it; `nil` if nothing is.
+        package let warning: String?
+    }
+
+    package let root: SHA256Digest?
+    /// The root, the intermediate and the signing certificate.
+    package let lines: [Line]
+
+    package var isGood: Bool { lines.allSatisfy { $0.warning == nil } }
+
+    /// - Parameter warnDays: how many days before a certificate's end there is a warning.
+    package init(_ status: KeyStatus, now: Timestamp, warnDays: Int) {
+        root = status.root
+        lines = status.entries.map { Line(entry: $0, warning: Self.warning($0, now: now, warnDays: warnDays)) }
+    }
+
+    private static func warning(_ entry: KeyStatus.Entry, now: Timestamp, warnDays: Int) -> String? {
+        guard let certificate = entry.certificate else {
+            return entry.role == .signer
+                ? "there is no certificate; make the keys with: rsdump keys create DIR" : entry.problem
+        }
+        let left = certificate.notAfter.elapsed(since: now)
+        if now > certificate.notAfter { return "expired; \(remedy(entry))" }
+        if now < certificate.notBefore { return "not valid yet; check this machine's clock" }
+        if left < .seconds(warnDays * 86_400) {
+            return "expires in \(Counted.text(left.components.seconds / 86_400, "day")); \(remedy(entry))"
+        }
+        guard entry.key == .other else { return entry.problem }
+        return entry.problem ?? "its key belongs to another certificate; \(remedy(entry))"
+    }
+
+    private static func remedy(_ entry: KeyStatus.Entry) -> String {
+        switch entry.role {
+        case .root: "make a new directory of keys, and ship its root with the app before this one expires"
+        case .intermediate: "renew it with: rsdump keys renew DIR --intermediate"
+        case .signer where entry.key == .elsewhere:
+            "renew it with: rsdump keys renew DIR (with --signer-public-key FILE if the key stays elsewhere), then: "
+                + "rsdump publish --resign"
+        case .signer: "renew it with: rsdump keys renew DIR, then: rsdump publish --resign"
+        }
+    }
+
+    package var json: JSONValue {
+        .members([
+            "root": root.map { .string("\($0)") },
+            "certificates": .array(
+                lines.map { line in
+                    .members([
+                        "role": .string(line.entry.role.rawValue),
+                        "name": line.entry.certificate.map { .string($0.name) },
+                        "notBefore": line.entry.certificate.map { .string($0.notBefore.rfc3339) },
+                        "notAfter": line.entry.certificate.map { .string($0.notAfter.rfc3339) },
+                        "key": .string(line.entry.key.rawValue),
+                        "warning": line.warning.map(JSONValue.string),
+                    ])
+                }),
+        ])
+    }
+}

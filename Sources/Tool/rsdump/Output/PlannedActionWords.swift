@@ -1,0 +1,38 @@
+import DumpsRefresh
+
+extension PlannedCollection.Action {
+    var word: String {
+        switch self {
+        case .unchanged: "unchanged"
+        case .create: "create"
+        case .update: "update"
+        case .refetch: "refetch"
+        case .repack: "repack"
+        case .probe: "probe"
+        case .pinned: "pinned"
+        case .pinUnmet: "pin-unmet"
+        }
+    }
+
+    var reason: String? {
+        switch self {
+        case .refetch(let reason), .pinUnmet(let reason): reason
+        default: nil
+        }
+    }
+
+    /// What a refresh would do, in words.
+    var sentence: String {
+        switch self {
+        case .unchanged: "nothing to do"
+        case .create: "would be created"
+        case .update: "would be updated"
+        case .refetch(let reason): "would be fetched again: \(reason)"
+        case .repack: "would be packed again: its rule for attachments changed"
+        case .probe:
+            "would be asked for, because the server's list does not have it, or has an older state than its bundle"
+        case .pinned: "stays where it is pinned"
+        case .pinUnmet(let reason): "would fail: it is pinned, but \(reason)"
+        }
+    }
+}
