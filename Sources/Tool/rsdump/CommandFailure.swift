@@ -81,7 +81,8 @@ struct CommandFailure: Error, CustomStringConvertible {
             switch error.kind {
             case .wrongSource, .overLimit, .unknownVersion: .usage
             case .unwritable: .tryAgain
-            case .unreadable, .malformed, .malformedLock, .pointer, .damaged, .disagreement, .missing: .verificationFailed
+            case .unreadable, .malformed, .malformedLock, .pointer, .damaged, .disagreement, .missing:
+                .verificationFailed
             }
         default: .someFailed
         }

@@ -25,7 +25,7 @@ import SnapshotTrust
 /// | the server no longer has it | it fails; the current bundle stays | `gone` |
 /// | it was killed between rename and lock | the next run records the bundle in the lock | `killedBeforeTheLock` |
 /// | the current bundle is damaged | everything but intact attachments is fetched | `damagedBundle` |
-/// | only its metadata changed, and `--full` fetched it | it is packed again; a note says so | `metadataAtTheSameTime` |
+/// | only its metadata changed, seen by `--full` | it is packed again; a note says so | `metadataAtTheSameTime` |
 /// | the list and the answer are older than the bundle | nothing changes; a note says so | `staleList` |
 /// | the list has a newer state than the answer | it fails; the current bundle stays | `undelivered` |
 /// | other records have the same timestamp | it fails; the current bundle stays | `otherRecordsAtTheSameTime` |

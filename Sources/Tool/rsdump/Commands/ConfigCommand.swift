@@ -65,7 +65,7 @@ struct ConfigGet: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let (parameters, name) = try source.parameters()
+        let (parameters, name) = try await source.parameters()
         var filter = RecordFilter(context: try filterContext())
         let keys = key.map { [$0] } ?? parameters.keys.sorted()
         if let key, !parameters.contains(key) {
@@ -150,10 +150,10 @@ struct ConfigCheck: AsyncParsableCommand {
         help: ArgumentHelp("A directory of the app's source files; may be repeated.", valueName: "dir"))
     var usedIn: [String] = []
 
-    @OptionGroup var dumps: DumpsOptions
+    @OptionGroup var dumps: ReadDumpsOptions
 
     func run() async throws {
-        let (parameters, name) = try ParameterSource.parameters(file, dumps)
+        let (parameters, name) = try await ParameterSource.parameters(file, dumps)
         let findings = parameters.findings(
             inAppDefaults: try defaults.map { try DefaultsFile(path: $0).inAppDefaults })
         for finding in findings {
@@ -260,7 +260,7 @@ struct ConfigDefaults: AsyncParsableCommand {
 
     func run() async throws {
         try FileStore.checkOutput(output)
-        let (parameters, name) = try source.parameters()
+        let (parameters, name) = try await source.parameters()
         let text: [UInt8]
         switch form {
         case .swift: text = Array(ParameterAccessors(parameters, name: name).text.utf8)
@@ -284,11 +284,14 @@ struct ParameterSource: ParsableArguments {
             valueName: "file|bucket/collection"))
     var collection: String?
 
-    @OptionGroup var dumps: DumpsOptions
+    @OptionGroup var dumps: ReadDumpsOptions
 
     /// - Returns: the parameters, and the collection's name for messages.
-    func parameters() throws -> (parameters: ParameterSet, name: String) {
-        if let collection { return try Self.parameters(collection, dumps) }
+    func parameters() async throws -> (parameters: ParameterSet, name: String) {
+        if let collection { return try await Self.parameters(collection, dumps) }
+        var dumps = dumps
+        let commit = try await dumps.checkOutCommit()
+        defer { withExtendedLifetime(commit) {} }
         let collections = try dumps.directory.lockFile(limits: Limits()).collections.keys
             .filter { $0 != Catalogue.collection }.sorted()
         guard let only = collections.first, collections.count == 1 else {
@@ -296,10 +299,15 @@ struct ParameterSource: ParsableArguments {
                 .usage,
                 "\(dumps.path) has \(Counted.text(collections.count, "collection")); name one with --collection")
         }
-        return try Self.parameters("\(only)", dumps)
+        return try await Self.parameters("\(only)", dumps)
     }
 
-    static func parameters(_ file: String, _ dumps: DumpsOptions) throws -> (parameters: ParameterSet, name: String) {
+    static func parameters(
+        _ file: String, _ dumps: ReadDumpsOptions
+    ) async throws -> (parameters: ParameterSet, name: String) {
+        var dumps = dumps
+        let commit = try await dumps.checkOutCommit()
+        defer { withExtendedLifetime(commit) {} }
         let table: RecordTable
         if file.hasSuffix(".json") {
             table = try records(file)

@@ -55,7 +55,7 @@ struct ExportCommand: AsyncParsableCommand {
         help: "Collections, as BUCKET/COLLECTION; all in the lock by default.", transform: collectionID)
     var collections: [CollectionID] = []
 
-    @OptionGroup var dumps: DumpsOptions
+    @OptionGroup var dumps: ReadDumpsOptions
 
     @Option(name: .customLong("to"), help: ArgumentHelp("The layout to write.", valueName: "layout"))
     var form: ExportForm

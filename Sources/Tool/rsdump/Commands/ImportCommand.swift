@@ -104,6 +104,13 @@ struct ImportCommand: AsyncParsableCommand {
         options.collection = collection
         options.server = server.server
         options.roots = try TrustAnchors(hashes: server.trust.roots).roots
+        var path = path
+        var commit: TemporaryDirectory?
+        if source == .dumps, case .git(let revision, let place)? = DiffSide.Place(path) {
+            commit = try await DumpsDirectory.checkOut(revision, of: place ?? dumps.path)
+            path = commit?.path ?? path
+        }
+        defer { withExtendedLifetime(commit) {} }
         let outcomes = try Import(into: opened.directory, from: source, options: options).run(path, collections)
         let report = ImportReport(outcomes: outcomes)
         format.print(report.text(.output), report.json)

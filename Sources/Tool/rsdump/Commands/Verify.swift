@@ -45,7 +45,7 @@ struct Verify: AsyncParsableCommand {
     @Argument(help: "Collections, as BUCKET/COLLECTION; all by default.", transform: collectionID)
     var collections: [CollectionID] = []
 
-    @OptionGroup var dumps: DumpsOptions
+    @OptionGroup var dumps: ReadDumpsOptions
 
     @Flag(help: "Also fail if there are other files, or if dumps.yaml asks for something other than the lock has.")
     var locked = false
