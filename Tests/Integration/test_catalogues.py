@@ -341,7 +341,7 @@ def test_staging_cannot_stand_in_for_production(origin, served, tmp_path):
         before.configure(None, url=network.url)
         assert before.refresh().code == rsdump.DONE and before.value("one") == 666
         before.configure(None, url=served.url)
-        assert before.refresh().says("rollback") and before.value("one") == 666
+        assert before.refresh().says("older than the bundle") and before.value("one") == 666
 
         packager = Packager(tmp_path / "packager", origin.root, served.url)
         packager.good()

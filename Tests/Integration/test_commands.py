@@ -286,6 +286,24 @@ def test_status_fails_for_what_is_too_old_or_missing(dumps):
     assert outcome.code == rsdump.SOME_FAILED and outcome.says(SETTINGS), str(outcome)
 
 
+def test_a_collection_that_does_not_change_is_never_too_old(dumps, sample):
+    """The gate of a release: the server says whether half a year without a change is half a year without a refresh."""
+    lock = dumps.path / "dumps.lock.json"
+    lock.write_text(re.sub(r'"verifiedAt": "20\d\d', '"verifiedAt": "2020', lock.read_text()))
+    for arguments in (("status",), ("status", "--max-age", "90d"), ("status", "--offline"), ("refresh", "--locked")):
+        outcome = rsdump.run(*arguments, "--dumps", dumps.path)
+        assert outcome.code == rsdump.DONE and "error" not in outcome.out, str(outcome)
+    # Who counts from the last change is told what that means.
+    bound = dumps.status("--offline", "--max-age", "90d")
+    assert bound.code == rsdump.SOME_FAILED and bound.says("without --offline, the server says"), str(bound)
+    # A change that was missed for so long is found.
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    missed = dumps.status("--max-age", "90d")
+    assert missed.code == rsdump.SOME_FAILED and missed.says("too old"), str(missed)
+    assert len([line for line in missed.out.splitlines() if "error" in line]) == 1, str(missed)
+    assert dumps.refresh("--locked").code == rsdump.WOULD_CHANGE
+
+
 def test_verify_makes_no_request_and_writes_nothing(dumps, sample):
     before, position = dumps.stats(), sample.log_position()
     assert dumps.verify().code == rsdump.DONE
@@ -335,7 +353,8 @@ def test_verify_with_another_root_fails(dumps, sample):
     ("diff a b --server prod", "--server"),
     ("diff a b --trust-root " + "00" * 32, "--trust-root"), ("embed --public", "--swift"),
     ("verify --output x", "--rebuild"),
-    ("log main/a --id x --blame --tags", "--tags"),
+    ("refresh --dumps git:HEAD", "--dumps"),
+    ("add main/a --dumps git:HEAD:dumps", "--dumps"),
     ("import x --from defaults --server prod", "--server"), ("import x --from firebase-template --chain c.pem", "--chain"),
     ("import x --from defaults --verify-at 2026-11-21", "--verify-at"), ("keys renew keys --certificate c --days 3", "--days"),
     ("publish --resign --accept main/a", "--accept"), ("publish --confirm --accept main/a", "--accept"),

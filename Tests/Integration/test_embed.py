@@ -9,6 +9,7 @@ import pytest
 import rsdump
 import toolchain
 from dumps import Dumps
+from git_tree import GitTree
 from publishing import Team
 from test_snippets import compiler
 
@@ -110,6 +111,30 @@ def test_stored_records(dumps, tmp_path):
     assert embed(dumps, folder, "--stored", "--check").code == rsdump.DONE
     assert embed(dumps, folder).code == rsdump.DONE
     assert not (folder / "bundles").exists() and not (folder / "dumps.lock.json").exists()
+
+
+def test_only_what_is_needed_in_another_form_is_copied(dumps, sample, tmp_path):
+    dumps.config.write_text(dumps.config.read_text().replace(f"  {SETTINGS}:\n", f"  {SETTINGS}:\n    compression: stored\n"))
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    assert dumps.refresh().code == rsdump.DONE
+    folder = tmp_path / "Sources/Embedded"
+    assert embed(dumps, folder).code == rsdump.DONE
+    assert [each.name for each in (folder / "bundles").rglob("*.zip")] == ["settings.zip"]
+    read = compiles(folder)
+    assert f"bundles/{SETTINGS}.zip" in read and f"../../dumps/{REGIONS}.zip" in read
+    assert embed(dumps, folder, "--check").code == rsdump.DONE
+
+
+def test_a_commit_is_embedded_with_all_that_it_needs(dumps, tmp_path):
+    """It is checked out into a directory that is gone when the compiler runs."""
+    GitTree(dumps.path.parent).commit("first")
+    folder = tmp_path / "Sources/Embedded"
+    outcome = rsdump.run("embed", "--dumps", f"git:HEAD:{dumps.path}", "--output", folder)
+    assert outcome.code == rsdump.DONE, str(outcome)
+    read = compiles(folder)
+    assert all(f"bundles/{name}.zip" in read for name in dumps.names) and "dumps.lock.json" in read
+    assert (folder / f"bundles/{REGIONS}.zip").read_bytes() == dumps.bundle_path(REGIONS).read_bytes()
+    assert json.loads((folder / "dumps.lock.json").read_text()) == dumps.lock
 
 
 def test_nothing_of_the_machine_is_in_it(dumps, tmp_path):

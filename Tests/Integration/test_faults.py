@@ -222,9 +222,28 @@ def test_an_older_timestamp_on_the_monitor_changes_nothing(dumps, sample):
     assert dumps.refresh().code == rsdump.DONE
     before = dumps.files()
     sample.restore("seeded")
-    outcome = dumps.refresh()
-    assert dumps.files() == before
-    assert outcome.code == rsdump.SOME_FAILED and outcome.says(SETTINGS, "older state"), str(outcome)
+    for arguments in ((), ("--full",), ("--locked",)):
+        outcome = dumps.refresh(*arguments)
+        assert dumps.files() == before
+        assert outcome.code == rsdump.DONE and outcome.says(SETTINGS, "unchanged", "older than the bundle"), str(outcome)
+    same = rsdump.run("diff", dumps.path, "server", "--dumps", dumps.path, "--exit-code")
+    assert same.code == rsdump.DONE, str(same)
+
+
+def test_a_list_that_announces_more_than_the_server_delivers(dumps, sample):
+    """The list is right, and a cache has kept the collection: nobody must take that for the server's newest state."""
+    older = json.dumps(sample.changeset(SETTINGS))
+    edit(sample)
+    before = dumps.files()
+    sample.faults({"path": "settings/changeset", "body": older})
+    check_isolated(dumps, dumps.refresh(), before, SETTINGS)
+    before = dumps.files()
+    for arguments in ((SETTINGS,), (SETTINGS, "--full")):
+        outcome = dumps.refresh(*arguments)
+        assert outcome.code == rsdump.SOME_FAILED and outcome.says("a cache may be behind"), str(outcome)
+        assert dumps.files() == before
+    compared = rsdump.run("diff", dumps.path, "server", SETTINGS, "--dumps", dumps.path, "--exit-code")
+    assert compared.code not in (rsdump.DONE, rsdump.SOME_FAILED) and compared.says("a cache may be behind"), str(compared)
 
 
 def test_a_passing_fault_is_overcome(dumps, sample):

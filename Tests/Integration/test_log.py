@@ -62,6 +62,19 @@ def test_blame_names_the_last_change_of_each_field(history, sample):
     assert "  value: true" in "\n".join(lines)
 
 
+def test_blame_with_tags_says_which_releases_have_the_value(history, sample):
+    tree = history.tree
+    tree.git("tag", "v1", "HEAD~1")
+    tree.git("tag", "v2")
+    sample.patch_record(SETTINGS, "telemetry", {"note": "new"})
+    refreshed(history)
+    tree.commit("third")
+    tree.git("tag", "v3")
+    lines = log(history, SETTINGS, "--id", "telemetry", "--blame", "--tags").out.splitlines()
+    tagged = {line.split("  ")[2].split(":")[0]: line.split("  ")[3] for line in lines}
+    assert (tagged["note"], tagged["value"], tagged["id"]) == ("(v3)", "(v2, v3)", "(v1, v2, v3)"), lines
+
+
 def test_a_state_that_comes_back_is_a_change(history):
     pinned(history, SETTINGS, "--at", timestamp(history.first, SETTINGS))
     history.tree.commit("back")

@@ -508,7 +508,7 @@ def test_a_tag_with_other_collections_than_now(history, sample):
         **history.first.lock["collections"], "main/another": None}
 
 
-def test_a_commit_stands_wherever_a_bundle_or_a_directory_is_named(history, tmp_path):
+def test_a_commit_stands_wherever_a_bundle_or_a_directory_is_named(history, sample, tmp_path):
     history.tree.git("tag", "v1.0", "HEAD~1")
     old, new = history.first, history
     by_name = rsdump.run("show", f"git:v1.0:{SETTINGS}", "--records", "--dumps", history.path)
@@ -525,9 +525,38 @@ def test_a_commit_stands_wherever_a_bundle_or_a_directory_is_named(history, tmp_
         exported = rsdump.run("export", "--to", "changesets", "--output", tmp_path / name, "--dumps", source)
         assert exported.code == rsdump.DONE, str(exported)
     assert everything_below(tmp_path / "a") == everything_below(tmp_path / "b")
+    commit = f"git:v1.0:{history.path}"
+    status = rsdump.run("status", "--offline", "--dumps", commit)
+    assert status.code == rsdump.DONE and status.says(str(timestamp(old, SETTINGS))), str(status)
+    imported = rsdump.run(
+        "import", commit, "--from", "dumps", "--dumps", tmp_path / "imported", "--server", sample.url, "--trust-root",
+        sample.root)
+    assert imported.code == rsdump.DONE and timestamp(Dumps(tmp_path / "imported"), SETTINGS) == timestamp(old, SETTINGS)
+    for source in (commit, old.path):
+        embedded = rsdump.run("embed", "--output", tmp_path / "Embedded", "--dumps", source)
+        assert embedded.code == rsdump.DONE, str(embedded)
     for place in ("git:v9:main/settings", "git:v1.0:main/nothing", "git:v1.0", f"git:v1.0:{history.path}/main/none.zip"):
         assert rsdump.run("show", place, "--dumps", history.path).code == rsdump.USAGE
     assert rsdump.run("verify", "--dumps", "git:v9:" + str(history.path)).code == rsdump.USAGE
+
+
+def test_a_pin_warns_of_what_only_the_server_has(dumps):
+    """The server deletes an attachment when no record names it any more; then the pinned state is no longer whole."""
+    text = dumps.config.read_text()
+    dumps.config.write_text(text.replace(f"{ICONS}:\n    attachments: all", f"{ICONS}:\n    attachments: none"))
+    refreshed(dumps)
+    assert "on the server" not in pinned(dumps, SETTINGS).err
+    outcome = pinned(dumps, ICONS)
+    assert outcome.says("warning: ", ICONS, "20 attachments", "only on the server", "rsdump refresh"), str(outcome)
+    status = dumps.status("--offline")
+    [line] = [line for line in status.out.splitlines() if line.startswith(ICONS)]
+    assert status.code == rsdump.DONE and "warning: 20 attachments" in line, str(status)
+    counts = {each["collection"]: each["omitted"] for each in dumps.status("--format", "json").json()["collections"]}
+    assert counts[ICONS] == 20 and counts[SETTINGS] == 0
+    # What the warning says helps, as long as the server has the state.
+    dumps.config.write_text(dumps.config.read_text().replace("attachments: none", "attachments: all"))
+    refreshed(dumps)
+    assert len(dumps.bundle(ICONS).attachments) == 20 and "on the server" not in dumps.status("--offline").out
 
 
 def everything_below(path):

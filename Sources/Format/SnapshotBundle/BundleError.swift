@@ -11,6 +11,8 @@ package struct BundleError: Error, Hashable, Sendable {
         case malformed
         /// The file is not a lock, because somebody edited it or a merge left conflict markers in it.
         case malformedLock
+        /// The file is a pointer of Git LFS in place of a bundle or a lock.
+        case pointer
         /// This version does not know the format's version or a member of a lock.
         case unknownVersion
         /// A compressed stream, a checksum or a hash is wrong.
@@ -51,6 +53,7 @@ package struct BundleError: Error, Hashable, Sendable {
         case .malformedLock:
             "in a merge conflict, run `rsdump merge`; otherwise restore the file from version control, or remove it "
                 + "and run `rsdump refresh`"
+        case .pointer: LargeFilePointer.remedy
         case .unknownVersion: "a newer rsdump wrote it; update this rsdump, or restore the file from version control"
         case .overLimit: "leave attachments out in dumps.yaml, or raise the limit if you trust the file"
         case .missing: "run `rsdump refresh` to fetch it"

@@ -57,7 +57,7 @@ struct CommandFailure: Error, CustomStringConvertible {
             case .noGit, .noRepository, .noRevision, .noPlace, .invalidPath: .usage
             case .bundle(let error): error.kind == .unreadable ? .usage : status(of: error)
             case .file(let error): status(of: error)
-            case .git, .overLimit: .someFailed
+            case .git, .largeFile, .partialClone, .noAncestor, .overLimit: .someFailed
             }
         case is SourceProblems: .usage
         case PublishError.damaged, PublishError.notVouched: .verificationFailed
@@ -81,7 +81,8 @@ struct CommandFailure: Error, CustomStringConvertible {
             switch error.kind {
             case .wrongSource, .overLimit, .unknownVersion: .usage
             case .unwritable: .tryAgain
-            case .unreadable, .malformed, .malformedLock, .damaged, .disagreement, .missing: .verificationFailed
+            case .unreadable, .malformed, .malformedLock, .pointer, .damaged, .disagreement, .missing:
+                .verificationFailed
             }
         default: .someFailed
         }

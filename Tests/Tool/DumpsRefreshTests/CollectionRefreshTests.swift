@@ -59,6 +59,18 @@ private final class RefreshPlace {
         return (try #require(report.outcomes.first), report)
     }
 
+    /// The body of the collection's changeset, changed or not.
+    func state(_ change: (inout [String: Any]) -> Void = { _ in }) throws -> String {
+        var changeset = try collection.changeset()
+        change(&changeset)
+        return String(decoding: try JSONSerialization.data(withJSONObject: changeset), as: UTF8.self)
+    }
+
+    /// Makes the server answer with a changed changeset.
+    func serve(_ change: (inout [String: Any]) -> Void) throws {
+        server.inject([Fault("/\(collection.name)/changeset", effect: .body(try state(change)))])
+    }
+
     /// The requests of a part of a test.
     func requests(_ body: () async throws -> Void) async throws -> [String] {
         let before = server.requests.count
@@ -301,6 +313,46 @@ struct CollectionRefreshTests {
         place.collection.load(
             ["z": #"{"id":"z","last_modified":\#(held)}"#], files: [], timestamp: held)
         try await place.expectFailure("equivocation", isFull: true)
+    }
+
+    /// The signature covers neither flags nor schema, and a change of them moves no timestamp.
+    @Test func metadataAtTheSameTime() async throws {
+        try await place.refresh()
+        try place.serve { $0["metadata"] = ($0["metadata"] as? [String: Any])?.merging(["flags": ["x"]]) { $1 } }
+        #expect(try await place.refresh().0.status == .unchanged)
+        let outcome = try await place.refresh(isFull: true).0
+        #expect(outcome.status == .updated && outcome.notes == ["its metadata has changed: flags"])
+        #expect(try BundleReader(path: place.bundlePath).metadataText().text.contains(#""flags":["x"]"#))
+        // Now it is what the bundle has, and what a signer writes does not count.
+        place.collection.signAgain()
+        try place.serve { $0["metadata"] = ($0["metadata"] as? [String: Any])?.merging(["flags": ["x"]]) { $1 } }
+        #expect(try await place.refresh(isFull: true).0.status == .unchanged)
+    }
+
+    @Test(arguments: [false, true])
+    func staleList(isFull: Bool) async throws {
+        try await place.refresh()
+        let list = try place.server.monitor()
+        let state = try place.state()
+        try place.collection.put("b")
+        try await place.refresh()
+        let bundle = try place.bundle()
+        place.server.inject([
+            Fault("/monitor/", effect: .body(list)), Fault("/\(place.collection.name)/", effect: .body(state)),
+        ])
+        let outcome = try await place.refresh(isFull: isFull).0
+        #expect(outcome.status == .unchanged && outcome.error == nil)
+        #expect(outcome.notes.count == 1 && outcome.notes[0].contains("older than the bundle"))
+        #expect(try place.bundle() == bundle)
+    }
+
+    @Test(arguments: [false, true])
+    func undelivered(isFull: Bool) async throws {
+        try await place.refresh()
+        let state = try place.state()
+        try place.collection.put("b")
+        place.server.inject([Fault("/\(place.collection.name)/", effect: .body(state))])
+        try await place.expectFailure("undelivered", isFull: isFull)
     }
 
     /// A lock file that was edited, and a bundle whose payload was, each with a later timestamp.

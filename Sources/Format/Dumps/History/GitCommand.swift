@@ -1,6 +1,7 @@
 import RemoteSettingsModel
 
 /// Runs git in one directory, without a shell, a terminal or the network, and with limits on its output and its time.
+/// Only a filter of the user, such as Git LFS, may use the network.
 ///
 /// It runs only plumbing commands, which ignore aliases, pagers and signature settings. Variables such as `GIT_DIR` are
 /// not passed on, so that the directory alone decides which repository is read. A directory that itself looks like a
@@ -64,7 +65,11 @@ struct GitCommand: Sendable {
             // and no setting of the repository can override it.
             "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none",
         ]
-        for name in ["PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR", "DEVELOPER_DIR"] {
+        // The second line is for the filter of Git LFS, which may download.
+        for name in [
+            "PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR", "DEVELOPER_DIR",
+            "SSH_AUTH_SOCK", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy",
+        ] {
             if let value = unsafe getenv(name) { kept[name] = unsafe String(cString: value) }
         }
         return kept

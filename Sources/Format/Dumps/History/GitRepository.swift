@@ -4,7 +4,8 @@ import SnapshotBundle
 /// The git repository that contains a dumps directory, for reading older states. Only ``set(_:to:)`` and ``stage(_:)``
 /// change it.
 ///
-/// Each call runs `git`, without a shell and without the network. Variables such as `GIT_DIR` have no effect.
+/// Each call runs `git`, without a shell and without the network. Variables such as `GIT_DIR` have no effect. Where a
+/// commit has a pointer of Git LFS, the file is read through git's filter, which may download it.
 package struct GitRepository: Sendable {
     /// A commit.
     package struct Revision: Hashable, Sendable {
@@ -14,11 +15,26 @@ package struct GitRepository: Sendable {
         package let time: Timestamp
     }
 
-    /// A file's content in the repository.
+    /// A file's content in the repository. It is identified by the name of git's object.
     struct Blob: Hashable, Sendable {
         let name: String
-        /// The size in bytes.
+        /// The size in bytes. For a pointer of Git LFS, it is that of the file.
         let size: Int
+        /// The file in Git LFS; `nil` for a file that is in the repository itself.
+        fileprivate(set) var large: LargeFile?
+
+        static func == (one: Blob, other: Blob) -> Bool { one.name == other.name }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(name) }
+    }
+
+    /// A file in Git LFS.
+    struct LargeFile: Sendable {
+        let sha256: SHA256Digest
+        /// Where a commit has it, as git names it. Git's filters depend on the path.
+        let place: String
+        /// How messages name it.
+        let shown: String
     }
 
     /// The dumps directory. Paths are relative to it.
@@ -72,7 +88,11 @@ package struct GitRepository: Sendable {
     func commonAncestor(_ one: String, _ other: String) async throws(HistoryError) -> String? {
         let answer = try await git.run(["merge-base", one, other], limit: Self.short)
         let commit = String(decoding: answer.output.prefix { $0 != 0x0A }, as: UTF8.self)
-        return answer.status == 0 && !commit.isEmpty ? commit : nil
+        guard answer.status == 0, !commit.isEmpty else {
+            if isShallow { throw .noAncestor(directory: directory) }
+            return nil
+        }
+        return commit
     }
 
     /// The names, in their order, that refer to a commit.
@@ -192,7 +212,7 @@ extension GitRepository {
             throw .git(
                 directory: directory, command: "cat-file", problem: "expected \(count) lines, found \(lines.count)")
         }
-        return lines.map { line in
+        var blobs: [Blob?] = lines.map { line in
             // git prints "<name> missing" if there is nothing. A folder or a submodule does not count as a file either.
             let words = line.split(separator: UInt8(ascii: " "))
             guard words.count == 3, words[0].elementsEqual("blob".utf8),
@@ -200,6 +220,38 @@ extension GitRepository {
             else { return nil }
             return Blob(name: String(decoding: words[2], as: UTF8.self), size: size)
         }
+        let places = input.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
+        try await refuseMissing(zip(places, blobs).filter { $1 == nil }.map(\.0))
+        var pointers: [Blob: LargeFilePointer] = [:]
+        let small = Set(blobs.compactMap(\.self).filter { $0.size <= LargeFilePointer.mostBytes })
+        try await readObjects(small) { pointers[$0] = LargeFilePointer($1) }
+        for index in blobs.indices {
+            guard let blob = blobs[index], let pointer = pointers[blob] else { continue }
+            let shown = name(paths[index % paths.count], at: revisions[index / paths.count])
+            blobs[index] = Blob(
+                name: blob.name, size: pointer.size,
+                large: LargeFile(sha256: pointer.sha256, place: places[index], shown: shown))
+        }
+        return blobs
+    }
+
+    /// Refuses files that their commits have and a partial clone lacks. Nothing else tells them from files that their
+    /// commits do not have.
+    private func refuseMissing(_ places: [String]) async throws(HistoryError) {
+        guard !places.isEmpty, try await isPartial() else { return }
+        for place in places {
+            let answer = try await git.run(["rev-parse", "--verify", "--quiet", place], limit: Self.short)
+            guard answer.status != 0 else {
+                throw .partialClone(directory: directory, problem: "\(place) is missing")
+            }
+        }
+    }
+
+    /// Whether the clone lacks files or folders on purpose, and git would fetch them from a remote.
+    private func isPartial() async throws(HistoryError) -> Bool {
+        let answer = try await git.run(
+            ["config", "--get-regexp", #"^remote\..*\.promisor$"#], limit: Self.short)
+        return answer.status == 0
     }
 
     /// Checks the size of a file.
@@ -217,6 +269,7 @@ extension GitRepository {
     ///   - path: the path at which the blob was found, for error messages.
     func contents(_ blob: Blob, of path: String, at revision: Revision) async throws(HistoryError) -> Bytes {
         try check(blob, at: name(path, at: revision))
+        if let large = blob.large { return try await contents(of: large, size: blob.size) }
         let limit = GitCommand.Limit(bytes: blob.size, name: "bytes", allowed: bounds.fileBytes)
         let bytes = try await checked(["cat-file", "blob", blob.name], limit: limit)
         guard bytes.count == blob.size else {
@@ -227,8 +280,38 @@ extension GitRepository {
         return Bytes(bytes)
     }
 
+    /// Reads a file in Git LFS through git's filter.
+    private func contents(of file: LargeFile, size: Int) async throws(HistoryError) -> Bytes {
+        let problem: String
+        do throws(HistoryError) {
+            let limit = GitCommand.Limit(
+                bytes: max(size, LargeFilePointer.mostBytes), name: "bytes", allowed: bounds.fileBytes)
+            let answer = try await git.run(["cat-file", "--filters", file.place], limit: limit)
+            let bytes = Bytes(answer.output)
+            if answer.status == 0, bytes.count == size, SHA256Digest(hashing: bytes) == file.sha256 { return bytes }
+            problem =
+                answer.status != 0
+                ? answer.message
+                : LargeFilePointer.isAtStart(of: bytes) ? "no filter is set up for it" : "the filter gave other bytes"
+        } catch {
+            switch error {
+            case .git(_, _, let message): problem = message
+            case .overLimit: problem = "the filter gave more than \(size) bytes"
+            default: throw error
+            }
+        }
+        throw .largeFile(place: file.shown, problem: problem)
+    }
+
     /// Reads many small blobs with few processes. Calls `visit` once for each, in any order.
     func read(_ blobs: Set<Blob>, _ visit: (Blob, Bytes) -> Void) async throws(HistoryError) {
+        try await readObjects(blobs.filter { $0.large == nil }, visit)
+        for blob in blobs {
+            if let large = blob.large { visit(blob, try await contents(of: large, size: blob.size)) }
+        }
+    }
+
+    private func readObjects(_ blobs: Set<Blob>, _ visit: (Blob, Bytes) -> Void) async throws(HistoryError) {
         var rest = Array(blobs)[...]
         while !rest.isEmpty {
             var chunk: [Blob] = []
@@ -299,9 +382,9 @@ extension GitRepository {
     ) async throws(HistoryError) -> [UInt8] {
         let answer = try await git.run(arguments, input: input, limit: limit)
         guard answer.status == 0 else {
-            throw .git(
-                directory: directory, command: arguments[0],
-                problem: answer.message.isEmpty ? "exit code \(answer.status)" : answer.message)
+            let problem = answer.message.isEmpty ? "exit code \(answer.status)" : answer.message
+            if try await isPartial() { throw .partialClone(directory: directory, problem: problem) }
+            throw .git(directory: directory, command: arguments[0], problem: problem)
         }
         return answer.output
     }

@@ -15,6 +15,12 @@ package enum HistoryError: Error, Hashable, Sendable {
     case invalidPath(String)
     /// git failed. `problem` is git's own message.
     case git(directory: String, command: String, problem: String)
+    /// The commit has a pointer of Git LFS, and the filter does not give the file.
+    case largeFile(place: String, problem: String)
+    /// The clone lacks files of the repository, because it was made with a filter.
+    case partialClone(directory: String, problem: String)
+    /// The clone lacks the commit from which two sides come, because only the newest commits were cloned.
+    case noAncestor(directory: String)
     /// There is more than the search allows. `limit` says what there is too much of.
     case overLimit(place: String, limit: String, allowed: Int)
     /// A bundle or a lock cannot be read, or has been replaced since it was found.
@@ -38,6 +44,15 @@ extension HistoryError: CustomStringConvertible {
             "\(VisibleText.quote(path)): expected a path below the dumps directory, such as main/regions.zip"
         case .git(let directory, let command, let problem):
             "\(directory): git \(command) failed: \(problem); check the repository with: git fsck"
+        case .largeFile(let place, let problem):
+            "\(place): expected a file, found \(LargeFilePointer.name), and git's filter does not give its content "
+                + "(\(problem)); install git-lfs, and run git lfs install and git lfs fetch --all"
+        case .partialClone(let directory, let problem):
+            "\(directory): this clone has only some files of the repository (git clone --filter), and rsdump does not "
+                + "fetch others: \(problem); fetch all with: git fetch --refetch --no-filter"
+        case .noAncestor(let directory):
+            "\(directory): this clone has only the newest commits, and not the one from which both sides come; fetch "
+                + "the others with: git fetch --unshallow"
         case .overLimit(let place, let limit, let allowed):
             "\(place): expected at most \(allowed) \(limit), found more; give the path of one bundle instead"
         case .bundle(let error): "\(error)"

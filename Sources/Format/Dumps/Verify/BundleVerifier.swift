@@ -100,6 +100,7 @@ package struct BundleVerifier: Sendable {
             BundleError(.disagreement, file: path, expected: "\(what) \(expected), as the lock says", found: found)
         }
         guard size == entry.bundle.size else {
+            if case .failure(let error as BundleError) = Result(catching: open), error.kind == .pointer { throw error }
             throw differs("a size of", expected: "\(entry.bundle.size)", found: "\(size)")
         }
         let bundle = try open()

@@ -15,6 +15,7 @@ extension LockFile {
                 .overLimit, file: path, expected: "at most \(Limits.lockBytes) bytes (Limits.lockBytes)",
                 found: "\(text.count)")
         }
+        try LargeFilePointer.refuse(text, file: path, expected: "a lock file")
         var reader = DocumentReader(lock: text, file: path, limits: limits)
         try self.init(&reader)
         try reader.finish()

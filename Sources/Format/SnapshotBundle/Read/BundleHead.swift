@@ -47,6 +47,7 @@ extension BundleHead {
                 raw.little(8) == ZIPLayout.stored, raw.little(26) == UInt16(nameLength),
                 ZIPEntry.text(raw, ZIPLayout.localSize..<nameEnd) == BundleFormat.manifest
             else {
+                try LargeFilePointer.refuse(bytes, file: name, expected: "a bundle")
                 throw BundleError(
                     .malformed, file: name, expected: "a ZIP file that begins with a stored manifest.json",
                     found: "other bytes")

@@ -50,7 +50,9 @@ package struct BundleReader: Sendable {
             head = try BundleHead.read(bytes[0..<min(bytes.count, BundleFormat.headBytes)], name: name)
         } catch {
             // For a file that is not a ZIP file or is cut short, the directory's error is clearer.
-            if error.kind != .unknownVersion { _ = try ZIPDirectory(bytes, file: name, limits: limits) }
+            if error.kind != .unknownVersion, error.kind != .pointer {
+                _ = try ZIPDirectory(bytes, file: name, limits: limits)
+            }
             throw error
         }
         let directory = try ZIPDirectory(bytes, file: name, limits: limits)

@@ -13,9 +13,9 @@ import RemoteSettingsModel
 ///   bytes, and if that block has four times L bytes or the hash of the record's id, modulo L, is less than the size of
 ///   the record in bytes. If there are several blocks, the last one begins after the last record and contains the
 ///   timestamp.
-/// - L is 16,384. It is doubled, up to 524,288, as long as the square of the ratio is more than 2.5 times L / 16,384.
-///   The ratio is the size of the payload's first 131,072 bytes, divided by the size that zlib compresses them to at
-///   level 1. A payload of at most 16,384 bytes is one block.
+/// - L is 16,384. It is doubled, up to 524,288, as long as the square of the ratio is more than 2.5 times L / 16,384,
+///   and its cube more than 8 times L / 16,384. The ratio is the size of the payload's first 131,072 bytes, divided by
+///   the size that zlib compresses them to at level 1. A payload of at most 16,384 bytes is one block.
 /// - The hash begins with `h`, the 64-bit FNV-1a of the id. Then `h = (h ^ h >> 33) * 0xff51afd7ed558ccd`, and the hash
 ///   is `h ^ h >> 33`, all modulo 2^64.
 /// - zlib deflates each block on its own at level 7 (or 9 if it is the only one), with a window of 32 KiB and a memory
@@ -56,14 +56,20 @@ struct PayloadBlocks {
     }
 
     /// The smallest size of a block. Each new block costs bytes. It costs more if the payload deflates well, because
-    /// then its records are like those before them. The size therefore grows with the square of the ratio, which is
-    /// measured on the payload's beginning at the fastest level.
+    /// then its records are like those before them. The size therefore grows with the ratio, which is measured on the
+    /// payload's beginning at the fastest level. The cube keeps blocks small where the ratio is less than 3: they cost
+    /// little there, and a changed record then costs git half as much.
     private static func least(_ payload: Bytes, file: String) throws(BundleError) -> Int {
         var least = 16 << 10
         guard payload.count > least else { return least }
         let trial = payload[0..<min(payload.count, 128 << 10)]
         let deflated = try Deflater.forBundles(file, level: 1).block(trial, isLast: true).count
-        while least < 512 << 10, 2 * trial.count * trial.count > 5 * (least >> 14) * deflated * deflated { least *= 2 }
+        let (square, cube) = (trial.count * trial.count, trial.count * trial.count * trial.count)
+        while least < 512 << 10, 2 * square > 5 * (least >> 14) * deflated * deflated,
+            cube > 8 * (least >> 14) * deflated * deflated * deflated
+        {
+            least *= 2
+        }
         return least
     }
 

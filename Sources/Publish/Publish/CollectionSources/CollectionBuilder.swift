@@ -384,6 +384,11 @@ extension CollectionBuilder {
                 problems.add(file, line, "\(path) is not a regular file", "add the file; links are not followed")
                 return nil
             }
+            guard try !LargeFilePointer.isAt(path) else {
+                problems.add(
+                    file, line, "\(path) is \(LargeFilePointer.name), not the attachment", LargeFilePointer.remedy)
+                return nil
+            }
             let (digest, size) = try FileStore.digestAndSize(of: path)
             guard size <= limits.attachmentBytes else {
                 problems.add(

@@ -15,6 +15,10 @@ package struct EmbeddedTarget: Sendable {
     package let dumps: String
     /// The path from the target's folder to the lock of the embedded bundles.
     package let lockPath: String
+    /// The collections whose bundles are in ``bundles``, because the target does not use those of the directory.
+    package let own: Set<CollectionID>
+    /// The name of the target's folder with its own bundles.
+    package static let bundles = "bundles"
     /// Whether the function in ``swift`` is public.
     package let isPublic: Bool
     /// The embedded collections, sorted.
@@ -23,7 +27,11 @@ package struct EmbeddedTarget: Sendable {
     /// - Parameters:
     ///   - lock: a lock that names exactly the embedded bundles, because an app expects every bundle in its lock.
     ///   - lockPath: the path to the lock if it is not in the dumps directory.
-    package init(module: String, dumps: String, lock: LockFile, lockPath: String? = nil, isPublic: Bool = false) {
+    package init(
+        module: String, dumps: String, lock: LockFile, lockPath: String? = nil, own: Set<CollectionID> = [],
+        isPublic: Bool = false
+    ) {
+        self.own = own
         self.module = module
         self.dumps = dumps
         self.lockPath = lockPath ?? "\(dumps)/dumps.lock.json"
@@ -34,7 +42,7 @@ package struct EmbeddedTarget: Sendable {
     /// The content of `<module>.c`.
     package var source: String {
         let arrays = collections.enumerated().map { number, id in
-            array("bundle_\(number)", "\(dumps)/\(LockFile.Bundle.path(of: id))")
+            array("bundle_\(number)", "\(own.contains(id) ? Self.bundles : dumps)/\(LockFile.Bundle.path(of: id))")
         }
         let entries = collections.enumerated().map { number, id in
             "    {\"\(id)\", bundle_\(number), sizeof bundle_\(number)},\n"

@@ -5,14 +5,17 @@ import SnapshotBundle
 /// Embeds bundles in a program, by writing a C target whose source includes their bytes.
 ///
 /// If all bundles of a directory are embedded unchanged, the target refers to them and to their lock. If only some are
-/// embedded, the target has its own lock. It also has its own bundles if records are stored uncompressed, or if the
-/// directory's bundles are not compressed: then it compresses them, because nothing else compresses a program.
+/// embedded, the target has its own lock. It also has a copy of each bundle that it needs in another form: with records
+/// stored uncompressed, or compressed although the directory's bundle is not, because nothing else compresses a
+/// program.
 package struct Embedding: Sendable {
     package struct Options: Sendable {
         /// The collections; an empty list means all collections of the lock.
         package var collections: [CollectionID] = []
         /// Whether records are stored uncompressed, so that they are read in place without inflating.
         package var isStored = false
+        /// Whether the directory will not stay, so that everything is copied.
+        package var isTemporary = false
         /// The file for the Swift function that an app calls; `nil` to write none.
         package var swiftFile: String?
         /// Whether that function is public.
@@ -22,7 +25,6 @@ package struct Embedding: Sendable {
     }
 
     private static let lockName = "dumps.lock.json"
-    private static let bundlesName = "bundles"
 
     private let directory: DumpsDirectory
     private let output: String
@@ -65,7 +67,7 @@ package struct Embedding: Sendable {
             try FileStore.removeIfEmpty(FileStore.parent(of: path))
             changed.append(path)
         }
-        try FileStore.removeIfEmpty("\(output)/\(Self.bundlesName)")
+        try FileStore.removeIfEmpty("\(output)/\(EmbeddedTarget.bundles)")
         return changed
     }
 
@@ -79,7 +81,7 @@ package struct Embedding: Sendable {
     /// The files that an earlier run with other options left.
     private func litter(_ wanted: [String]) throws -> [String] {
         var found = try FileStore.size("\(output)/\(Self.lockName)") == nil ? [] : ["\(output)/\(Self.lockName)"]
-        let bundles = "\(output)/\(Self.bundlesName)"
+        let bundles = "\(output)/\(EmbeddedTarget.bundles)"
         for bucket in try FileStore.list(bundles) ?? [] {
             found += (try FileStore.list("\(bundles)/\(bucket)") ?? []).map { "\(bundles)/\(bucket)/\($0)" }
         }
@@ -93,17 +95,17 @@ package struct Embedding: Sendable {
         var lock = whole
         lock.collections = whole.collections.filter { id, _ in bundles.contains { $0.head.collection == id } }
         var files: [(path: String, content: Bytes)] = []
-        let hasOwnBundles = try options.isStored || bundles.contains { try isSmallerCompressed($0, lock) }
-        if hasOwnBundles {
-            for bundle in bundles {
-                let id = bundle.head.collection
-                guard let entry = lock.collections[id] else { continue }
-                let content: Bytes
-                (content, lock.collections[id]) = try packed(bundle, entry)
-                files.append(("\(output)/\(Self.bundlesName)/\(LockFile.Bundle.path(of: id))", content))
-            }
+        var own: Set<CollectionID> = []
+        for bundle in bundles {
+            let id = bundle.head.collection
+            guard let entry = lock.collections[id], let copy = try copy(bundle, entry) else { continue }
+            lock.collections[id] = copy.entry
+            own.insert(id)
+            files.append(("\(output)/\(EmbeddedTarget.bundles)/\(LockFile.Bundle.path(of: id))", copy.content))
         }
-        let dumps = hasOwnBundles ? Self.bundlesName : try RelativePath.way(from: output, to: directory.path)
+        let dumps =
+            own.count == bundles.count
+            ? EmbeddedTarget.bundles : try RelativePath.way(from: output, to: directory.path)
         // The name of a file in C source cannot contain these characters.
         guard
             !dumps.unicodeScalars.contains(where: {
@@ -117,11 +119,11 @@ package struct Embedding: Sendable {
                     + "characters",
                 remedy: "rename the directory")
         }
-        let hasOwnLock = lock != whole
+        let hasOwnLock = lock != whole || options.isTemporary
         if hasOwnLock { files.append(("\(output)/\(Self.lockName)", Bytes(lock.text))) }
         let target = EmbeddedTarget(
             module: module, dumps: dumps, lock: lock, lockPath: hasOwnLock ? Self.lockName : nil,
-            isPublic: options.isPublic)
+            own: own, isPublic: options.isPublic)
         // The source is written first, because a later run recognises the other files as its own by it.
         files.insert(("\(output)/\(module).c", Bytes(utf8: target.source)), at: 0)
         files.append(("\(output)/include/\(module).h", Bytes(utf8: target.header)))
@@ -169,10 +171,19 @@ package struct Embedding: Sendable {
         return name
     }
 
-    /// Whether the bundle would be smaller if it were compressed.
-    private func isSmallerCompressed(_ bundle: BundleReader, _ lock: LockFile) throws -> Bool {
-        guard bundle.compression == .stored, let entry = lock.collections[bundle.head.collection] else { return false }
-        return try packed(bundle, entry).entry.bundle.size < entry.bundle.size
+    /// The target's own copy of a bundle; `nil` if it uses the directory's.
+    private func copy(
+        _ bundle: BundleReader, _ entry: LockFile.Collection
+    ) throws -> (content: Bytes, entry: LockFile.Collection)? {
+        if options.isStored || bundle.compression == .stored {
+            let packed = try packed(bundle, entry)
+            let isBetter =
+                options.isStored
+                ? packed.entry.bundle != entry.bundle : packed.entry.bundle.size < entry.bundle.size
+            if isBetter { return packed }
+        }
+        guard options.isTemporary else { return nil }
+        return (try MappedFile(path: directory.bundlePath(bundle.head.collection)).bytes, entry)
     }
 
     /// The same snapshot as a bundle for a program. The content is the same, but the bytes may differ.

@@ -36,6 +36,11 @@ struct ChangesetFiles {
             let attachment = "\(path)/attachments/\(file.sha256)"
             guard let size = try FileStore.size(attachment) else { continue }
             guard size == file.size else {
+                guard try !LargeFilePointer.isAt(attachment) else {
+                    throw ExchangeError(
+                        .badInput, attachment, expected: "an attachment", found: LargeFilePointer.name,
+                        remedy: LargeFilePointer.remedy)
+                }
                 throw ExchangeError(
                     .unverified, attachment, expected: "\(file.size) bytes, as record \(file.records[0]) says",
                     found: "\(size)", remedy: "take the file from its source again")

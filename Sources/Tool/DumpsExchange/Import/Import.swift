@@ -290,7 +290,7 @@ package enum ImportFormat: String, CaseIterable, Sendable {
         case .serverZIP: "a server's zip of attachments, BUCKET--COLLECTION.zip"
         case .changeset: "saved changesets: JSON, .json.mozlz4, or an export to changesets"
         case .files: "firefox-ios: NAME.json, attachments/NAME/FILE"
-        case .dumps: "another dumps directory, or its export to tar.zst"
+        case .dumps: "another dumps directory, also git:REV:DIR, or an export to tar.zst"
         }
     }
 }

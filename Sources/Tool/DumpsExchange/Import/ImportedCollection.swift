@@ -28,6 +28,7 @@ struct AttachmentFolder {
                 collection.notes.append("\(place): left out, because no record has this attachment")
                 continue
             }
+            try refusePointer(place)
             let digest = try digest(place)
             guard attachment.size == UInt64(size), attachment.hash == digest else {
                 if isCache {
@@ -61,6 +62,7 @@ struct AttachmentFolder {
                     .badInput, root, entry: place, expected: "a regular file", found: "a link or a folder",
                     remedy: "remove it from the directory")
             }
+            try refusePointer(place)
             let digest = try digest(place)
             guard wanted.contains(digest) else {
                 collection.notes.append("\(place): no record has an attachment with this content; it was left out")
@@ -68,6 +70,13 @@ struct AttachmentFolder {
             }
             collection.attachments[digest] = .file(path: "\(root)/\(place)")
         }
+    }
+
+    private func refusePointer(_ place: String) throws {
+        guard try LargeFilePointer.isAt("\(root)/\(place)") else { return }
+        throw ExchangeError(
+            .badInput, root, entry: place, expected: "an attachment", found: LargeFilePointer.name,
+            remedy: LargeFilePointer.remedy)
     }
 
     private func sidecar(_ place: String) throws -> JSONValue? {

@@ -10,6 +10,10 @@ package enum CollectionError: Error, Sendable {
     case fetch(FetchError)
     /// The server no longer has the collection.
     case gone
+    /// Both the server's list and its answer are older than the bundle. The bundle stays, and nothing has failed.
+    case stale(held: Timestamp, answered: Timestamp)
+    /// The server's list announces a state that the server does not deliver.
+    case undelivered(listed: Timestamp, answered: Timestamp)
     case attachment(location: String, record: String, problem: String)
     case pin(PinError)
     /// Its state, or that of another collection, is not the one in the catalogue.
@@ -40,6 +44,8 @@ package enum CollectionError: Error, Sendable {
         case .fetch(.signatureLost): "signature-lost"
         case .fetch(.unknownCollection): "unknown"
         case .gone: "gone"
+        case .stale: "stale"
+        case .undelivered: "undelivered"
         case .attachment: "attachment"
         case .pin: "pin"
         case .catalogue: "catalogue"
@@ -60,6 +66,11 @@ package enum CollectionError: Error, Sendable {
     /// The violations of guards; empty for other errors.
     package var violations: [GuardViolation] {
         if case .guarded(let failure) = self { failure.violations } else { [] }
+    }
+
+    /// Whether the server is behind the bundle.
+    var isStale: Bool {
+        if case .stale = self { true } else { false }
     }
 
     /// The HTTP error; `nil` for other errors.
@@ -112,6 +123,12 @@ extension CollectionError: CustomStringConvertible {
         case .fetch(let error): "\(error)"
         case .gone:
             "the server no longer has this collection; its bundle is kept; to remove it, run rsdump remove"
+        case .stale(let held, let answered):
+            "the server's list of collections and its answer are older than the bundle: expected at least \(held) "
+                + "(\(held.rfc3339)), found \(answered) (\(answered.rfc3339)); a cache may be behind"
+        case .undelivered(let listed, let answered):
+            "the server's list of collections has the state \(listed) (\(listed.rfc3339)), and its answer is "
+                + "\(answered) (\(answered.rfc3339)), the bundle's; a cache may be behind: try again later"
         case .attachment(let location, let record, let problem):
             "attachment \(location) of record \(record): \(problem)"
         case .pin(let error): "\(error)"

@@ -24,6 +24,9 @@ import SnapshotTrust
 /// | the server no longer has it | it fails; the current bundle stays | `gone` |
 /// | it was killed during the commit | the next run finishes the commit | `killedDuringTheCommit` |
 /// | the current bundle is damaged | everything but intact attachments is fetched | `damagedBundle` |
+/// | only its metadata changed, seen by `--full` | it is packed again; a note says so | `metadataAtTheSameTime` |
+/// | the list and the answer are older than the bundle | nothing changes; a note says so | `staleList` |
+/// | the list has a newer state than the answer | it fails; the current bundle stays | `undelivered` |
 /// | other records have the same timestamp | it fails; the current bundle stays | `otherRecordsAtTheSameTime` |
 /// | the current bundle is newer, but does not verify | the server's state is taken | `unverifiedIsNoMinimum` |
 /// | only the rule for attachments changed | the bundle is verified and packed again | `repacked` |
@@ -53,7 +56,9 @@ struct CollectionRefresher: Sendable {
             // Its attachments can be used by hash even if its records are damaged.
             let atHand = try? BundleAtHand(path: transaction.directory.bundlePath(planned.id), limits: limits)
             let (snapshot, isSameState) = try await fetchAndVerify(planned, fetched, onto: atHand, into: &outcome)
-            if isSameState, try mayStay(planned, atHand, signedAs: snapshot.provenance) {
+            let changed = isSameState ? try changedMetadata(snapshot, planned, atHand) : []
+            if isSameState, changed.isEmpty, try mayStay(planned, atHand, signedAs: snapshot.provenance) {
+                try planned.checkDelivered(snapshot.timestamp)
                 outcome.status = .unchanged
                 return outcome
             }
@@ -75,10 +80,14 @@ struct CollectionRefresher: Sendable {
                 server: server,
                 accepted: isSameState ? planned.held?.accepted ?? [] : outcome.accepted.map(\.sentence))
             outcome.entry = entry
-            let isRepaired = isSameState || entry.content == planned.held?.content
+            if !changed.isEmpty { outcome.notes.append("its metadata has changed: \(changed.joined(separator: ", "))") }
+            let isRepaired = isSameState && changed.isEmpty || entry.content == planned.held?.content
             outcome.status =
                 planned.held == nil
                 ? .created : planned.action == .repack ? .repacked : isRepaired ? .repaired : .updated
+        } catch let error as CollectionError where error.isStale {
+            outcome.status = .unchanged
+            outcome.notes.append("\(error)")
         } catch {
             outcome.error = CollectionError(error)
         }
@@ -163,6 +172,20 @@ extension CollectionRefresher {
         }
         outcome.accepted = violations
         outcome.notes += violations.map { "accepted despite a guard: \($0)" }
+    }
+
+    /// The members of the metadata that the server has changed without a new timestamp, sorted. Those that a signer
+    /// writes do not count.
+    private func changedMetadata(
+        _ snapshot: Snapshot, _ planned: PlannedCollection, _ atHand: BundleAtHand?
+    ) throws -> [String] {
+        guard let held = planned.held, held.trust.kind == snapshot.provenance.kind, let atHand,
+            let text = try? atHand.reader.metadataText(),
+            let old = try? CollectionMetadata(parsing: text, limits: limits).writtenMembers(limits: limits)
+        else { return [] }
+        let new = try snapshot.metadata.writtenMembers(limits: limits)
+        let different = Set(old).symmetricDifference(Set(new))
+        return Set(different.map { VisibleText.excerpt($0.key) }).sorted()
     }
 
     /// Whether the current bundle, which has the server's records, may stay.

@@ -337,6 +337,9 @@ package struct Refresh: Sendable {
                     if try directory.isHeld(fetched.snapshot, planned, limits: limits) { outcome.status = .unchanged }
                 } catch let error as BundleError {
                     outcome.notes.append("its bundle cannot be read (\(error))")
+                } catch let error as CollectionError where error.isStale {
+                    outcome.status = .unchanged
+                    outcome.notes.append("\(error)")
                 } catch {
                     outcome.status = .failed
                     outcome.error = CollectionError(error)

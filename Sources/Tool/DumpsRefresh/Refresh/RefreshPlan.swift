@@ -25,6 +25,9 @@ package struct PlannedCollection: Sendable {
         /// Neither the bundle nor the server has the pinned state, for the given reason.
         case pinUnmet(String)
 
+        /// Everything is fetched because the user asks for it.
+        static let full = Action.refetch("--full")
+
         /// Whether anything is fetched or written for it.
         package var needsWork: Bool {
             switch self {
@@ -108,7 +111,7 @@ struct RefreshPlanner {
         case .damaged(let problem): return .refetch(problem)
         case .asLocked: break
         }
-        if isFull { return .refetch("--full") }
+        if isFull { return .full }
         if let distrust = distrust(held) { return .refetch(distrust) }
         if held.trust == .imported { return .refetch("it was imported without a signature") }
         if listed < held.timestamp { return .probe }
@@ -190,7 +193,22 @@ extension CollectionFetcher {
             return fetched
         } catch {
             if case .unknownCollection = error, planned.held != nil { throw .gone }
+            // A cache may have kept both the list and the collection.
+            if case .rollback(let held, let answered) = error, let listed = planned.serverTimestamp, listed < held,
+                planned.action == .probe || planned.action == .full
+            {
+                throw .stale(held: held, answered: answered)
+            }
             throw .fetch(error)
         }
+    }
+}
+
+extension PlannedCollection {
+    /// Checks that a state with which nothing changes is not older than the one that the server's list announces. With
+    /// a catalogue, the catalogue says which state is right.
+    func checkDelivered(_ answered: Timestamp) throws(CollectionError) {
+        guard !isVouchedFor, let serverTimestamp, answered < serverTimestamp else { return }
+        throw .undelivered(listed: serverTimestamp, answered: answered)
     }
 }

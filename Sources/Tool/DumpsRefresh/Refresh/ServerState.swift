@@ -55,17 +55,18 @@ package struct ServerState: Sendable {
         return Dictionary(uniqueKeysWithValues: outcomes)
     }
 
+    /// The state of the current bundle, if that verifies.
+    private func current(_ planned: PlannedCollection, _ present: BundleReader?) -> Snapshot? {
+        guard let present, let held = planned.held, present.head.timestamp == held.timestamp else { return nil }
+        return try? BundleVerifier(policy, limits: client.limits).snapshot(of: present, as: held)
+    }
+
     private func outcome(_ planned: PlannedCollection, _ fetcher: CollectionFetcher) async -> Outcome {
         let present = try? BundleReader(path: directory.bundlePath(planned.id), limits: client.limits)
         switch planned.action {
         case .unchanged, .repack:
-            let verifier = BundleVerifier(policy, limits: client.limits)
             // A damaged bundle cannot show what the server has, so the server is asked.
-            if let present, let held = planned.held, present.head.timestamp == held.timestamp,
-                let snapshot = try? verifier.snapshot(of: present, as: held)
-            {
-                return .snapshot(snapshot)
-            }
+            if let snapshot = current(planned, present) { return .snapshot(snapshot) }
         case .create, .update, .refetch, .probe, .pinned, .pinUnmet: break
         }
         do {
@@ -74,11 +75,14 @@ package struct ServerState: Sendable {
             let payload = try? present?.payload()
             let minimum = BundleVerifier(policy, limits: client.limits).minimum(for: planned, in: present, payload)
             let base = planned.isBase(present?.head) ? payload : nil
-            return .snapshot(try await fetcher.fetch(planned, onto: base, minimum: minimum).snapshot)
+            let snapshot = try await fetcher.fetch(planned, onto: base, minimum: minimum).snapshot
+            if snapshot.timestamp == planned.held?.timestamp { try planned.checkDelivered(snapshot.timestamp) }
+            return .snapshot(snapshot)
         } catch {
-            switch CollectionError(error) {
+            switch error {
             case .gone, .fetch(.unknownCollection): return .absent
-            case let error: return .failed(error)
+            case .stale: return current(planned, present).map(Outcome.snapshot) ?? .failed(error)
+            default: return .failed(error)
             }
         }
     }

@@ -44,12 +44,14 @@ extension SurveyedCollection {
     ///
     /// A bundle that has the server's state is fresh, however old that state is. A pinned bundle is fresh until its
     /// pin's last day has passed.
-    package func freshness(at now: Timestamp, maxAge: Duration) -> Freshness {
+    ///
+    /// - Parameter maxAge: `nil` for any age.
+    package func freshness(at now: Timestamp, maxAge: Duration?) -> Freshness {
         guard let entry, hasBundle else { return .missing }
-        let age = entry.age(at: now)
-        if let pin { return !pin.isOverdue ? .fresh : age > maxAge ? .tooOld : .old }
+        let isTooOld = maxAge.map { entry.age(at: now) > $0 } ?? false
+        if let pin { return !pin.isOverdue ? .fresh : isTooOld ? .tooOld : .old }
         if serverTimestamp == entry.timestamp { return .fresh }
-        return age > maxAge ? .tooOld : .fresh
+        return isTooOld ? .tooOld : .fresh
     }
 }
 
@@ -176,6 +178,9 @@ extension DumpsDirectory {
         }
         guard let held else { return .asLocked }
         guard size == held.bundle.size else {
+            if (try? LargeFilePointer.isAt(path)) == true {
+                return .damaged("its bundle is \(LargeFilePointer.name), which git lfs pull replaces by the bundle")
+            }
             return .damaged("its bundle has \(size) bytes, but the lock says \(held.bundle.size)")
         }
         do throws(BundleError) {

@@ -62,8 +62,10 @@ struct CheckCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        if checksParameters { return try checkParameters() }
-        let dumps = source.dumps
+        if checksParameters { return try await checkParameters() }
+        var dumps = source.dumps
+        let commit = try await dumps.checkOutCommit()
+        defer { withExtendedLifetime(commit) {} }
         let sources = try options.sources.read(collections.names)
         let configuration = try dumps.directory.configurationOrDefault()
         for source in sources {
@@ -74,7 +76,7 @@ struct CheckCommand: AsyncParsableCommand {
             }
         }
         let all = try collections.names.isEmpty ? sources.map(\.id) : options.sources.collections().map(\.id)
-        try checkOthers(sources: Set(all))
+        try checkOthers(sources: Set(all), in: dumps)
         for note in sources.flatMap(\.notes) { Console.error("note: \(Console.visible(note))") }
         let records = sources.reduce(0) { $0 + $1.recordCount }
         Console.print(
@@ -83,8 +85,7 @@ struct CheckCommand: AsyncParsableCommand {
 
     /// Throws if a collection of the dumps directory has neither a source nor a signature of a root in `dumps.yaml`.
     /// Such a collection must not get a signature.
-    private func checkOthers(sources: Set<CollectionID>) throws {
-        let dumps = source.dumps
+    private func checkOthers(sources: Set<CollectionID>, in dumps: ReadDumpsOptions) throws {
         guard try dumps.directory.configurationText() != nil else { return }
         let opened = try OpenDumps(dumps)
         let found = try Publisher.unvouched(in: opened.directory, besides: sources, by: opened.policy)
@@ -92,8 +93,8 @@ struct CheckCommand: AsyncParsableCommand {
         throw CommandFailure(.usage, found.map { "\($0)" }.joined(separator: "\n"))
     }
 
-    private func checkParameters() throws {
-        let named = try source.read()
+    private func checkParameters() async throws {
+        let named = try await source.read()
         let findings = named.parameters.findings(
             inAppDefaults: try defaults.map { try DefaultsFile(path: $0).inAppDefaults })
         for finding in findings {

@@ -12,14 +12,34 @@ import SnapshotTrust
 /// - Throws: `IdentifierError`. The argument parser shows it beside the argument.
 @Sendable func collectionID(_ name: String) throws -> CollectionID { try CollectionID(name) }
 
-/// The option of all commands that work on a dumps directory.
-struct DumpsOptions: ParsableArguments {
+/// An option that names a dumps directory.
+protocol DirectoryOption {
+    var path: String { get }
+}
+
+extension DirectoryOption {
+    var directory: DumpsDirectory { DumpsDirectory(path.withoutTrailingSlashes) }
+}
+
+/// The option of the commands that work on a dumps directory in the file system.
+struct DumpsOptions: ParsableArguments, DirectoryOption {
     @Option(name: .customLong("dumps"), help: ArgumentHelp("The dumps directory.", valueName: "dir"))
     var path = "dumps"
 
-    var directory: DumpsDirectory { DumpsDirectory(path.withoutTrailingSlashes) }
+    func validate() throws {
+        guard case .git? = DiffSide.Place(path) else { return }
+        throw ValidationError("--dumps expects a directory, because this command reads no commit; found \(path)")
+    }
+}
 
-    /// Checks the directory out of git into a temporary one if the option is git:REV or git:REV:DIR.
+/// The option of the commands that only read a dumps directory, and may read it from a commit.
+struct ReadDumpsOptions: ParsableArguments, DirectoryOption {
+    @Option(
+        name: .customLong("dumps"),
+        help: ArgumentHelp("The dumps directory; git:REV or git:REV:DIR for one at a commit.", valueName: "dir"))
+    var path = "dumps"
+
+    /// Checks the directory out of git into a temporary one if the option names a commit.
     ///
     /// - Returns: the temporary directory, which is removed when it is released; `nil` if the option names a plain
     ///   directory.
@@ -111,7 +131,7 @@ struct OpenDumps {
     ///   - applying: replaces settings of the file with those of the options.
     /// - Throws: `ConfigurationError`, `FileError`, or the error of `applying`.
     init(
-        _ dumps: DumpsOptions, isConfigured: Bool = true,
+        _ dumps: some DirectoryOption, isConfigured: Bool = true,
         applying: (DumpsConfiguration) throws -> DumpsConfiguration = { $0 }
     ) throws {
         directory = dumps.directory

@@ -14,8 +14,9 @@ struct Embed: AsyncParsableCommand {
             when they change. The app reads the bundles in place. --swift writes the function that gives them to \
             RemoteSettingsConfig(packaged:).
 
-            If collections are named, the target gets its own lock. With --stored, it gets its own lock and its own \
-            bundles. List these files (dumps.lock.json, bundles) under exclude: in Package.swift.
+            If collections are named, the target gets its own lock. With --stored, it gets its own lock and a copy of \
+            each bundle whose records are compressed; from a commit, a copy of everything. List these files \
+            (dumps.lock.json, bundles) under exclude: in Package.swift.
 
             Exits with 6 if --check finds that the target would change.
 
@@ -27,7 +28,7 @@ struct Embed: AsyncParsableCommand {
 
     @OptionGroup var collections: CollectionNames
 
-    @OptionGroup var dumps: DumpsOptions
+    @OptionGroup var dumps: ReadDumpsOptions
 
     @Option(name: .shortAndLong, help: ArgumentHelp("The folder of the C target.", valueName: "dir"))
     var output = "Sources/EmbeddedDumps"
@@ -57,6 +58,7 @@ struct Embed: AsyncParsableCommand {
         var options = Embedding.Options()
         options.collections = collections.names
         options.isStored = stored
+        options.isTemporary = commit != nil
         options.swiftFile = swiftFile
         options.isPublic = isPublic
         let verifier = BundleVerifier(

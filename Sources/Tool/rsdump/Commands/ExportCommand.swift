@@ -58,7 +58,7 @@ struct ExportCommand: AsyncParsableCommand {
 
     @OptionGroup var collections: CollectionNames
 
-    @OptionGroup var dumps: DumpsOptions
+    @OptionGroup var dumps: ReadDumpsOptions
 
     @Option(name: .customLong("to"), help: ArgumentHelp("The layout to write.", valueName: "layout"))
     var form: ExportForm

@@ -4,6 +4,7 @@ import DumpsExchange
 import Publish
 import RemoteSettingsHTTP
 import RemoteSettingsModel
+import SnapshotBundle
 import SnapshotTrust
 
 /// `rsdump import`
@@ -100,9 +101,16 @@ struct ImportCommand: AsyncParsableCommand {
         options.collection = collection
         options.server = server.server
         options.roots = try TrustAnchors(hashes: server.trust.roots).roots
+        var place = path
+        var commit: TemporaryDirectory?
+        if source == .dumps, case .git(let revision, let other)? = DiffSide.Place(path) {
+            commit = try await DumpsDirectory.checkOut(revision, of: other ?? dumps.path)
+            place = commit?.path ?? path
+        }
+        defer { withExtendedLifetime(commit) {} }
         if options.roots.isEmpty { options.restoredPolicy = { [path] in try $0.policy(file: "\(path): dumps.yaml") } }
         let outcomes = try await Import(into: opened.directory, from: source, options: options)
-            .run(path, collections.names)
+            .run(place, collections.names)
         let report = ImportReport(outcomes: outcomes)
         result.print(report.text(.output), report.json)
         if report.status != .done { throw report.status.code }

@@ -14,7 +14,7 @@ struct LogCommand: AsyncParsableCommand {
 
             With --tags, each entry names the tags whose commits have that state. Together with --id, this shows which \
             release of an app has which version of a record. With --blame, each field of a record is shown with the \
-            entry that last changed it.
+            entry that last changed it; with --tags too, also with the tags that have this value.
 
             Examples:
               rsdump log main/regions
@@ -53,7 +53,6 @@ struct LogCommand: AsyncParsableCommand {
     func validate() throws {
         if blame, id == nil { throw ValidationError("--blame requires --id, the record whose fields are shown") }
         if blame, result.format != .text { throw ValidationError("--blame requires --format text") }
-        if blame, tags { throw ValidationError("--blame cannot be combined with --tags") }
         if tags, !folders.isEmpty {
             throw ValidationError("--tags cannot be combined with --from, because copies have no tags")
         }
@@ -107,27 +106,31 @@ struct LogCommand: AsyncParsableCommand {
     /// - Returns: whether the record has a field that was asked for.
     private func printBlame(_ log: CollectionLog) async throws -> Bool {
         var members: [JSONValue.Member]?
-        var entries: [String: CollectionLog.Entry] = [:]
+        var entries: [String: (entry: CollectionLog.Entry, tags: [String])] = [:]
+        // A value that an entry introduced is also in every later state.
+        var later: Set<String> = []
         try await log.forEach(record: id, field: field, unusable: report) { entry in
             guard let change = entry.changes.first else { return true }
             // The newest entry has the record as it is now, or says that it was deleted.
             if members == nil { members = change.members ?? [] }
+            later.formUnion(entry.tags)
             // Only the names are of interest, and of all fields.
             _ = change.fields { path in
-                if entries[path.root] == nil { entries[path.root] = entry }
+                if entries[path.root] == nil { entries[path.root] = (entry, later.sorted()) }
                 return false
             }
             return change.kind == .updated
         }
         var isThere = false
         for member in members ?? [] {
-            guard let entry = entries[member.key] else { continue }
+            guard let (entry, tags) = entries[member.key] else { continue }
             isThere = true
             let value = String(decoding: JSONText.compact(member.value), as: UTF8.self)
             let when = entry.committed ?? entry.diff.new?.timestamp
             Console.print(
                 "\(Style.output.yellow(entry.name))  \(Style.output.dim(when?.rfc3339 ?? ""))  "
-                    + "\(VisibleText.excerpt(member.key)): \(VisibleText.excerpt(value))")
+                    + "\(VisibleText.excerpt(member.key)): \(VisibleText.excerpt(value))"
+                    + (tags.isEmpty ? "" : "  (\(VisibleText.escape(tags.joined(separator: ", "))))"))
         }
         return isThere
     }

@@ -20,6 +20,9 @@ struct PinCommand: AsyncParsableCommand {
             verified at the current time, so its certificates must still be valid. An unsigned bundle from --from \
             replaces a signed one only with trust: accept-unsigned: true in dumps.yaml.
 
+            Attachments that the bundle lacks stay only on the server, which deletes them when no record names them \
+            any more. A warning says how many.
+
             After --until, refresh and status warn; with --max-age they fail if the bundle is older than that age. If \
             a collection is pinned again, it keeps its reason and its last day unless you give others.
 
@@ -122,6 +125,7 @@ struct PinCommand: AsyncParsableCommand {
             case .success(let outcome):
                 texts.append(Console.visible(PinText.outcome(id, outcome)))
                 documents.append(PinText.json(id, outcome))
+                PinText.warning(id, outcome.entry).map { Console.error("warning: \($0)") }
             case .failure(let error): failures.append(CommandFailure(error))
             }
         }

@@ -10,10 +10,14 @@ struct Status: AsyncParsableCommand {
         commandName: "status",
         abstract: "Show how old each bundle is, and what a refresh would do.",
         discussion: """
-            The age is the time since the bundle's data was taken from the server. A bundle becomes outdated by its \
-            age only if the server has a newer state, or if the server is not asked (--offline): data that has not \
-            changed does not become outdated. The command makes one request, or none with --offline. A pinned bundle \
-            does not become outdated until its pin's last day has passed.
+            The age is the time since the bundle's data was taken from the server. Data that has not changed does not \
+            become outdated: a bundle is too old only if the server has a newer state. The command makes one request, \
+            or none with --offline. Only the server knows whether old data is outdated, so with --offline a bundle is \
+            too old only if you give --max-age. A pinned bundle does not become outdated until its pin's last day has \
+            passed.
+
+            Attachments that a bundle lacks are counted. Only the server has them, and it deletes them when no record \
+            names them any more.
 
             If dumps.yaml has catalogue:, the output names the bundles' catalogue and says until when it is confirmed.
 
@@ -24,7 +28,7 @@ struct Status: AsyncParsableCommand {
 
             Examples:
               rsdump status
-              rsdump status --offline --max-age 90d    before a release
+              rsdump status --max-age 90d    before a release
 
             If the server cannot be reached, the local states are shown, and the exit code says why.
 
@@ -35,7 +39,7 @@ struct Status: AsyncParsableCommand {
 
     @OptionGroup var collections: CollectionNames
 
-    @OptionGroup var dumps: DumpsOptions
+    @OptionGroup var dumps: ReadDumpsOptions
     @OptionGroup var server: ServerOptions
 
     @Flag(help: "Do not ask the server.")
@@ -44,12 +48,15 @@ struct Status: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "Fail if a bundle is outdated and older than this (90d by default), or if the catalogue was last confirmed "
-                + "longer ago than this.", valueName: "age"))
+                + "longer ago than this; with --offline, also if data has not changed for so long.",
+            valueName: "age"))
     var maxAge: Age?
 
     @OptionGroup var result: FormatOption<OutputFormat>
 
-    func run() async throws {
+    mutating func run() async throws {
+        let commit = try await dumps.checkOutCommit()
+        defer { withExtendedLifetime(commit) {} }
         let opened = try OpenDumps(dumps, applying: server.applied)
         let now = HTTPEnvironment.system.now()
         let survey = Survey(
@@ -58,12 +65,12 @@ struct Status: AsyncParsableCommand {
         let (states, problem) = try await look(survey, opened)
         let catalogue = try CatalogueVerification(
             opened.directory, opened.configuration, policy: opened.policy, limits: opened.limits)
+        let isOffline = offline || problem != nil
+        let limit = maxAge?.duration ?? (isOffline ? nil : .seconds(90 * 86_400))
         let report = StatusReport(
-            states: states.map { state in
-                (state, state.freshness(at: now, maxAge: maxAge?.duration ?? .seconds(90 * 86_400)))
-            },
+            states: states.map { ($0, $0.freshness(at: now, maxAge: limit)) },
             unlisted: try opened.directory.unlistedCollections(opened.directory.lockFile(limits: opened.limits)),
-            now: now, isOffline: offline || problem != nil, configuration: opened.configuration,
+            now: now, isOffline: isOffline, configuration: opened.configuration,
             sizes: await SizeComparison(opened.directory, limits: opened.limits),
             missed: await MissedRefreshes(opened.directory, limits: opened.limits),
             catalogue: catalogue,

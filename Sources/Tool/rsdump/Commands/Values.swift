@@ -34,7 +34,7 @@ struct Values: AsyncParsableCommand {
     var explain = false
 
     func run() async throws {
-        let named = try source.read()
+        let named = try await source.read()
         let parameters = named.parameters
         var filter = RecordFilter(context: try filterContext())
         if let key, !parameters.contains(key) {
@@ -90,7 +90,12 @@ struct ParameterSource: ParsableArguments {
             valueName: "file|bucket/collection"))
     var place: String?
 
-    @OptionGroup var dumps: DumpsOptions
+    @OptionGroup var dumps: ReadDumpsOptions
 
-    func read() throws -> NamedParameters { try NamedParameters(place, in: dumps.directory) }
+    func read() async throws -> NamedParameters {
+        var dumps = dumps
+        let commit = try await dumps.checkOutCommit()
+        defer { withExtendedLifetime(commit) {} }
+        return try NamedParameters(place, in: dumps.directory)
+    }
 }

@@ -44,7 +44,7 @@ struct Verify: AsyncParsableCommand {
 
     @OptionGroup var collections: CollectionNames
 
-    @OptionGroup var dumps: DumpsOptions
+    @OptionGroup var dumps: ReadDumpsOptions
 
     @Flag(help: "Also fail if there are other files, or if dumps.yaml asks for something other than the lock has.")
     var locked = false

@@ -1,6 +1,7 @@
 import Dumps
 import DumpsRefresh
 import RemoteSettingsModel
+import SnapshotBundle
 
 /// Pins, as text and as JSON.
 enum PinText {
@@ -31,6 +32,14 @@ enum PinText {
     static func warning(_ state: PinState) -> String? {
         guard state.isOverdue, let until = state.pin.until else { return nil }
         return "its pin ended on \(Pin.dateText(until))"
+    }
+
+    /// What `pin` warns of; `nil` if nothing is missing.
+    static func warning(_ id: CollectionID, _ entry: LockFile.Collection) -> String? {
+        entry.leftToServer.map { sentence in
+            "\(id): \(sentence), which deletes what no record names any more; to keep all of them, set its "
+                + "attachments to all in dumps.yaml and run rsdump refresh while the server still has this state"
+        }
     }
 
     static func json(_ state: PinState) -> JSONValue {
@@ -75,5 +84,18 @@ enum PinText {
             "verifiedAsLocked": .bool(outcome.isVerifiedAsLocked),
             "entry": LockJSON.entry(outcome.entry),
         ])
+    }
+}
+
+extension LockFile.Collection {
+    /// The number of attachments that are not in the bundle.
+    var omittedAttachments: Int { omitted.saturatingSum(\.count) }
+
+    /// Which attachments only the server has; `nil` if the bundle has all.
+    var leftToServer: String? {
+        let count = omittedAttachments
+        guard count > 0 else { return nil }
+        let size = ByteSize.text(omitted.saturatingSum { UInt64(clamping: $0.bytes) })
+        return "\(Counted.text(count, "attachment")) (\(size)) only on the server"
     }
 }

@@ -13,7 +13,7 @@ struct RefreshText {
         lines += report.unlisted.map { id in
             "\(id): \(report.isDryRun ? "would be removed" : "removed"), because dumps.yaml does not list it"
         }
-        for outcome in report.outcomes where outcome.status != .unchanged {
+        for outcome in report.outcomes where outcome.status != .unchanged || !outcome.notes.isEmpty {
             lines.append(line(outcome, width))
             lines += outcome.notes.map { "\(String(repeating: " ", count: width))  note: \(Console.visible($0))" }
         }

@@ -42,7 +42,7 @@ struct StatusReport {
                     sizes.size(of: state.id).map(ByteSize.text) ?? "-", growth(of: state.id),
                 ])
                     + (state.pin.map { "  \(PinText.sentence($0))" } ?? "") + plan(of: state)
-                    + verdict(of: state, freshness, style: style) + excess(of: state, style))
+                    + left(of: state, style) + verdict(of: state, freshness, style: style) + excess(of: state, style))
         }
         rows += unlisted.map { "\($0)\(style.yellow("  warning: dumps.yaml does not list it; it would be removed"))" }
         var total = "\(ByteSize.text(sizes.total)) in all"
@@ -93,9 +93,17 @@ struct StatusReport {
         return switch freshness {
         case .fresh: ""
         case .old: style.yellow("  warning: \(overdue ?? "old")")
+        case .tooOld where isOffline && overdue == nil:
+            style.red("  error: older than --max-age; without --offline, the server says whether that is outdated")
         case .tooOld: style.red("  error: too old\(overdue.map { ", and \($0)" } ?? "")")
         case .missing: style.red("  error: no bundle")
         }
+    }
+
+    /// The attachments that are not in the bundle. A pin keeps a state that the server may no longer have.
+    private func left(of state: SurveyedCollection, _ style: Style) -> String {
+        guard let sentence = state.entry?.leftToServer else { return "" }
+        return state.pin == nil ? "  \(sentence)" : style.yellow("  warning: \(sentence)")
     }
 
     private func excess(of state: SurveyedCollection, _ style: Style) -> String {
@@ -121,6 +129,7 @@ struct StatusReport {
                         "missedRefreshes": missed(state).map { .count($0.count) },
                         "missedSince": missed(state).map { .string($0.first.rfc3339) },
                         "bundleBytes": state.entry.map { .count($0.bundle.size) },
+                        "omitted": state.entry.map { .count($0.omittedAttachments) },
                         "growthBytes": sizes.growth(of: state.id).map { .count($0) },
                         "budgetBytes": state.budget.map { .count($0) },
                         "overBudget": state.excess.map(RefreshJSON.excess),

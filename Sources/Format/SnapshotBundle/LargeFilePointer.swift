@@ -1,0 +1,46 @@
+import RemoteSettingsModel
+
+/// The text that Git LFS commits in place of a file. It is also in the work tree where the filter of Git LFS is not set
+/// up.
+package struct LargeFilePointer: Hashable, Sendable {
+    /// The hash of the file.
+    package let sha256: SHA256Digest
+    /// The size of the file in bytes.
+    package let size: Int
+
+    /// The most bytes of a pointer, by the specification of Git LFS.
+    package static let mostBytes = 1024
+    private static let firstLine = "version https://git-lfs.github.com/spec/v1\n"
+
+    /// Reads a pointer; `nil` if the bytes are anything else.
+    package init?(_ bytes: Bytes) {
+        guard Self.isAtStart(of: bytes), bytes.count <= Self.mostBytes else { return nil }
+        var (hash, count): (SHA256Digest?, Int?)
+        for line in bytes.text.split(separator: "\n") {
+            if line.hasPrefix("oid sha256:") { hash = SHA256Digest(hex: String(line.dropFirst(11))) }
+            if line.hasPrefix("size ") { count = Int(line.dropFirst(5)) }
+        }
+        guard let hash, let count, count >= 0 else { return nil }
+        (sha256, size) = (hash, count)
+    }
+
+    /// Whether the bytes begin like a pointer.
+    package static func isAtStart(of bytes: Bytes) -> Bool { bytes.starts(with: firstLine.utf8) }
+
+    /// Whether the file at a path is a pointer. Does I/O.
+    package static func isAt(_ path: String) throws(FileError) -> Bool {
+        guard let size = try FileStore.size(path), size <= mostBytes else { return false }
+        return try FileStore.read(path, limit: mostBytes).map { isAtStart(of: $0) } ?? false
+    }
+
+    /// What a message says was found.
+    package static let name = "a pointer of Git LFS"
+    /// What to do about a pointer in a work tree.
+    package static let remedy = "install git-lfs, and run `git lfs install` and `git lfs pull`"
+
+    /// - Throws: ``BundleError`` of the kind `pointer` if the bytes begin like one.
+    static func refuse(_ bytes: Bytes, file: String, expected: String) throws(BundleError) {
+        guard isAtStart(of: bytes) else { return }
+        throw BundleError(.pointer, file: file, expected: expected, found: name)
+    }
+}
