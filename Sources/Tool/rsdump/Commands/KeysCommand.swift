@@ -67,8 +67,9 @@ struct KeysCommand: AsyncParsableCommand {
     struct DaysOption: ParsableArguments {
         @Option(
             help: ArgumentHelp(
-                "How long the certificate is valid; by default, \(KeyDirectory.Plan().intermediateDays) for an "
-                    + "intermediate and \(KeyDirectory.Plan().signerDays) for a signer.", valueName: "days"))
+                "How long the certificate is valid, which keys create and renew make for the signer; by default, "
+                    + "\(KeyDirectory.Plan().signerDays), or \(KeyDirectory.Plan().intermediateDays) for an intermediate.",
+                valueName: "days"))
         var days: Int?
 
         func validate() throws { try checkDays(days, "--days") }
@@ -237,8 +238,8 @@ extension KeysCommand {
                 certificate that was issued elsewhere (--certificate) must belong to the open request and to the root in \
                 root.pem.
 
-                If another root issued it, or if the directory has no root yet, name that root with --root. Apps must pin \
-                it: those that do not accept nothing that is signed under it.
+                If another root issued it, or if the directory has no root yet, name that root with --root. Apps that do \
+                not pin that root accept nothing that is signed under it.
                 """)
 
         @OptionGroup var directory: DirectoryArgument
