@@ -67,7 +67,9 @@ extension DumpsDirectory {
         try transaction.remove(ids)
         try transaction.commit { editor in
             let missing = try ids.filter { id in
+                // A removal that was killed has just been finished.
                 try !editor.remove(id) && !(hasCatalogue && id == Catalogue.collection)
+                    && !transaction.recovered.contains(id)
             }
             guard missing.isEmpty else { throw DumpsError.notNamed(missing, configurationPath) }
         }
