@@ -508,6 +508,22 @@ def test_a_tag_with_other_collections_than_now(history, sample):
         **history.first.lock["collections"], "main/another": None}
 
 
+def test_a_commit_is_restored_exactly(history, tmp_path):
+    history.tree.git("tag", "v1.0", "HEAD~1")
+    restored = Dumps(tmp_path / "restored")
+    outcome = rsdump.run(
+        "import", "--from", "dumps", f"git:v1.0:{history.path}", "--dumps", restored.path)
+    assert outcome.code == rsdump.DONE, str(outcome)
+    assert restored.files() == history.first.files()
+    assert restored.verify("--locked").code == rsdump.DONE
+    # Bundles that were lost beside an intact lock file.
+    before = history.files()
+    for path in history.path.rglob("*.zip"):
+        path.unlink()
+    outcome = rsdump.run("import", "--from", "dumps", f"git:HEAD:{history.path}", "--dumps", history.path)
+    assert outcome.code == rsdump.DONE and history.files() == before, str(outcome)
+
+
 def test_a_commit_stands_wherever_a_bundle_or_a_directory_is_named(history, sample, tmp_path):
     history.tree.git("tag", "v1.0", "HEAD~1")
     old, new = history.first, history
