@@ -185,6 +185,19 @@ def test_a_pipe_is_no_configuration(dumps):
     assert refused.code == rsdump.USAGE and refused.says("dumps.yaml", "expected a regular file"), str(refused)
 
 
+def test_a_staged_bundle_that_does_not_verify_is_reported(dumps):
+    """A pull request can carry a redo log, too. An app that trusts its directory would read the staged bundle."""
+    lock = (dumps.path / "dumps.lock.json").read_bytes()
+    dumps.interrupt(lock, SETTINGS)
+    bundle = dumps.bundle_path(SETTINGS).read_bytes()
+    (dumps.path / ".rsdump/main.settings.zip.tmp").write_bytes(bundle[:-40] + bytes(40))
+    for options in ([], ["--locked"]):
+        verified = dumps.verify(*options)
+        assert verified.code == rsdump.VERIFICATION and verified.says("main.settings.zip.tmp"), str(verified)
+    assert dumps.refresh().code == rsdump.DONE and dumps.verify("--locked").code == rsdump.DONE
+    assert dumps.bundle_path(SETTINGS).read_bytes() == bundle
+
+
 def test_what_was_interrupted_is_read_and_not_copied(dumps, sample, tmp_path):
     """The bundle has its name, and the lock file is the old one: nothing that contains the lock file must be written."""
     lock = dumps.path / "dumps.lock.json"

@@ -41,18 +41,15 @@ package struct Verification: Sendable {
     /// - Throws: `BundleError` or ``FileError`` if the lock cannot be read; ``DumpsError`` if a name is not in it.
     package func run(_ names: [CollectionID], configured: [DumpsConfiguration.Collection]) async throws -> [Outcome] {
         let lock = try directory.lockFile(limits: limits)
-        let next = try directory.readableLock(limits: limits).lock
+        let (next, staged) = try directory.readableLock(limits: limits)
         let known = Set(lock.collections.keys).union(configured.map(\.id)).union(next.collections.keys)
         let wanted = names.isEmpty ? known.sorted() : names
         let unknown = wanted.filter { !known.contains($0) }
         guard unknown.isEmpty else { throw DumpsError.notConfigured(unknown, directory.configurationPath) }
         let settings = Dictionary(uniqueKeysWithValues: configured.map { ($0.id, $0) })
         return await wanted.sorted().concurrentMap { id in
-            if let entry = next.collections[id], entry != lock.collections[id],
-                let path = try? directory.readablePath(id, limits: limits),
-                (try? verifier.verify(path, of: id, against: entry)) != nil
-            {
-                return Outcome(id: id, entry: entry, verdict: .interrupted)
+            if let entry = next.collections[id], staged.contains(id) || entry != lock.collections[id] {
+                return verifyInterrupted(id, entry)
             }
             var outcome = verify(id, lock.collections[id], pin: settings[id]?.pin)
             if case .good = outcome.verdict, let entry = outcome.entry, let budget = settings[id]?.budget {
@@ -60,6 +57,16 @@ package struct Verification: Sendable {
                     of: entry, in: BundleReader(path: directory.bundlePath(id), limits: limits))
             }
             return outcome
+        }
+    }
+
+    /// Verifies what a reader of an interrupted commit gets.
+    private func verifyInterrupted(_ id: CollectionID, _ entry: LockFile.Collection) -> Outcome {
+        do {
+            try verifier.verify(directory.readablePath(id, limits: limits), of: id, against: entry)
+            return Outcome(id: id, entry: entry, verdict: .interrupted)
+        } catch {
+            return Outcome(id: id, entry: entry, verdict: .bad(error))
         }
     }
 

@@ -22,7 +22,7 @@ struct RefreshCommand: AsyncParsableCommand {
 
             Pinned collections stay as they are. If a bundle or an attachment exceeds its budget in dumps.yaml, or if \
             a new state violates the guards there, the collection fails and keeps its bundle. --accept takes a state \
-            in spite of the guards. If all bundles together exceed the total budget, nothing is changed.
+            in spite of the guards. --max-age fails a collection whose pin has ended. If all bundles together exceed the total budget, nothing is changed.
 
             --locked writes nothing, and exits with 6 if anything would change: the server has a newer state, a bundle \
             is missing or damaged, or dumps.yaml asks for other attachments.
@@ -53,10 +53,7 @@ struct RefreshCommand: AsyncParsableCommand {
 
     @OptionGroup var accept: AcceptOption
 
-    @Option(
-        help: ArgumentHelp(
-            "Fail if a pin's last day has passed and its bundle is older than this, such as 90d.", valueName: "age"))
-    var maxAge: Age?
+    @OptionGroup var maxAge: MaxAgeOption
 
     @Option(
         help: ArgumentHelp(
@@ -92,7 +89,7 @@ struct RefreshCommand: AsyncParsableCommand {
         options.isDryRun = dryRun.isGiven
         options.accepted = Set(accept.collections)
         options.isLocked = locked
-        options.maxAge = maxAge?.duration
+        options.maxAge = maxAge.age?.duration
         options.wait = wait?.duration ?? .zero
         let (report, told) = try await onChange.telling(of: opened.directory, waiting: options.wait) {
             try await opened.refresh(collections.names, options: options, progress: progress)

@@ -50,6 +50,14 @@ struct DryRunOption: ParsableArguments {
     var isGiven = false
 }
 
+/// The option for the highest age of a bundle.
+struct MaxAgeOption: ParsableArguments {
+    @Option(
+        name: .customLong("max-age"),
+        help: ArgumentHelp("Fail if a bundle is outdated and older than this, such as 90d.", valueName: "age"))
+    var age: Age?
+}
+
 /// The option that names places with older bundles.
 struct HistoryOption: ParsableArguments {
     @Option(

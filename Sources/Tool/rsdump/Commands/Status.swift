@@ -32,9 +32,9 @@ struct Status: AsyncParsableCommand {
 
             If the server cannot be reached, the local states are shown, and the exit code says why.
 
-            Exits with 1 if a bundle is missing, over its budget, or outdated and older than --max-age; if all bundles \
-            together are over the budget; if the bundles do not belong to one catalogue; or if the catalogue is no \
-            longer confirmed.
+            Exits with 1 if a bundle is missing, over its budget, or outdated and older than --max-age (90d by default); \
+            if all bundles together are over the budget; if the bundles do not belong to one catalogue; or if the \
+            catalogue is no longer confirmed.
             """)
 
     @OptionGroup var collections: CollectionNames
@@ -45,12 +45,7 @@ struct Status: AsyncParsableCommand {
     @Flag(help: "Do not ask the server.")
     var offline = false
 
-    @Option(
-        help: ArgumentHelp(
-            "Fail if a bundle is outdated and older than this (90d by default), or if the catalogue was last confirmed "
-                + "longer ago than this; with --offline, also if data has not changed for so long.",
-            valueName: "age"))
-    var maxAge: Age?
+    @OptionGroup var maxAge: MaxAgeOption
 
     @OptionGroup var result: FormatOption<OutputFormat>
 
@@ -66,7 +61,7 @@ struct Status: AsyncParsableCommand {
         let catalogue = try CatalogueVerification(
             opened.directory, opened.configuration, policy: opened.policy, limits: opened.limits)
         let isOffline = offline || problem != nil
-        let limit = maxAge?.duration ?? (isOffline ? nil : .seconds(90 * 86_400))
+        let limit = maxAge.age?.duration ?? (isOffline ? nil : .seconds(90 * 86_400))
         let report = StatusReport(
             states: states.map { ($0, $0.freshness(at: now, maxAge: limit)) },
             unlisted: try opened.directory.unlistedCollections(opened.directory.lockFile(limits: opened.limits)),
@@ -74,7 +69,7 @@ struct Status: AsyncParsableCommand {
             sizes: await SizeComparison(opened.directory, limits: opened.limits),
             missed: await MissedRefreshes(opened.directory, limits: opened.limits),
             catalogue: catalogue,
-            unconfirmed: CatalogueText.problem(catalogue, opened.configuration, at: now, limit: maxAge?.duration))
+            unconfirmed: CatalogueText.problem(catalogue, opened.configuration, at: now, limit: maxAge.age?.duration))
         result.print(report.text(.output), report.json)
         if let problem { throw problem }
         if report.hasFailures { throw ExitStatus.someFailed.code }
