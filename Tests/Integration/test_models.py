@@ -34,7 +34,7 @@ def test_every_reader_sees_the_old_state_or_the_new_one(tmp_path, model, least):
 
 @pytest.mark.parametrize("model, left_out", [
     ("dumps", "LOCK_FIRST"), ("dumps", "NO_NOTES"), ("dumps", "IMPATIENT"),
-    ("catalogue", "COMMIT_FIRST"), ("catalogue", "NO_STAGED"), ("catalogue", "IMPATIENT"), ("catalogue", "TRUSTING"),
+    ("catalogue", "COMMIT_FIRST"), ("catalogue", "CLEAN_FIRST"), ("catalogue", "IMPATIENT"), ("catalogue", "TRUSTING"),
     ("catalogue", "NO_SUCCESSION"),
     ("keys", "NO_NEXT"), ("keys", "NO_LOCK"), ("keys", "CLEAR_FIRST"), ("keys", "IMPATIENT"),
 ])
