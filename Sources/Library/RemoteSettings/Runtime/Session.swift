@@ -22,7 +22,7 @@ final class Session: Sendable {
         var isClosed = false
         /// The last outcome of each source.
         var uptake: [String: CollectionAccess.Uptake] = [:]
-        /// Whether the files of an earlier layout were already removed.
+        /// Whether files that nothing reads were already removed.
         var hasTidied = false
         /// Whether it was reported that the storage directory cannot be written.
         var hasReportedStorage = false
@@ -296,14 +296,16 @@ extension Session {
     /// The last outcome that was reported of a source.
     func lastUptake(of source: String) -> CollectionAccess.Uptake? { state.withLock { $0.uptake[source] } }
 
-    /// Removes, once in a session, what an earlier layout has left in the storage directory.
+    /// Removes, once in a session, what killed processes and an earlier layout have left in the storage directory.
     func tidyUp() {
         let isFirst = state.withLock { state in
             defer { state.hasTidied = true }
             return !state.hasTidied
         }
         // A file that cannot be removed takes room, but does no other harm.
-        if isFirst { try? storage.removeEarlierLayout() }
+        guard isFirst else { return }
+        storage.removeAbandonedStates()
+        try? storage.removeEarlierLayout()
     }
 
     /// - Parameter body: called whenever the server has answered a sync.

@@ -270,6 +270,12 @@ extension StorageDirectory {
         if states != old.states || !unsaved.isEmpty { removeStates(except: states) }
     }
 
+    /// Removes the states that a killed process has left.
+    func removeAbandonedStates() {
+        guard !isReadOnly, let names = try? FileStore.list(statesPath), names.count != index().states.count else { return }
+        _ = try? update(waiting: .no, flushing: false) { _ in } then: { removeStates(except: $0.states) }
+    }
+
     /// Removes the states that nothing refers to. Whoever was about to read one reads the index again.
     private func removeStates(except states: Set<SHA256Digest>) {
         for name in (try? FileStore.list(statesPath)) ?? [] {
