@@ -10,6 +10,8 @@
  *   commit   StorageDirectory.save: the index is replaced (rename): from now on the catalogue is visible
  *   clean    StorageDirectory.removeStates: what the index does not name
  *
+ * Kills and removals are explored one after the other: -DKILLS=0 -DPURGES=1. Both at once take minutes and gigabytes.
+ *
  * A catalogue is a number, and so is a state; the catalogue is the third collection. The first collection changes with each
  * catalogue, the second one with each other one. If the index is lost, the newest files are what it named.
  *
@@ -24,13 +26,19 @@
 #define KILLS 1
 #endif
 #ifndef PURGES
-#define PURGES 1
+#define PURGES 0
 #endif
-#define ROUNDS 2
-#define READINGS 2
+#ifdef TRUSTING
+#define ROUNDS 2   /* the first of them leaves what the second one trusts */
+#else
+#define ROUNDS 1
+#endif
+#ifndef READINGS
+#define READINGS 1
+#endif
 #define NONE 255
 #define STATE(c, catalogue) ((c) == 1 -> (catalogue) / 2 : (catalogue))
-#define THERE(c, state) (files[c] & (1 << (state)))
+#define THERE(c, state) ((files[c] >> (state)) & 1)
 
 byte served = 0;           /* the server's catalogue */
 byte index[3];             /* the states that the index names; NONE if it is lost */
@@ -41,7 +49,7 @@ byte kills = 0, purges = 0;
 /* Whether the process is killed here. It holds the lock, which the system releases. */
 inline may_die() {
     if
-    :: !dead && kills < KILLS -> atomic { kills++; locked = false; dead = true }
+    :: !dead && kills < KILLS -> kills++; locked = false; dead = true
     :: true
     fi
 }
@@ -51,6 +59,7 @@ inline may_die() {
 #define NAMED(c) (index[2] != NONE -> index[c] : NEWEST(c))
 
 inline write(c) {
+    atomic {
     may_die();
     if
 #ifdef TRUSTING
@@ -60,19 +69,24 @@ inline write(c) {
 #endif
     :: else
     fi
+    }
 }
 
 inline commit() {
+    atomic {
     may_die();
     if
     :: !dead -> d_step { index[0] = STATE(0, target); index[1] = STATE(1, target); index[2] = target }
     :: else
     fi
+    }
 }
 
 inline clean(c) {
+    atomic {
     may_die();
     if :: !dead -> files[c] = files[c] & (1 << STATE(c, target)) :: else fi
+    }
 }
 
 active [2] proctype process() {
@@ -84,13 +98,16 @@ active [2] proctype process() {
     :: rounds < ROUNDS ->
         rounds++;
         dead = false;
-        target = served;
         /* look */
-        d_step { fetched[0] = !THERE(0, STATE(0, target)) };
-        d_step { fetched[1] = !THERE(1, STATE(1, target)) };
-        fetched[2] = true;
-        atomic { !locked -> locked = true };
-        d_step { present = NAMED(2); if :: present != NONE && !THERE(2, present) -> present = NONE :: else fi };
+        d_step {
+            target = served;
+            fetched[0] = !THERE(0, STATE(0, target)); fetched[1] = !THERE(1, STATE(1, target)); fetched[2] = true
+        };
+        atomic {
+            !locked -> locked = true;
+            present = NAMED(2);
+            if :: present != NONE && !THERE(2, present) -> present = NONE :: else fi
+        };
         if
 #ifndef NO_SUCCESSION
         :: present != NONE && target < present -> locked = false
@@ -106,10 +123,11 @@ active [2] proctype process() {
 #ifndef COMMIT_FIRST
             commit();
 #endif
-            if :: !dead -> clean(0) :: else fi;
-            if :: !dead -> clean(1) :: else fi;
-            if :: !dead -> clean(2) :: else fi;
-            if :: !dead -> locked = false :: else fi
+            clean(0); clean(1); clean(2);
+            atomic {
+                if :: !dead -> locked = false :: else fi;
+                dead = false; target = 0; present = 0; fetched[0] = false; fetched[1] = false; fetched[2] = false
+            }
         fi
     :: else -> break
     od
@@ -144,11 +162,13 @@ active proctype reader() {
     do
     :: readings < READINGS ->
 again:  skip;
-        d_step { named[0] = NAMED(0); named[1] = NAMED(1); named[2] = NAMED(2); view = named[2] };
-        whole = view != NONE;
-        if :: whole -> whole = THERE(2, view) :: else fi;
-        if :: whole -> whole = named[0] == STATE(0, view) && THERE(0, STATE(0, view)) :: else fi;
-        if :: whole -> whole = named[1] == STATE(1, view) && THERE(1, STATE(1, view)) :: else fi;
+        d_step {
+            named[0] = NAMED(0); named[1] = NAMED(1); named[2] = NAMED(2); view = named[2];
+            whole = view != NONE
+        };
+        d_step { if :: whole -> whole = THERE(2, view) :: else fi };
+        d_step { if :: whole -> whole = named[0] == STATE(0, view) && THERE(0, STATE(0, view)) :: else fi };
+        d_step { if :: whole -> whole = named[1] == STATE(1, view) && THERE(1, STATE(1, view)) :: else fi };
         if
         :: whole -> assert(view >= last || purges > 0); last = view; readings++
         :: else ->

@@ -152,7 +152,8 @@ extension FuzzTarget {
     }
 
     static let configState = FuzzTarget(
-        "config-state", "what remote config keeps in the index; what is read and written is read as the same", longest: 2048,
+        "config-state", "what remote config keeps in the index; what is read and written is read as the same",
+        longest: 2048,
         words: [
             "{\"installation\":\"i\"", "\"lastFetch\":1", "\"lastStatus\":\"success\"",
             "\"lastError\":\"\"",

@@ -478,8 +478,8 @@ extension ServerTests {
             #expect(healed.read(numbers) == [2])
         }
 
-        /// A process that is killed at any point of a commit leaves the one catalogue or the other: some of its states are
-        /// written, and the index is replaced or not. The next sync removes what nothing refers to.
+        /// A process that is killed at any point of a commit leaves the one catalogue or the other: some of its states
+        /// are written, and the index is replaced or not. The next sync removes what nothing refers to.
         @Test(arguments: [(0, false), (3, false), (6, false), (6, true)])
         func everyPointOfACommit(written: Int, isCommitted: Bool) async throws {
             let files = FileManager.default

@@ -69,8 +69,8 @@ extension ServerTests {
             }
         }
 
-        /// A later version of the library has written the index in a format of its own: it stays, and this one syncs all
-        /// the same.
+        /// A later version of the library has written the index in a format of its own: it stays, and this one syncs
+        /// all the same.
         @Test func anIndexOfALaterFormatIsLeftAlone() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")

@@ -17,8 +17,8 @@ extension ServerTests {
             client.getRecordsMap()?["r"]?[field: "n"]?.number?.int64
         }
 
-        /// Whatever files the system removes, a reader has a published state that is no older than the packaged one, and
-        /// the next sync that is due heals everything, in a process that has read before and in one that starts.
+        /// Whatever files the system removes, a reader has a published state that is no older than the packaged one,
+        /// and the next sync that is due heals everything, in a process that has read before and in one that starts.
         @Test(arguments: [nil, "shop"]) func everyPurge(publisher: String?) async throws {
             let collections = [try place.server.makeCollection(), try place.server.makeCollection()]
             func publish(_ number: Int) throws {
@@ -89,7 +89,8 @@ extension ServerTests {
             #expect(entries.withLock { $0.count { $0.message.contains("kept in memory") } } == 1)
             try FileManager.default.removeItem(atPath: place.storage)
             try await client.sync()
-            #expect(number(place.service { $0.transport = NoTransport() }.makeClient(collectionName: collection.name)) == 2)
+            #expect(
+                number(place.service { $0.transport = NoTransport() }.makeClient(collectionName: collection.name)) == 2)
         }
 
         /// A widget beside its app writes nothing, takes no lock and waits for none, and sees what the app stores.

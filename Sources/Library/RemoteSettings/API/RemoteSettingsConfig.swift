@@ -86,8 +86,8 @@ public struct RemoteSettingsConfig: Sendable {
     ///
     /// What was held then stays, the sync fails, telemetry gets ``UptakeEvent/Status/rejectedError``, and
     /// ``SnapshotStatus/rejected`` lists the state. It is not asked for again until the server has a newer one, or the
-    /// app another version (``userAgent``, ``RemoteSettingsContext/appVersion``). The check runs on a thread of this
-    /// package, and may block it.
+    /// app is another version (``userAgent``, ``RemoteSettingsContext/appVersion``) or another build. The check runs on
+    /// a thread of this package, and may block it.
     ///
     /// - Parameters:
     ///   - collection: `bucket/collection`.

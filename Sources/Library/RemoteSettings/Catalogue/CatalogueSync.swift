@@ -328,13 +328,16 @@ struct CatalogueSync: Sendable {
         } then: { index in
             guard shown.view === view else { return }
             for wanted in wanted where shown.states[wanted.collection.id]?.source == .cached {
-                guard let records = shown.states[wanted.collection.id]?.snapshot?.records, wanted.isFetched else { continue }
+                guard let records = shown.states[wanted.collection.id]?.snapshot?.records, wanted.isFetched else {
+                    continue
+                }
                 do throws(FileError) {
                     try storage.removeOrphanedAttachments(
                         of: wanted.collection, keeping: records, stale[wanted.collection.id] ?? [], in: index)
                 } catch {
                     session.logger.warning("\(wanted.collection.id): \(error)")
-                    session.report("\(wanted.collection.id)", .cleanupError, run.trigger, since: session.now, error: error)
+                    session.report(
+                        "\(wanted.collection.id)", .cleanupError, run.trigger, since: session.now, error: error)
                 }
             }
         }

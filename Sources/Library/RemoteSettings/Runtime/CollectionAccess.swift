@@ -152,7 +152,9 @@ package struct CollectionAccess: Sendable {
     package func pause(_ schedule: SyncSchedule) -> Duration { schedule.pause(session, [collection]) }
 
     /// Writes down that a scheduled fetch begins, unless another process has done it.
-    package func begin(_ schedule: SyncSchedule) async throws -> Bool { try await schedule.begin(session, [collection]) }
+    package func begin(_ schedule: SyncSchedule) async throws -> Bool {
+        try await schedule.begin(session, [collection])
+    }
 
     /// Writes down that a scheduled fetch has succeeded.
     package func end(_ schedule: SyncSchedule) async { await schedule.end(session) }

@@ -22,7 +22,9 @@ struct CurrentState: Sendable {
     /// The usable packaged bundles of the collection, newest first, for their attachments.
     var bundles: [PackagedBundle] = []
 
-    init(from slot: StorageIndex.Slot = .init(), of view: CatalogueView? = nil) { (self.slot, self.view) = (slot, view) }
+    init(from slot: StorageIndex.Slot = .init(), of view: CatalogueView? = nil) {
+        (self.slot, self.view) = (slot, view)
+    }
 
     var timestamp: Timestamp? { snapshot?.timestamp }
 

@@ -256,6 +256,7 @@ final class LocalCollection: Sendable {
             try FileStore.removeTree(storage.attachmentsPath(id), below: storage.path)
         }
         session.allTrials.forget(id)
+        session.catalogue.withLock { $0.found?.states[id] = nil }
         forget()
     }
 
@@ -318,7 +319,9 @@ extension CurrentState {
         var kept = known
         (kept.slot, kept.view, kept.bundles) = (slot, view, bundles)
         kept.isOfCatalogue = false
-        if let view, let snapshot = known.snapshot { kept.isOfCatalogue = view.catalogue.lists(snapshot.payload, of: id) }
+        if let view, let snapshot = known.snapshot {
+            kept.isOfCatalogue = view.catalogue.lists(snapshot.payload, of: id)
+        }
         kept.rejected.removeAll { $0.source == .cached }
         kept.rejected += rejected.filter { $0.source == .cached && $0.reason != .older }
         if source == .cached {

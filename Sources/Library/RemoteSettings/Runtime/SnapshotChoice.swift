@@ -3,7 +3,8 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotTrust
 
-/// Decides which snapshot of a collection is served: ``choose(_:from:of:usesPackaged:usesStored:isActivation:asking:)``.
+/// Decides which snapshot of a collection is served:
+/// ``choose(_:from:of:usesPackaged:usesStored:isActivation:asking:)``.
 struct SnapshotChoice: Sendable {
     /// The server that snapshots must belong to.
     let server: ServerIdentity
@@ -54,8 +55,8 @@ struct SnapshotChoice: Sendable {
     /// with the reasons.
     ///
     /// The candidates are the packaged bundles, the stored state, and the one before it. The state that the catalogue
-    /// lists comes first, then the others, newest first. The first one that can be trusted, and that the app has not set
-    /// aside, is served. If there is none, the newest package is served although it is set aside.
+    /// lists comes first, then the others, newest first. The first one that can be trusted, and that the app has not
+    /// set aside, is served. If there is none, the newest package is served although it is set aside.
     ///
     /// - Parameters:
     ///   - slot: the stored states.
@@ -87,7 +88,9 @@ struct SnapshotChoice: Sendable {
         }
 
         if let view, let listed = view.catalogue.entries[id] {
-            current.bundles = bundles.filter { (try? check($0, isListed: $0.lock.timestamp == listed.timestamp)) != nil }
+            current.bundles = bundles.filter {
+                (try? check($0, isListed: $0.lock.timestamp == listed.timestamp)) != nil
+            }
             for candidate in candidates where candidate.timestamp == listed.timestamp {
                 guard let (snapshot, isVerified) = try? listedSnapshot(candidate, id, listed, view) else { continue }
                 current.serve(snapshot, from: candidate.source, isVerifiedOnDevice: isVerified)
@@ -121,7 +124,8 @@ struct SnapshotChoice: Sendable {
                 {
                     continue
                 }
-                refuse(.init(source: candidate.source, timestamp: candidate.timestamp, reason: reason), of: id, &current)
+                refuse(
+                    .init(source: candidate.source, timestamp: candidate.timestamp, reason: reason), of: id, &current)
             }
         }
         if current.snapshot == nil, !isActivation, usesPackaged, trial?.setAside.isEmpty == false {

@@ -17,7 +17,7 @@ import RemoteSettingsModel
 ///
 /// | What happens | What a reader finds |
 /// |---|---|
-/// | a process is killed after it has written a state, before the index | the earlier state; the next writer removes the file |
+/// | a process is killed between a state and the index | the earlier state; a later sync removes the new one's file |
 /// | two processes store at once | one after the other: each reads the index under the lock that it writes it under |
 /// | the index is lost or damaged | an index made from the files in `states/`, each of which says what it is |
 /// | any other file is lost | what else there is; the next sync brings it back |
@@ -81,12 +81,8 @@ extension StorageDirectory {
             let known = state.withLock { $0.identity == identity ? $0.known : nil }
             if let known { return (known, nil) }
             let index = try read()
-            state.withLock { state in
-                // A process keeps what it could not write only as long as no other one has written.
-                (state.known, state.identity) = (index, identity)
-                let states = index.states
-                state.unsaved = state.unsaved.filter { states.contains($0.key) }
-            }
+            // A process keeps what it could not write only as long as no other one has written.
+            state.withLock { ($0.known, $0.identity) = (index, identity) }
             return (index, nil)
         } catch {
             return (state.withLock { $0.known } ?? StorageIndex(), error)
@@ -157,7 +153,8 @@ extension StorageDirectory {
     ///   - then: is called under the same lock after the index was written.
     /// - Returns: what `change` returns, and why the change could not be written.
     func update<Value>(
-        waiting: Waiting, flushing: Bool = true, mustBeStored: Bool = false, _ change: (inout StorageIndex) throws -> Value,
+        waiting: Waiting, flushing: Bool = true, mustBeStored: Bool = false,
+        _ change: (inout StorageIndex) throws -> Value,
         then: (StorageIndex) -> Void = { _ in }
     ) throws -> (value: Value, problem: (any Error)?) {
         let step = 2
@@ -272,8 +269,13 @@ extension StorageDirectory {
 
     /// Removes the states that a killed process has left.
     func removeAbandonedStates() {
-        guard !isReadOnly, let names = try? FileStore.list(statesPath), names.count != index().states.count else { return }
-        _ = try? update(waiting: .no, flushing: false) { _ in } then: { removeStates(except: $0.states) }
+        guard !isReadOnly, let names = try? FileStore.list(statesPath), names.count != index().states.count else {
+            return
+        }
+        _ = try? update(waiting: .no, flushing: false) { _ in
+        } then: {
+            removeStates(except: $0.states)
+        }
     }
 
     /// Removes the states that nothing refers to. Whoever was about to read one reads the index again.
@@ -316,7 +318,8 @@ extension StorageDirectory {
 
     /// Whether a state is there with its size. Its content may be damaged.
     func has(_ stored: StoredState) -> Bool {
-        state.withLock { $0.unsaved[stored.file] != nil } || (try? FileStore.size(statePath(stored.file))) == stored.size
+        state.withLock { $0.unsaved[stored.file] != nil }
+            || (try? FileStore.size(statePath(stored.file))) == stored.size
     }
 
     /// Whether a state is there and whole. Reads all of it.

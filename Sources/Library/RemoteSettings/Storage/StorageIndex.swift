@@ -129,8 +129,8 @@ extension StorageIndex {
     /// The most bytes that the file may have.
     static let mostBytes = 32 << 20
 
-    /// - Throws: `JSONError`, or ``IndexError`` if it is not an index, or one of a later format. A member that cannot be
-    ///   read counts as missing.
+    /// - Throws: `JSONError`, or ``IndexError`` if it is not an index, or one of a later format. A member that cannot
+    ///   be read counts as missing.
     init(parsing content: Bytes) throws {
         var limits = Limits()
         limits.jsonValues = Self.mostBytes

@@ -20,8 +20,8 @@ import SnapshotTrust
 /// | a state | a newer one, and the app's check refuses it | fails, and sets that state aside |
 /// | a newer state, which another process stored meanwhile | any | uses that one |
 ///
-/// A sync that fails or is killed leaves what was there, unless it is killed after it has written the index. A state that
-/// is verified and cannot be stored is used as long as the process runs, and the sync fails with the reason.
+/// A sync that fails or is killed leaves what was there, unless it is killed after it has written the index. A state
+/// that is verified and cannot be stored is used as long as the process runs, and the sync fails with the reason.
 extension SyncRun {
     func update(_ collection: LocalCollection) async throws -> SyncOutcome {
         let expected = monitor.collections[collection.id]

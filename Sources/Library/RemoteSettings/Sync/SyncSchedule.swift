@@ -69,9 +69,9 @@ extension RemoteSettingsService {
 
 /// When a service's next scheduled sync is due.
 ///
-/// What is known is in the index. Before a sync begins, it is written down as one that failed: a process that is killed,
-/// or one that does not end, counts as a failure, and no other process begins the same sync. If it cannot be written, it
-/// holds for this process.
+/// What is known is in the index. Before a sync begins, it is written down as one that failed: a process that is
+/// killed, or one that does not end, counts as a failure, and no other process begins the same sync. If it cannot be
+/// written, it holds for this process.
 package final class SyncSchedule: Sendable {
     private static let firstPause = Duration.seconds(60)
     private static let limits = Duration.seconds(60)...Duration.seconds(366 * 86_400)
