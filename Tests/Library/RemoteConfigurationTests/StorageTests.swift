@@ -288,6 +288,58 @@ struct StorageTests {
         #expect(app.text("n") == "kept" && app.text("a") == "25")
     }
 
+    /// A listener hears of a state that is older than the last one: another server has its own times.
+    @Test func anotherServerIsAnnounced() async throws {
+        try place.put("a", "first")
+        let second = try OriginTransport(address: "https://second.test")
+        try second.makeCollection(id: place.collection.id).load(
+            ["a": #"{"id":"a","key":"a","value":"second","last_modified":1700000000000}"#], files: [],
+            timestamp: Timestamp(milliseconds: 1_700_000_000_000))
+        let service = RemoteSettingsService(storageDir: place.storage, config: place.config())
+        let config = RemoteConfig(
+            collection: place.collection.name, service: service,
+            settings: RemoteConfigSettings(minimumFetchInterval: 0, fetchesPerHour: .max))
+        var updates = config.configUpdates.makeAsyncIterator()
+        try await config.fetch()
+        #expect(try await updates.next()?.updatedKeys == ["a"])
+        try await config.activate()
+        try service.updateConfig(
+            config: place.config {
+                $0.server = .custom(url: second.url)
+                $0.transport = second
+            })
+        try await config.fetch()
+        #expect(try await updates.next()?.updatedKeys == ["a"])
+    }
+
+    /// Whatever files the system removes, a start has a published state, and the next fetch that is due has the newest.
+    @Test func everyPurge() async throws {
+        try place.put("a", 1)
+        let packaged = try await place.package()
+        func start() -> RemoteConfig { place.start(interval: 43_200) { $0.packaged = [packaged] } }
+        try place.put("a", 2)
+        try await start().fetchAndActivate()
+        try place.put("a", 3)
+        place.pass(hours: 13)
+        try await start().fetch()
+        let whole = place.storage + ".whole"
+        try FileManager.default.copyItem(atPath: place.storage, toPath: whole)
+        let files = try FileManager.default.subpathsOfDirectory(atPath: whole).filter {
+            $0.hasSuffix(".json") || $0.contains("/")
+        }
+        #expect(files.count == 4, "\(files)")
+        for subset in 0..<(1 << files.count) {
+            let purged = files.indices.filter { subset >> $0 & 1 == 1 }.map { files[$0] }
+            try FileManager.default.removeItem(atPath: place.storage)
+            try FileManager.default.copyItem(atPath: whole, toPath: place.storage)
+            for file in purged { try FileManager.default.removeItem(atPath: "\(place.storage)/\(file)") }
+            let config = start()
+            #expect(["1", "2"].contains(config.text("a")), "\(purged)")
+            try await config.fetchAndActivate()
+            #expect(config.text("a") == "3" && start().text("a") == "3", "\(purged)")
+        }
+    }
+
     /// A reset of the collection's storage takes the state with it.
     @Test func reset() async throws {
         try place.put("a", 1)

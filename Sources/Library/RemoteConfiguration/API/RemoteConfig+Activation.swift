@@ -188,12 +188,14 @@ extension RemoteConfig {
         let active = layers().parameters
         let context = context(access, store.present(access))
         let fetched: ParameterLayer?
-        if let found = access.current(), found.isNewer(than: active),
+        // What another server has published is replaced whatever its time is.
+        let own = active.flatMap { $0.server == access.server ? $0 : nil }
+        if let found = access.current(), found.isNewer(than: own),
             trial(access)?.reason(against: found.snapshot) == nil
         {
             fetched = try ParameterLayer(found, server: access.server, context: context, limits: access.limits.filter)
         } else {
-            fetched = active.map {
+            fetched = own.map {
                 ParameterLayer($0, source: $0.source, context: context, limits: access.limits.filter)
             }
         }

@@ -115,12 +115,7 @@ final class LocalCollection: Sendable {
 
     /// Has the next sync hash the stored state again, whichever process makes it, if a read has refused it.
     private func noteDamage(_ found: CurrentState) {
-        let isRefused = found.rejected.contains { rejected in
-            switch rejected.reason {
-            case .damaged, .notTrusted: rejected.source == .cached
-            default: false
-            }
-        }
+        let isRefused = found.rejected.contains { $0.source == .cached && SnapshotRefusal($0.reason).isOfContent }
         guard isRefused, session.storage.index()[key].checked != nil else { return }
         // If it cannot be written, the next sync in this process hashes it.
         _ = try? session.storage.update(waiting: .no, flushing: false) { $0[key].checked = nil }
