@@ -128,12 +128,14 @@ extension StorageIndex {
     static let format: UInt64 = 1
     /// The most bytes that the file may have.
     static let mostBytes = 32 << 20
+    /// A hundred collections have some ten thousand.
+    private static let mostValues = 1 << 18
 
     /// - Throws: `JSONError`, or ``IndexError`` if it is not an index, or one of a later format. A member that cannot
     ///   be read counts as missing.
     init(parsing content: Bytes) throws {
         var limits = Limits()
-        limits.jsonValues = Self.mostBytes
+        limits.jsonValues = Self.mostValues
         let json = try JSONValue(parsing: content, limits: limits)
         guard let format = json["format"]?.number?.uint64 else { throw IndexError.noIndex }
         guard format <= Self.format else { throw IndexError.laterFormat(format) }
