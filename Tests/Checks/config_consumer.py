@@ -236,7 +236,7 @@ def main():
         publish(url)
         app.start("online again", "interval=5 packaged", "Config fetched and activated!", "interval=6 remote",
                   step="fetchAndActivate")
-        (folder / "storage/main/settings.config").write_bytes(b"damaged")
+        (folder / "storage/index.json").write_bytes(b"damaged")
         app.start("a damaged state, offline", "interval=5 packaged", offline=True)
         app.start("a damaged state, online", "interval=5 packaged", "Config fetched and activated!", "interval=6 remote",
                   step="fetchAndActivate")

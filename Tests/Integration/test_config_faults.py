@@ -1,4 +1,4 @@
-"""Remote config's state file when the machine fails: an app fetches and activates while an operation on a file fails, the
+"""What remote config keeps in the index when the machine fails: an app fetches and activates while an operation on a file fails, the
 process is killed there, or the machine crashes. The next start has a state that was published, whole, and the one after that
 has the newest. Tests/Library/RemoteConfigurationTests kills the process at random moments."""
 import itertools
@@ -17,6 +17,11 @@ from test_real_time import APP, Origin
 KINDS = ("EIO", "ENOSPC", "full", "kill", "lost", "torn", "mixed")
 STORAGE = rsdump.BINARY.with_name("storage-process")
 EVERY = int(os.environ.get("CONFIG_FAULTS_EVERY", "17"))
+
+
+def kept(storage):
+    """What the index has of the collection."""
+    return json.loads((storage / "index.json").read_bytes())["collections"]["main/app-config"]
 
 
 @pytest.fixture
@@ -56,7 +61,7 @@ def test_the_next_start_has_a_published_state_and_the_one_after_it_the_newest(tm
         shutil.copytree(before, storage)
         assert app(server, storage, 1, at=0) == "second 1\n"
         operations = log.read_text().splitlines()
-        assert len(operations) > 30 and sum(".config" in line for line in operations) > 5, operations
+        assert len(operations) > 30 and sum("index.json" in line for line in operations) > 5, operations
         for number, kind in enumerate(KINDS):
             for at in range(1 + number * EVERY // len(KINDS), len(operations) + 1, EVERY):
                 what = f"{kind} at {operations[at - 1]}"
@@ -67,18 +72,16 @@ def test_the_next_start_has_a_published_state_and_the_one_after_it_the_newest(tm
                 hits += any(line.startswith("!") for line in log.read_text().splitlines())
                 # A start reads what is active; then a second app repairs what has to be.
                 assert app(server, storage, 0) in ("first 1\n", "second 1\n"), what
-                head = json.loads((storage / "main/app-config.config").read_bytes().split(b"\n")[0])
-                assert head["signals"] == {"round": 0}, what
+                assert kept(storage)["config"]["signals"] == {"round": 0}, what
                 assert app(server, storage, 1) == "second 1\n", what
                 assert app(server, storage, 0) == "second 1\n", what
-                left = {path.name for path in (storage / "main").iterdir()}
-                kept = {"app-config.config.previous", "app-config.config.trial", "app-config.previous"} if safe_start else set()
-                assert left == {"app-config.config", "app-config.snapshot"} | kept, what
+                states = {state["file"] for slot in ("synced", "activated") for state in
+                          (kept(storage)[slot].get("current"), kept(storage)[slot].get("previous")) if state}
+                assert {path.name for path in (storage / "states").iterdir()} == states, what
                 if not safe_start:
                     continue
                 # What the app started well with is never lost: the newest state, or the one before it.
-                trial = json.loads((storage / "main/app-config.config.trial").read_bytes())
-                previous = json.loads((storage / "main/app-config.config.previous").read_bytes().split(b"\n")[0])
+                trial, previous = kept(storage)["activated"]["trial"], kept(storage)["activated"]["previous"]
                 assert trial["failedStarts"] <= 1 and not trial["setAside"], what
                 # A crash of the machine may lose what was counted, and so which state is good, but not the state.
                 assert kind in ("lost", "torn", "mixed") or previous["timestamp"] in [state["timestamp"] for state in trial["good"]], what
@@ -122,7 +125,7 @@ def test_starts_with_a_bad_state_when_the_machine_fails(tmp_path, library):
             log.unlink()
             start(1, storage, url, kind, at)
             states = [json.loads(path.read_bytes().split(b"\n")[0])["timestamp"]
-                      for path in (storage / "main").glob("app-config.*") if path.suffix in (".snapshot", ".previous")]
+                      for path in (storage / "states").iterdir() if not path.suffix]
             assert int(good) in states, what
         assert start(1, before, url) == bad
     shutil.rmtree(storage)

@@ -393,7 +393,7 @@ def test_an_older_state_again(networked, sample):
 def test_a_storage_file_that_lies(networked, packaged, sample):
     sample.patch_record(REGIONS, "at", {"currency": "ATS"})
     assert packaged.sync(REGIONS).code == rsdump.DONE
-    stored, = packaged.storage.rglob("regions.snapshot")
+    stored, = (packaged.storage / "states").iterdir()
     stored.write_bytes(stored.read_bytes().replace(b'"ATS"', b'"XXX"'))
     records = packaged.records(REGIONS)
     assert records["at"].get("currency") != "XXX"

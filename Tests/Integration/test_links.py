@@ -77,8 +77,8 @@ def test_an_update_of_an_export_replaces_a_link_and_not_what_it_leads_to(dumps, 
 def test_a_sync_writes_nothing_through_a_storage_directory_that_has_links(dumps, sample, outside, tmp_path):
     storage = tmp_path / "storage"
     storage.mkdir()
-    (storage / "main").symlink_to(outside)
-    (storage / ".chains").symlink_to(outside)
+    (storage / "states").symlink_to(outside)
+    (storage / "chains").symlink_to(outside)
     outcome = rsdump.run(
         "get", SETTINGS, "--sync", "--storage", storage, "--server", sample.url, "--trust-root", sample.root)
     assert outcome.code != rsdump.DONE and "symbolic link" in str(outcome), str(outcome)

@@ -32,9 +32,15 @@ def test_every_reader_sees_the_old_state_or_the_new_one(tmp_path, model, least):
     assert states > least
 
 
+def test_a_catalogue_of_which_the_system_removes_any_files(tmp_path):
+    errors, states = explore(tmp_path, "catalogue", "-DKILLS=0", "-DPURGES=1")
+    assert errors == 0
+    assert states > 100_000
+
+
 @pytest.mark.parametrize("model, left_out", [
     ("dumps", "CLEAR_FIRST"), ("dumps", "NO_LOG"), ("dumps", "LOG_FIRST"), ("dumps", "IMPATIENT"),
-    ("catalogue", "COMMIT_FIRST"), ("catalogue", "NO_STAGED"), ("catalogue", "IMPATIENT"), ("catalogue", "TRUSTING"),
+    ("catalogue", "COMMIT_FIRST"), ("catalogue", "CLEAN_FIRST"), ("catalogue", "IMPATIENT"), ("catalogue", "TRUSTING"),
     ("catalogue", "NO_SUCCESSION"),
     ("keys", "NO_NEXT"), ("keys", "NO_LOCK"), ("keys", "CLEAR_FIRST"), ("keys", "IMPATIENT"),
 ])

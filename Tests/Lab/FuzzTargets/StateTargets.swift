@@ -53,7 +53,7 @@ extension FuzzTarget {
             throw Finding("what was written cannot be read: \(error): \(file.bytes.text)")
         }
         try require(
-            again.timestamp == file.timestamp && again.highWaterMark == file.highWaterMark
+            again.timestamp == file.timestamp && again.publisher == file.publisher
                 && again.verifiedAt == file.verifiedAt && again.server.utf8.elementsEqual(file.server.utf8)
                 && again.metadata == file.metadata && again.chain == file.chain && again.payload == file.payload,
             "written and read again, it differs: \(file.bytes.text)")

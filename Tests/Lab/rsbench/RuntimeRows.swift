@@ -92,7 +92,12 @@ struct RuntimeRows {
         }
         let verified = try chain()
         let table = try Payload(parsing: payload, limits: limits).records
-        let cached = "\(storage)/\(deflated.id.bucket)/\(deflated.id.name).snapshot"
+        let states = try FileStore.list("\(storage)/states") ?? []
+        let cached =
+            states.map { "\(storage)/states/\($0)" }.first { path in
+                (try? FileStore.read(path, limit: limits.changesetBytes)).flatMap { $0 }
+                    .map { (try? CacheFile(parsing: $0, of: deflated.id, path: path, limits: limits)) != nil } ?? false
+            } ?? "\(storage)/states"
         let work: [(name: String, run: () throws -> Any)] = [
             ("scan", { try Payload(parsing: payload, limits: limits) }),
             ("inflate", { try Inflater.inflate(stream, size: payload.count) }),

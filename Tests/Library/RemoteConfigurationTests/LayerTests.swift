@@ -242,6 +242,6 @@ struct LayerTests {
             }
             #expect(seen.count == 1)
         }
-        #expect(FileManager.default.fileExists(atPath: place.stateFile))
+        #expect(FileManager.default.fileExists(atPath: place.indexFile))
     }
 }

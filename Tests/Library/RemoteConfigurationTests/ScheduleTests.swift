@@ -69,10 +69,10 @@ struct ScheduleTests {
     @Test func theScheduleIsForgottenWithTheCollection() async throws {
         let config = start()
         for await _ in config.fetches(every: .seconds(86_400)) { break }
-        #expect(FileManager.default.fileExists(atPath: place.stateFile + ".schedule"))
+        #expect((try place.index()["schedules"] as? [String: Any])?[place.collection.id] != nil)
         let service = RemoteSettingsService(storageDir: place.storage, config: place.config())
         try service.makeClient(collectionName: place.collection.name).resetStorage()
-        #expect(!FileManager.default.fileExists(atPath: place.stateFile + ".schedule"))
+        #expect((try place.index()["schedules"] as? [String: Any])?[place.collection.id] == nil)
     }
 
     @Test func runActivatesWhatArrives() async throws {

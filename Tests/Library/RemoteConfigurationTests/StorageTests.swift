@@ -4,15 +4,15 @@ import RemoteSettingsModel
 import RemoteSettingsTesting
 import Testing
 
-/// The state file: what damage, strangers and other processes do to it.
+/// What remote config keeps in the index: what damage, strangers and other processes do to it.
 struct StorageTests {
     let place: ConfigPlace
 
     init() throws { place = try ConfigPlace() }
 
-    private var file: URL { URL(fileURLWithPath: place.stateFile) }
+    private var file: URL { URL(fileURLWithPath: place.indexFile) }
 
-    /// Whatever byte of the state file is damaged or missing, values are of a published state, and the next fetch and
+    /// Whatever byte of the index is damaged or missing, values are of a published state, and the next fetch and
     /// activation repair it.
     @Test func damagedFile() async throws {
         try place.put("a", 1)
@@ -39,15 +39,12 @@ struct StorageTests {
         #expect(config.text("a") == "2" && start().text("a") == "2")
     }
 
-    /// A later version of the library has written the file: the installation keeps its name, and the file stays as it
-    /// is.
+    /// A later version of the library has written the index, which stays as it is.
     @Test func fileOfALaterFormat() async throws {
         try place.put("a", 1)
         try place.put("a", 2, id: "a1", filter: "env.plan == 'pro'")
         try await place.start().fetchAndActivate()
-        let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
-        let name = try #require(text.firstMatch(of: #/"installation":"([0-9a-f]+)"/#)?.output.1)
-        let later = Data(#"{"format":2,"installation":"\#(name)","new":{}}\#n"#.utf8)
+        let later = Data(#"{"format":2,"new":{}}"#.utf8)
         try later.write(to: file)
         let config = place.start()
         try await config.setCustomSignals(["plan": "pro"])
@@ -56,7 +53,7 @@ struct StorageTests {
         #expect(try Data(contentsOf: file) == later)
     }
 
-    /// A state file that cannot be read for a while is not written anew: what is in it counts again afterwards.
+    /// An index that cannot be read for a while is not written anew: what is in it counts again afterwards.
     @Test func unreadableFile() async throws {
         try place.put("a", 1)
         try place.put("a", "pro", id: "a1", filter: "env.plan == 'pro'")
@@ -64,17 +61,16 @@ struct StorageTests {
         try await first.setCustomSignals(["plan": "pro"])
         try await first.fetchAndActivate()
         #expect(first.text("a") == "pro")
-        let whole = try Data(contentsOf: file)
         // The system refuses to open a link to itself.
-        try FileManager.default.removeItem(at: file)
-        try FileManager.default.createSymbolicLink(atPath: file.path, withDestinationPath: file.path)
+        try FileManager.default.moveItem(atPath: place.storage, toPath: place.storage + ".aside")
+        try FileManager.default.createSymbolicLink(atPath: place.storage, withDestinationPath: place.storage)
         let config = place.start()
-        #expect(config["a"].source == .static && "\(config.status.problems)".contains(file.path))
+        #expect(config["a"].source == .static && "\(config.status.problems)".contains(place.storage))
         await #expect(throws: RemoteConfigCustomSignalsError.self) { try await config.setCustomSignals(["b": "c"]) }
-        await #expect(throws: RemoteConfigError.self) { try await config.activate() }
-        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: file.path) == file.path)
-        try FileManager.default.removeItem(at: file)
-        try whole.write(to: file)
+        try await config.activate()
+        #expect(config["a"].source == .static)
+        try FileManager.default.removeItem(atPath: place.storage)
+        try FileManager.default.moveItem(atPath: place.storage + ".aside", toPath: place.storage)
         try await config.activate()
         #expect(config.text("a") == "pro" && place.start().text("a") == "pro")
     }
@@ -86,12 +82,12 @@ struct StorageTests {
         let packaged = try await place.package()
         let config = place.start { $0.packaged = [packaged] }
         try await config.setCustomSignals(["plan": "pro"])
-        #expect(FileManager.default.fileExists(atPath: file.path))
+        #expect(try place.entry()["config"] != nil)
         try await RemoteSettingsService(storageDir: place.storage, config: place.config()).resetStorage()
-        #expect(!FileManager.default.fileExists(atPath: file.path))
+        #expect(try place.entry().isEmpty)
     }
 
-    /// Signals that no state file could hold are refused: a character may have any number of bytes.
+    /// Signals that no index could hold are refused: a character may have any number of bytes.
     @Test func signalsWithoutABound() async throws {
         try place.put("a", 1)
         let config = place.start()
@@ -113,12 +109,10 @@ struct StorageTests {
         place.server.inject([Fault("/changeset", effect: .status(500))])
         await #expect(throws: RemoteConfigError.self) { try await place.start { $0.limits.all.tries = 1 }.fetch() }
         place.server.inject([])
-        let lines = try String(decoding: Data(contentsOf: file), as: UTF8.self).split(separator: "\n")
-        var head = try #require(JSONSerialization.jsonObject(with: Data(lines[0].utf8)) as? [String: Any])
-        #expect(head["heldUntil"] != nil)
-        head["heldSince"] = 0
-        head["heldUntil"] = UInt64.max
-        try (JSONSerialization.data(withJSONObject: head) + Data("\n".utf8)).write(to: file)
+        try place.changeState { state in
+            #expect(state["heldUntil"] != nil)
+            (state["heldSince"], state["heldUntil"]) = (0, UInt64.max)
+        }
         let config = place.start()
         #expect(config.status.holdReason == nil)
         try await config.fetchAndActivate()
@@ -129,24 +123,15 @@ struct StorageTests {
     @Test func foreignFile() async throws {
         try place.put("a", "good")
         try await place.start().fetchAndActivate()
-        let whole = try Data(contentsOf: file)
-        let text = String(decoding: whole, as: UTF8.self)
-        #expect(text.contains("\"good\""))
-        // The hash in the first line is put right, as somebody with write access would.
-        let lines = text.split(separator: "\n", maxSplits: 1)
-        func content(_ snapshot: String) throws -> Data {
-            var head = try #require(
-                JSONSerialization.jsonObject(with: Data(lines[0].utf8)) as? [String: Any])
-            head["snapshot"] = SHA256Digest(hashing: Bytes(utf8: snapshot)).hex
-            return try JSONSerialization.data(withJSONObject: head) + Data("\n\(snapshot)".utf8)
-        }
-        try content(String(lines[1])).write(to: self.file)
+        let good = try String(contentsOf: place.activatedFile(), encoding: .utf8)
+        #expect(good.contains("\"good\""))
+        try place.replaceActivated(by: good)
         #expect(place.start().text("a") == "good")
         for (old, new) in [
             ("\"good\"", "\"evil\""), (place.collection.id, "main/other00"),
             ("settings.test", "evil.test"),
         ] {
-            try content(String(lines[1]).replacing(old, with: new)).write(to: self.file)
+            try place.replaceActivated(by: good.replacing(old, with: new))
             let config = place.start()
             #expect(config["a"].source == .static, "\(new)")
             #expect(!config.status.problems.isEmpty)
@@ -159,41 +144,27 @@ struct StorageTests {
         #expect(place.start()["a"].source == .static)
     }
 
-    /// The first line of the state file, and what follows it.
-    private func parts() throws -> (head: [String: Any], snapshot: String) {
-        let lines = try String(decoding: Data(contentsOf: file), as: UTF8.self).split(separator: "\n", maxSplits: 1)
-        let head = try #require(JSONSerialization.jsonObject(with: Data(lines[0].utf8)) as? [String: Any])
-        return (head, lines.count > 1 ? String(lines[1]) : "")
-    }
-
-    /// Writes the state file as somebody with write access would, with a hash that is right.
-    private func write(_ head: [String: Any], _ snapshot: String) throws {
-        var head = head
-        head["snapshot"] = SHA256Digest(hashing: Bytes(utf8: snapshot)).hex
-        try (JSONSerialization.data(withJSONObject: head) + Data("\n\(snapshot)".utf8)).write(to: file)
-    }
-
     /// A snapshot that nobody has verified keeps no other one from being stored, whatever time it states: after one
     /// activation the file is whole again. So it is when another process has replaced it while this one runs.
     @Test func forgedTimestampIsNoFloor() async throws {
         try place.put("a", "good")
         let config = place.start()
         try await config.fetchAndActivate()
-        let (head, snapshot) = try parts()
+        let snapshot = try String(contentsOf: place.activatedFile(), encoding: .utf8)
         let timestamp = try "\(place.collection.timestamp())"
         for forged in ["9007199254740991", "18446744073709551615", "\(UInt64(timestamp).map { $0 + 1 } ?? 0)"] {
             for config in [config, place.start()] {
-                try write(head, snapshot.replacing(timestamp, with: forged))
+                try place.replaceActivated(by: snapshot.replacing(timestamp, with: forged))
                 #expect(place.start { $0.transport = NoNetwork() }["a"].source == .static)
                 _ = config.text("a")
                 try await config.activate()
                 #expect(config.text("a") == "good")
-                #expect(try parts().snapshot == snapshot)
+                #expect(try String(contentsOf: place.activatedFile(), encoding: .utf8) == snapshot)
                 #expect(place.start { $0.transport = NoNetwork() }.text("a") == "good")
             }
         }
         // The same if the forged one is said to be of what is published next.
-        try write(head, snapshot.replacing(timestamp, with: "9007199254740991"))
+        try place.replaceActivated(by: snapshot.replacing(timestamp, with: "9007199254740991"))
         try place.put("a", "better")
         try await config.fetchAndActivate()
         #expect(place.start { $0.transport = NoNetwork() }.text("a") == "better")
@@ -206,8 +177,8 @@ struct StorageTests {
         try await config.fetchAndActivate()
         try place.put("a", 2)
         try await other.fetchAndActivate()
-        // The cache is gone: nothing but the state file has the newer one.
-        try FileManager.default.removeItem(atPath: place.cacheFile)
+        // Nothing but what the other one has activated is left of the newer state.
+        try place.changeEntry { $0["synced"] = nil }
         let whole = try Data(contentsOf: file)
         #expect(try await config.activate())
         #expect(config.text("a") == "2")
@@ -218,16 +189,15 @@ struct StorageTests {
     @Test func forgedCounts() async throws {
         try place.put("a", 1)
         try await place.start(perHour: 3).fetchAndActivate()
-        let (head, snapshot) = try parts()
         let minute = place.now.milliseconds / 60_000
         for forged: [Any] in [
             [minute, UInt64.max], [minute - 3, UInt64.max, minute, UInt64.max], [minute + 5, 1000], [UInt64.max, 1000],
             [minute, -1], [minute, 0.5], ["x", "y"], [minute], [minute, 5, minute - 1, 5],
             Array(repeating: minute, count: 200),
         ] {
-            var head = head
-            (head["fetches"], head["announcedFetches"], head["failures"]) = (forged, forged, UInt64.max)
-            try write(head, snapshot)
+            try place.changeState {
+                ($0["fetches"], $0["announcedFetches"], $0["failures"]) = (forged, forged, UInt64.max)
+            }
             let config = place.start(perHour: 3)
             #expect(config.text("a") == "1")
             if (try? await config.fetch()) == nil {
@@ -245,7 +215,7 @@ struct StorageTests {
         let config = place.start()
         try await config.fetchAndActivate()
         // Its temporary file cannot be made where a directory is.
-        let temporary = "\(place.stateFile).tmp"
+        let temporary = "\(place.indexFile).tmp"
         try FileManager.default.createDirectory(atPath: temporary, withIntermediateDirectories: true)
         await #expect(throws: RemoteConfigCustomSignalsError.self) {
             try await config.setCustomSignals(["plan": "pro"])
@@ -318,6 +288,58 @@ struct StorageTests {
         #expect(app.text("n") == "kept" && app.text("a") == "25")
     }
 
+    /// A listener hears of a state that is older than the last one: another server has its own times.
+    @Test func anotherServerIsAnnounced() async throws {
+        try place.put("a", "first")
+        let second = try OriginTransport(address: "https://second.test")
+        try second.makeCollection(id: place.collection.id).load(
+            ["a": #"{"id":"a","key":"a","value":"second","last_modified":1700000000000}"#], files: [],
+            timestamp: Timestamp(milliseconds: 1_700_000_000_000))
+        let service = RemoteSettingsService(storageDir: place.storage, config: place.config())
+        let config = RemoteConfig(
+            collection: place.collection.name, service: service,
+            settings: RemoteConfigSettings(minimumFetchInterval: 0, fetchesPerHour: .max))
+        var updates = config.configUpdates.makeAsyncIterator()
+        try await config.fetch()
+        #expect(try await updates.next()?.updatedKeys == ["a"])
+        try await config.activate()
+        try service.updateConfig(
+            config: place.config {
+                $0.server = .custom(url: second.url)
+                $0.transport = second
+            })
+        try await config.fetch()
+        #expect(try await updates.next()?.updatedKeys == ["a"])
+    }
+
+    /// Whatever files the system removes, a start has a published state, and the next fetch that is due has the newest.
+    @Test func everyPurge() async throws {
+        try place.put("a", 1)
+        let packaged = try await place.package()
+        func start() -> RemoteConfig { place.start(interval: 43_200) { $0.packaged = [packaged] } }
+        try place.put("a", 2)
+        try await start().fetchAndActivate()
+        try place.put("a", 3)
+        place.pass(hours: 13)
+        try await start().fetch()
+        let whole = place.storage + ".whole"
+        try FileManager.default.copyItem(atPath: place.storage, toPath: whole)
+        let files = try FileManager.default.subpathsOfDirectory(atPath: whole).filter {
+            $0.hasSuffix(".json") || $0.contains("/")
+        }
+        #expect(files.count == 4, "\(files)")
+        for subset in 0..<(1 << files.count) {
+            let purged = files.indices.filter { subset >> $0 & 1 == 1 }.map { files[$0] }
+            try FileManager.default.removeItem(atPath: place.storage)
+            try FileManager.default.copyItem(atPath: whole, toPath: place.storage)
+            for file in purged { try FileManager.default.removeItem(atPath: "\(place.storage)/\(file)") }
+            let config = start()
+            #expect(["1", "2"].contains(config.text("a")), "\(purged)")
+            try await config.fetchAndActivate()
+            #expect(config.text("a") == "3" && start().text("a") == "3", "\(purged)")
+        }
+    }
+
     /// A reset of the collection's storage takes the state with it.
     @Test func reset() async throws {
         try place.put("a", 1)
@@ -325,7 +347,7 @@ struct StorageTests {
         let config = RemoteConfig(collection: place.collection.name, service: service)
         try await config.fetchAndActivate()
         try service.makeClient(collectionName: place.collection.name).resetStorage()
-        #expect(!FileManager.default.fileExists(atPath: place.stateFile))
+        #expect(try place.entry().isEmpty)
         #expect(place.start()["a"].source == .static)
     }
 

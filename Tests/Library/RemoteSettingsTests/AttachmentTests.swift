@@ -41,7 +41,7 @@ extension ServerTests {
             #expect(offline.localAttachment(for: record)?.source == .cached)
             // A cached file that was changed is not believed.
             let hash = try #require(record.attachment?.hash)
-            let file = URL(fileURLWithPath: "\(place.storage)/main/\(collection.name).attachments/\(hash)")
+            let file = URL(fileURLWithPath: "\(place.attachments(collection))/\(hash)")
             try Data("HELLO".utf8).write(to: file)
             await #expect(throws: RemoteSettingsError.self) { try await offline.getAttachment(record: record) }
             #expect(try await client.attachment(for: record).source == .network)
@@ -81,7 +81,7 @@ extension ServerTests {
             #expect(try await client.getAttachment(record: record) == Data("hello".utf8))
             place.server.inject([])
             let left = try FileManager.default.contentsOfDirectory(
-                atPath: "\(place.storage)/main/\(collection.name).attachments")
+                atPath: place.attachments(collection))
             #expect(left == [record.attachment?.hash])
         }
 
@@ -189,7 +189,7 @@ extension ServerTests {
             let client = client(collection)
             try await client.sync()
             try await client.downloadAttachments()
-            let directory = "\(place.storage)/main/\(collection.name).attachments"
+            let directory = place.attachments(collection)
             #expect(try FileManager.default.contentsOfDirectory(atPath: directory).count == 2)
             collection.delete("a")
             try await client.sync()

@@ -1,8 +1,10 @@
 import Foundation
-import RemoteSettings
+import RemoteSettingsHTTP
 import RemoteSettingsModel
 import RemoteSettingsTesting
 import Testing
+
+@testable import RemoteSettings
 
 extension ServerTests {
     /// A sync believes what a file says of itself only in so far as nothing is fetched. A read refuses what is forged,
@@ -11,10 +13,6 @@ extension ServerTests {
         let place: Workplace
 
         init() throws { place = try Workplace() }
-
-        private func path(_ collection: ServerCollection, in storage: String) -> String {
-            "\(storage)/\(collection.id).snapshot"
-        }
 
         /// A client as a process that has just started has it.
         private func client(
@@ -30,30 +28,46 @@ extension ServerTests {
             return place.server.requests.dropFirst(asked).filter { $0.path.contains("/\(collection.name)/") }.count
         }
 
-        /// Replaces a number in the first line of a cache file.
-        private func forge(_ collection: ServerCollection, _ old: UInt64, by new: UInt64) throws {
-            let file = URL(fileURLWithPath: path(collection, in: place.storage))
-            let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
-            let end = try #require(text.firstIndex(of: "\n"))
-            let line = text[..<end].replacing("\"timestamp\":\(old)", with: "\"timestamp\":\(new)")
-            try #require(line != text[..<end])
-            try Data((line + text[end...]).utf8).write(to: file)
+        /// Makes the index say something else of the stored state.
+        private func claim(_ collection: ServerCollection, _ change: (StoredState) throws -> StoredState) throws {
+            try place.files.change { index in
+                index[collection.id].synced.current = try index[collection.id].synced.current.map(change)
+            }
         }
 
-        @Test func unchangedSyncLooksAtTheFirstLineAlone() async throws {
+        private func claim(_ collection: ServerCollection, timestamp: UInt64) throws {
+            try claim(collection) {
+                StoredState(
+                    file: $0.file, size: $0.size,
+                    state: .init(timestamp: Timestamp(milliseconds: timestamp), payload: $0.state.payload),
+                    server: $0.server, root: $0.root)
+            }
+        }
+
+        /// A sync that has read nothing believes that a file is whole for a day after it was hashed. A read finds the
+        /// damage at once.
+        @Test func unchangedSyncReadsNoState() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             try await client(collection).sync()
-            // Whoever reads the payload would refuse it, and set the file aside.
-            let file = path(collection, in: place.storage)
-            var content = try Data(contentsOf: URL(fileURLWithPath: file))
+            let file = try place.files.file(collection.id)
+            let good = try Data(contentsOf: file)
+            var content = good
             content[content.count - 3] ^= 1
-            try content.write(to: URL(fileURLWithPath: file))
+            try content.write(to: file)
             let reader = client(collection)
             #expect(try await fetches(collection, by: reader) == 0)
-            #expect(FileManager.default.fileExists(atPath: file))
             #expect(reader.getRecords() == nil)
-            #expect(!FileManager.default.fileExists(atPath: file))
+            #expect(try await fetches(collection, by: reader) == 1)
+            #expect(client(collection).getRecords()?.map(\.id) == ["a"])
+            try content.write(to: place.files.file(collection.id))
+            let now = HTTPEnvironment.system.now
+            let tomorrow = client(collection) { $0.environment.now = { now().advanced(by: .seconds(86_500)) } }
+            #expect(try await fetches(collection, by: tomorrow) == 1)
+            // A file of another size, or none, is noticed at once.
+            try good.dropLast().write(to: place.files.file(collection.id))
+            #expect(try await fetches(collection, by: client(collection)) == 1)
+            try FileManager.default.removeItem(at: place.files.file(collection.id))
             #expect(try await fetches(collection, by: client(collection)) == 1)
             #expect(client(collection).getRecords()?.map(\.id) == ["a"])
         }
@@ -61,12 +75,11 @@ extension ServerTests {
         @Test func oldStateUnderTheServersTimestamp() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
-            let old = try collection.timestamp()
             let first = client(collection)
             try await first.sync()
             let dumps = try await place.package([collection])
             try collection.put("b")
-            try forge(collection, old, by: collection.timestamp())
+            try claim(collection, timestamp: collection.timestamp())
             let reader = client(collection) { $0.packaged = [.directory(dumps)] }
             #expect(try await fetches(collection, by: reader) == 0)
             #expect(reader.getRecords()?.map(\.id) == ["a"])
@@ -76,7 +89,7 @@ extension ServerTests {
             #expect(reader.getRecords()?.map(\.id) == ["a", "b"])
         }
 
-        /// A state that another root vouches for is set aside by the read that refuses it.
+        /// A state that another root vouches for is not what is held, and is not destroyed by a read.
         @Test func stateOfAnotherRootUnderTheServersTimestamp() async throws {
             let collection = try place.server.makeCollection()
             let forger = try Workplace()
@@ -87,18 +100,15 @@ extension ServerTests {
             try await forger.service { $0.trustRoots = forger.server.otherRoot }
                 .makeClient(collectionName: forged.name).sync()
             collection.load(["a": #"{"id":"a","last_modified":1700000000000}"#], files: [], timestamp: time)
-            try FileManager.default.createDirectory(
-                atPath: "\(place.storage)/\(collection.bucket)", withIntermediateDirectories: true)
-            let file = path(collection, in: place.storage)
-            try FileManager.default.copyItem(atPath: path(forged, in: forger.storage), toPath: file)
+            try place.files.replace(collection.id, by: Data(contentsOf: forger.files.file(forged.id)))
+            let file = try place.files.file(collection.id).path
             let reader = client(collection)
-            #expect(try await fetches(collection, by: reader) == 0)
             #expect(reader.getRecords() == nil)
-            #expect(!FileManager.default.fileExists(atPath: file))
-            #expect(FileManager.default.fileExists(atPath: file + ".damaged"))
+            #expect(FileManager.default.fileExists(atPath: file))
             #expect(try await fetches(collection, by: client(collection)) == 1)
             #expect(client(collection).getRecords()?.map(\.id) == ["a"])
             #expect(try await fetches(collection, by: client(collection)) == 0)
+            #expect(reader.getRecords()?.map(\.id) == ["a"])
         }
 
         @Test func claimToBeNewerThanTheServer() async throws {
@@ -106,7 +116,7 @@ extension ServerTests {
             try collection.put("a")
             let time = try collection.timestamp()
             try await client(collection).sync()
-            try forge(collection, time, by: time + 1)
+            try claim(collection, timestamp: time + 1)
             let reader = client(collection)
             #expect(try await fetches(collection, by: reader) == 1)
             #expect(reader.getRecords()?.map(\.id) == ["a"])
@@ -116,13 +126,17 @@ extension ServerTests {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             try await client(collection).sync()
-            let file = URL(fileURLWithPath: path(collection, in: place.storage))
-            let good = String(decoding: try Data(contentsOf: file), as: UTF8.self)
-            for (old, new) in [("\"server\":\"", "\"server\":\"https://other.test/"), ("\"chain\":", "\"train\":")] {
-                try Data(good.replacing(old, with: new, maxReplacements: 1).utf8).write(to: file)
-                #expect(try await fetches(collection, by: client(collection)) == 1, "\(old)")
-                #expect(client(collection).getRecords()?.map(\.id) == ["a"])
+            try claim(collection) {
+                StoredState(
+                    file: $0.file, size: $0.size, state: $0.state, server: "https://other.test", root: $0.root)
             }
+            #expect(try await fetches(collection, by: client(collection)) == 1)
+            #expect(client(collection).getRecords()?.map(\.id) == ["a"])
+            try claim(collection) {
+                StoredState(file: $0.file, size: $0.size, state: $0.state, server: $0.server, root: nil)
+            }
+            try await client(collection).sync()
+            #expect(client(collection).getRecords()?.map(\.id) == ["a"])
         }
 
         /// A bundle of the program that is broken has the server's timestamp. The first sync finds out.

@@ -54,7 +54,7 @@ extension ServerTests {
                 name(
                     await failure {
                         $0.trustRoots = place.server.otherRoot; $0.packaged = []
-                    }) == "none")
+                    }) == "untrusted")
             #expect(name(await failure(of: "absent")) == "notHeld")
             try collection.put("b")
             #expect(name(await failure { $0.validate = { _, _, _ in throw UnmetExpectation("no") } }) == "rejected")

@@ -12,7 +12,7 @@ import Testing
     private func files(_ collection: ServerCollection) -> Set<String> {
         Set(
             (try? FileManager.default.contentsOfDirectory(
-                atPath: "\(place.storage)/main/\(collection.name).attachments")) ?? [])
+                atPath: place.attachments(collection))) ?? [])
     }
 
     private func synced(_ ids: [String]) async throws -> (ServerCollection, RemoteSettingsClient) {
@@ -34,7 +34,7 @@ import Testing
         try client.removeDownload(of: record)
         _ = try await client.getAttachment(record: record)
         #expect(client.isDownloaded(record))
-        let file = "\(place.storage)/main/\(collection.name).attachments/\(try #require(record.attachment?.hash))"
+        let file = "\(place.attachments(collection))/\(try #require(record.attachment?.hash))"
         try Data("FILE A".utf8).write(to: URL(fileURLWithPath: file))
         #expect(!client.isDownloaded(record))
         _ = try await client.getAttachment(record: record)
@@ -90,9 +90,11 @@ import Testing
         for name in [hash, String(repeating: "0", count: 64)] {
             try Data("x".utf8).write(to: URL(fileURLWithPath: "\(outside)/\(name)"))
         }
+        try FileManager.default.createDirectory(
+            atPath: "\(place.storage)/attachments/main", withIntermediateDirectories: true)
         try FileManager.default.createSymbolicLink(
-            atPath: "\(place.storage)/main/\(collection.name).attachments", withDestinationPath: outside)
-        #expect(throws: RemoteSettingsError.self) { try client.keepDownload(of: record) }
+            atPath: place.attachments(collection), withDestinationPath: outside)
+        try client.keepDownload(of: record)
         #expect(throws: RemoteSettingsError.self) { try client.removeDownload(of: record) }
         #expect(try client.pruneAttachments() == 0)
         #expect(try FileManager.default.contentsOfDirectory(atPath: outside).count == 2)
@@ -103,7 +105,7 @@ import Testing
         try await client.downloadAttachments()
         #expect(try client.pruneAttachments() == 0)
         let foreign = String(repeating: "0", count: 64)
-        let directory = URL(fileURLWithPath: "\(place.storage)/main/\(collection.name).attachments")
+        let directory = URL(fileURLWithPath: place.attachments(collection))
         try Data("x".utf8).write(to: directory.appending(path: foreign))
         // The earlier version of "a" waits to stand in for the new one; after pruning it does so no more.
         let old = try record("a", of: client)

@@ -81,7 +81,7 @@ extension ServerTests {
                 try await client.sync()
             }
             #expect(client.getRecords()?.count == 5)
-            let kept = try FileManager.default.contentsOfDirectory(atPath: "\(place.storage)/.chains")
+            let kept = try FileManager.default.contentsOfDirectory(atPath: "\(place.storage)/chains")
             #expect((1...64).contains(kept.count), "\(kept.count) chains are stored")
         }
 
@@ -195,7 +195,7 @@ extension ServerTests {
             try collection.put("evil", ["last_modified": UInt64(Date().timeIntervalSince1970 + 20 * 3600) * 1000])
             let both = TrustAnchors(place.server.root.roots + place.server.otherRoot.roots)
             try await place.service { $0.trustRoots = both }.makeClient(collectionName: collection.name).sync()
-            let file = URL(fileURLWithPath: "\(place.storage)/main/\(collection.name).snapshot")
+            let file = try place.files.file(collection.id)
             if isDamaged { try Data(contentsOf: file).dropLast().write(to: file, options: .atomic) }
             try place.server.removeCollection(collection.id)
             let honest = try place.server.makeCollection(id: collection.id)
@@ -213,7 +213,7 @@ extension ServerTests {
             let old = try collection.changeset()
             try collection.put("b")
             try await place.service().makeClient(collectionName: collection.name).sync()
-            let file = URL(fileURLWithPath: "\(place.storage)/main/\(collection.name).snapshot")
+            let file = try place.files.file(collection.id)
             var content = try Data(contentsOf: file)
             content.removeLast(5)
             try content.write(to: file)
@@ -275,7 +275,7 @@ extension ServerTests {
             let first = place.service().makeClient(collectionName: collection.name)
             try await first.sync()
             let held = try #require(first.getRecords())
-            let file = URL(fileURLWithPath: "\(place.storage)/main/\(collection.name).snapshot")
+            let file = try place.files.file(collection.id)
             let good = try Data(contentsOf: file)
             var refused = 0
             for offset in stride(from: 0, to: good.count, by: 17) {
@@ -297,22 +297,31 @@ extension ServerTests {
             #expect(refused > 0)
         }
 
-        @Test func damagedFileIsSetAside() async throws {
+        @Test func aDamagedFileIsReplaced() async throws {
             let (collection, _) = try await behind()
-            let path = "\(place.storage)/main/\(collection.name).snapshot"
-            let content = try Data(contentsOf: URL(fileURLWithPath: path))
+            let file = try place.files.file(collection.id)
+            let content = try Data(contentsOf: file)
             try Data(String(decoding: content, as: UTF8.self).replacing("\"id\":\"a\"", with: "\"id\":\"x\"").utf8)
-                .write(to: URL(fileURLWithPath: path))
+                .write(to: file)
             let client = place.service().makeClient(collectionName: collection.name)
             #expect(client.getRecords() == nil)
-            #expect(FileManager.default.fileExists(atPath: path + ".damaged"))
-            #expect(!FileManager.default.fileExists(atPath: path))
             #expect(
                 client.snapshot.rejected.contains { rejected in
                     if case .notTrusted = rejected.reason { rejected.source == .cached } else { false }
                 })
             try await client.sync()
             #expect(client.getRecords()?.map(\.id) == ["a", "b"])
+            #expect(place.files.states.count == 1)
+        }
+
+        /// A read with other roots destroys nothing.
+        @Test func aStateOfAnotherRootStays() async throws {
+            let (collection, held) = try await behind()
+            let other = place.service { $0.trustRoots = place.server.otherRoot }
+                .makeClient(collectionName: collection.name)
+            #expect(other.getRecords() == nil)
+            let client = place.service { $0.transport = NoTransport() }.makeClient(collectionName: collection.name)
+            #expect(client.getRecords() == held.getRecords())
         }
 
         /// Another collection's cache file under this one's name.
@@ -321,9 +330,7 @@ extension ServerTests {
             let other = try place.server.makeCollection()
             try other.put("evil")
             try await place.service().makeClient(collectionName: other.name).sync()
-            let path = "\(place.storage)/main/\(collection.name).snapshot"
-            try Data(contentsOf: URL(fileURLWithPath: "\(place.storage)/main/\(other.name).snapshot"))
-                .write(to: URL(fileURLWithPath: path))
+            try Data(contentsOf: place.files.file(other.id)).write(to: place.files.file(collection.id))
             #expect(place.service().makeClient(collectionName: collection.name).getRecords() == nil)
         }
 

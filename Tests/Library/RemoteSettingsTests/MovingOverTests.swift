@@ -143,7 +143,7 @@ import Testing
 
     /// Sets the time at which the cached state is said to have been verified.
     private func setVerifiedAt(_ collection: ServerCollection, _ change: (UInt64) -> UInt64) throws {
-        let file = URL(fileURLWithPath: "\(place.storage)/main/\(collection.name).snapshot")
+        let file = try place.files.file(collection.id)
         let content = try Data(contentsOf: file)
         let end = try #require(content.firstIndex(of: UInt8(ascii: "\n")))
         var line = try #require(try JSONSerialization.jsonObject(with: content[..<end]) as? [String: Any])
@@ -269,7 +269,7 @@ import Testing
         let file = try await client.attachmentURL(for: first).url
         #expect(try Data(contentsOf: file) == Data("hello".utf8))
         // The storage is a folder in a directory that only this user may enter.
-        let storage = file.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let storage = (0..<4).reduce(file) { file, _ in file.deletingLastPathComponent() }
         let directory = storage.deletingLastPathComponent()
         let mode = try FileManager.default.attributesOfItem(atPath: directory.path)[.posixPermissions] as? Int
         #expect(mode == 0o700)

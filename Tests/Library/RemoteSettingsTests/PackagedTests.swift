@@ -454,7 +454,7 @@ extension ServerTests {
                 .makeClient(collectionName: collection.name)
             try await client.sync()
             #expect(client.snapshot.source == .packaged(dumps))
-            #expect(!FileManager.default.fileExists(atPath: "\(place.storage)/\(collection.id).snapshot"))
+            #expect(place.files.states.isEmpty)
         }
 
         @Test func whatNeedNotBeVerifiedServesInPlaceOfACacheOfTheSameState() async throws {

@@ -17,8 +17,7 @@ extension ServerTests {
             collection = try place.server.makeCollection()
         }
 
-        private var trialFile: String { "\(place.storage)/\(collection.bucket)/\(collection.name).trial" }
-        private var previousFile: String { "\(place.storage)/\(collection.bucket)/\(collection.name).previous" }
+        private var indexFile: String { "\(place.storage)/index.json" }
 
         private func start(
             _ change: (inout RemoteSettingsConfig) -> Void = { _ in }
@@ -110,7 +109,7 @@ extension ServerTests {
             }
             for _ in 0..<3 { #expect(try await live(offline) == 0) }
             #expect(try await live(offline) == 24)
-            try FileManager.default.removeItem(atPath: previousFile.replacing(".previous", with: ".snapshot"))
+            try FileManager.default.removeItem(at: place.files.file(collection.id))
             #expect(try await live(offline) == 0, "getRecords is never nil for a packaged collection")
         }
 
@@ -161,8 +160,7 @@ extension ServerTests {
             #expect(throws: RemoteSettingsError.self) { try client.rejectState() }
             try place.service().markStartSuccessful()
             #expect(number(client) == 2)
-            let left = try FileManager.default.contentsOfDirectory(atPath: "\(place.storage)/\(collection.bucket)")
-            #expect(left == ["\(collection.name).snapshot"])
+            #expect(place.files.states.count == 1)
         }
 
         @Test func onlyWhatIsPackaged() async throws {
@@ -207,26 +205,26 @@ extension ServerTests {
 
         // MARK: Attacks
 
-        /// Whatever is in the trial's file, the app reads records, and the good state is not lost.
+        /// Whatever is in the index, the app reads records, and the good state is not lost.
         @Test(arguments: [
             "", "{", "\u{0}\u{0}", #"{"failedStarts":99999999999999999999}"#, "directory", "link", "huge",
         ])
-        func aDamagedTrial(_ content: String) async throws {
+        func aDamagedIndex(_ content: String) async throws {
             try await poison()
             for _ in 0..<3 { #expect(try await live() == 0) }
-            try FileManager.default.removeItem(atPath: trialFile)
+            try FileManager.default.removeItem(atPath: indexFile)
             switch content {
             case "directory":
-                try FileManager.default.createDirectory(atPath: trialFile, withIntermediateDirectories: true)
-            case "link": try FileManager.default.createSymbolicLink(atPath: trialFile, withDestinationPath: "/dev/zero")
+                try FileManager.default.createDirectory(atPath: indexFile, withIntermediateDirectories: true)
+            case "link": try FileManager.default.createSymbolicLink(atPath: indexFile, withDestinationPath: "/dev/zero")
             case "huge":
-                try Data(repeating: UInt8(ascii: "["), count: 1 << 20).write(to: URL(filePath: trialFile))
-            default: try Data(content.utf8).write(to: URL(filePath: trialFile))
+                try Data(repeating: UInt8(ascii: "["), count: 1 << 20).write(to: URL(filePath: indexFile))
+            default: try Data(content.utf8).write(to: URL(filePath: indexFile))
             }
             let found = try await live()
             #expect(found == 0 || found == 24)
             // The good state is still there, and the repaired one is taken.
-            #expect(try Data(contentsOf: URL(filePath: previousFile)).count > 100)
+            #expect(place.files.states.count >= 2)
             try publish(12)
             _ = try? await start().client.sync()
             #expect(try await live() == 12)
@@ -257,9 +255,10 @@ extension ServerTests {
         @Test func aDamagedPreviousState() async throws {
             try await poison()
             for _ in 0..<3 { #expect(try await live() == 0) }
-            var content = try Data(contentsOf: URL(filePath: previousFile))
+            let previous = try place.files.file(collection.id, \.synced.previous)
+            var content = try Data(contentsOf: previous)
             content[content.count - 10] ^= 1
-            try content.write(to: URL(filePath: previousFile))
+            try content.write(to: previous)
             #expect(try await live() == nil)
             try publish(12)
             try await start().client.sync()

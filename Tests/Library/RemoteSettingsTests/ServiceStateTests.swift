@@ -66,36 +66,32 @@ import Testing
         #expect(client.syncFailures == nil)
     }
 
-    /// A writer that was killed leaves a temporary file with a name of its own; the next day's sync removes it, and
-    /// nothing else.
-    @Test func whatKilledWritersLeaveIsRemoved() async throws {
+    /// What the layout of an earlier version has left is not read, and the next sync removes it, and nothing else.
+    @Test func theEarlierLayoutIsIgnoredAndRemoved() async throws {
         let collection = try place.server.makeCollection()
         try collection.put("a")
         let files = FileManager.default
-        let dayAgo = Date(timeIntervalSinceNow: -90_000)
-        func make(_ name: String, _ date: Date?) throws {
-            let path = "\(place.storage)/\(name)"
-            try Data("x".utf8).write(to: URL(fileURLWithPath: path))
-            if let date { try files.setAttributes([.modificationDate: date], ofItemAtPath: path) }
+        let ours = [
+            ".backoff.json", ".syncs.json", ".schedule.json", ".updates.json", ".chains/x.pem", "main/a.snapshot",
+            "main/a.previous", "main/a.config", "main/a.attachments/00",
+        ]
+        let others = [".mine", "main/mine", "main/mine.txt", "mine/a.snapshot.bak"]
+        for name in ours + others {
+            let path = URL(fileURLWithPath: "\(place.storage)/\(name)")
+            try files.createDirectory(at: path.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data("x".utf8).write(to: path)
         }
-        try files.createDirectory(atPath: "\(place.storage)/.d.1-1.tmp", withIntermediateDirectories: true)
-        try files.setAttributes([.modificationDate: dayAgo], ofItemAtPath: "\(place.storage)/.d.1-1.tmp")
-        for name in [".updates.json.999-1.tmp", ".syncs.json.12-7.tmp", ".backoff.json.1-1.tmp"] {
-            try make(name, dayAgo)
-        }
-        for name in ["mine.tmp", ".mine"] { try make(name, dayAgo) }
-        try make(".syncs.json.13-1.tmp", nil)
-        try files.createSymbolicLink(atPath: "\(place.storage)/.l.1-1.tmp", withDestinationPath: "mine.tmp")
-        try await place.service().makeClient(collectionName: collection.name).sync()
-        let left = try files.contentsOfDirectory(atPath: place.storage).filter { $0.hasSuffix("tmp") || $0 == ".mine" }
-        #expect(left.sorted() == [".d.1-1.tmp", ".l.1-1.tmp", ".mine", ".syncs.json.13-1.tmp", "mine.tmp"])
+        let client = place.service().makeClient(collectionName: collection.name)
+        #expect(client.getRecords() == nil)
+        try await client.sync()
+        #expect(client.getRecords()?.count == 1)
+        for name in ours { #expect(!files.fileExists(atPath: "\(place.storage)/\(name)"), "\(name)") }
+        for name in others { #expect(files.fileExists(atPath: "\(place.storage)/\(name)"), "\(name)") }
     }
 
     @Test func aDamagedJournalIsEmpty() async throws {
         let collection = try place.server.makeCollection()
         let client = place.service().makeClient(collectionName: collection.name)
-        let path = URL(fileURLWithPath: "\(place.storage)/.syncs.json")
-        try FileManager.default.createDirectory(atPath: place.storage, withIntermediateDirectories: true)
         let server = #""server":"https://settings.test""#
         let texts = [
             "", "[", "{}", #"{"server":"x","failures":{"\#(collection.id)":{"count":50,"since":1}}}"#,
@@ -103,7 +99,7 @@ import Testing
             #"{\#(server),"failures":{"\#(collection.id)":{"count":1e9,"since":1}},"lastCheck":-5,"clockSkew":1.5}"#,
         ]
         for text in texts {
-            try Data(text.utf8).write(to: path)
+            try place.files.write(#"{"format":1,"journal":\#(text)}"#)
             #expect(client.syncFailures == nil, "\(text)")
             #expect(place.service().clockSkew == nil, "\(text)")
         }
@@ -112,7 +108,7 @@ import Testing
         collection.sign([SignatureForm(isTampered: true)])
         let failures = #""failures":{"\#(collection.id)":{"count":\#(Int64.max),"since":1}}"#
         let edge = #"{\#(server),\#(failures),"clockSkew":\#(Int64.min)}"#
-        try Data(edge.utf8).write(to: path)
+        try place.files.write(#"{"format":1,"journal":\#(edge)}"#)
         #expect(place.service().clockSkew == .milliseconds(Int64.min))
         await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
         #expect(client.syncFailures?.count == Int.max && client.syncFailures?.attempts.count == 1)
@@ -222,7 +218,8 @@ import Testing
         try await service.resetStorage()
         #expect(client.getRecords() == nil && service.inspect().lastCheck == nil)
         let left = try FileManager.default.subpathsOfDirectory(atPath: place.storage).filter {
-            !$0.hasSuffix("main") && !$0.hasSuffix("elsewhere") && !$0.hasPrefix("linked")
+            !$0.hasSuffix("main") && !$0.hasSuffix("elsewhere") && !$0.hasPrefix("linked") && $0 != "states"
+                && $0 != "index.json"
         }
         #expect(left.sorted() == foreign.sorted())
         #expect(FileManager.default.fileExists(atPath: "\(outside)/y.snapshot"))
@@ -257,7 +254,7 @@ import Testing
         let collection = try place.server.makeCollection()
         try collection.put("a")
         try await place.service().makeClient(collectionName: collection.name).sync()
-        let path = URL(fileURLWithPath: "\(place.storage)/main/\(collection.name).snapshot")
+        let path = try place.files.file(collection.id)
         try Data("damaged".utf8).write(to: path)
         let received = Received()
         let client = place.service { $0.telemetry = received }.makeClient(collectionName: collection.name)
@@ -275,7 +272,7 @@ import Testing
         try await client.sync()
         try await client.downloadAttachments()
         // A directory in an attachment's place cannot be removed like a file.
-        let orphan = "\(place.storage)/main/\(collection.name).attachments/\(String(repeating: "0", count: 64))"
+        let orphan = "\(place.attachments(collection))/\(String(repeating: "0", count: 64))"
         try FileManager.default.createDirectory(atPath: orphan, withIntermediateDirectories: true)
         try collection.put("b")
         _ = received.take()

@@ -18,10 +18,6 @@ extension ServerTests {
             }.makeClient(collectionName: collection.name)
         }
 
-        private func snapshotFile(_ collection: ServerCollection) -> URL {
-            URL(fileURLWithPath: "\(place.storage)/main/\(collection.name).snapshot")
-        }
-
         /// iOS ends an app that it suspends while the app holds a lock in a container which an extension shares. So
         /// nothing is locked while a server is waited for, which is when an app is suspended.
         @Test(arguments: ["monitor", "/changeset", "/attachments/"])
@@ -71,19 +67,18 @@ extension ServerTests {
                     #expect(offline.getRecords()?.count == 2 + root && offline.snapshot.source == .cached)
                 }
             }
-            #expect(!FileManager.default.fileExists(atPath: snapshotFile(collection).path + ".damaged"))
         }
 
-        /// A later version of the library has written the file in a format of its own: it stays, and this one syncs all
-        /// the same.
-        @Test func fileOfALaterFormatIsLeftAlone() async throws {
+        /// A later version of the library has written the index in a format of its own: it stays, and this one syncs
+        /// all the same.
+        @Test func anIndexOfALaterFormatIsLeftAlone() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             try await place.service().makeClient(collectionName: collection.name).sync()
-            let file = snapshotFile(collection)
+            let file = URL(fileURLWithPath: "\(place.storage)/index.json")
             let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
-            let later = Data(text.replacing(#""format":1"#, with: #""format":2,"new":[]"#, maxReplacements: 1).utf8)
-            try later.write(to: file)
+            let later = text.replacing(#""format":1"#, with: #""format":2,"new":[]"#, maxReplacements: 1)
+            try place.files.write(later)
             #expect(reader(collection).getRecords() == nil)
             let client = place.service().makeClient(collectionName: collection.name)
             for id in ["b", "c"] {
@@ -91,8 +86,7 @@ extension ServerTests {
                 try await client.sync()
                 #expect(client.getRecords()?.last?.id == id)
             }
-            #expect(try Data(contentsOf: file) == later)
-            #expect(!FileManager.default.fileExists(atPath: file.path + ".damaged"))
+            #expect(try Data(contentsOf: file) == Data(later.utf8))
         }
 
         @Test func stateSyncedByAnotherProcessIsServed() async throws {
@@ -129,14 +123,13 @@ extension ServerTests {
             try collection.put("a")
             let client = place.service().makeClient(collectionName: collection.name)
             try await client.sync()
-            let file = snapshotFile(collection)
-            let old = try Data(contentsOf: file)
+            let old = try Data(contentsOf: place.files.file(collection.id))
             try collection.put("b")
             try await client.sync()
             switch what {
-            case "older": try old.write(to: file, options: .atomic)
-            case "damaged": try Data("{}".utf8).write(to: file, options: .atomic)
-            default: try FileManager.default.removeItem(at: file)
+            case "older": try place.files.replace(collection.id, by: old)
+            case "damaged": try place.files.replace(collection.id, by: Data("{}".utf8))
+            default: try FileManager.default.removeItem(atPath: place.storage)
             }
             for _ in 0..<2 {
                 #expect(client.getRecords()?.map(\.id) == ["a", "b"])
@@ -155,53 +148,18 @@ extension ServerTests {
             let service = place.service()
             let client = service.makeClient(collectionName: collection.name)
             try await client.sync()
-            let file = snapshotFile(collection)
-            let old = try Data(contentsOf: file)
+            let old = try Data(contentsOf: place.files.file(collection.id))
             try collection.put("b")
             try await client.sync()
-            try old.write(to: file, options: .atomic)
+            try place.files.replace(collection.id, by: old)
             try service.updateConfig(config: place.config { $0.appContext = RemoteSettingsContext(country: "AT") })
             #expect(client.getRecords()?.map(\.id) == ["a", "b"])
             try service.updateConfig(config: place.config())
             #expect(client.getRecords()?.map(\.id) == ["a", "b"])
             try client.resetStorage()
-            try old.write(to: file, options: .atomic)
+            try place.files.replace(collection.id, by: old)
             try service.updateConfig(config: place.config())
             #expect(client.getRecords()?.map(\.id) == ["a"])
-        }
-
-        /// Nor does the cached state behind a packaged one that serves.
-        @Test func cachedStateNeverGoesBackBehindAPackagedOne() async throws {
-            let collection = try place.server.makeCollection()
-            try collection.put("a")
-            let writer = place.service().makeClient(collectionName: collection.name)
-            try await writer.sync()
-            let file = snapshotFile(collection)
-            let old = try Data(contentsOf: file)
-            try collection.put("b")
-            try await writer.sync()
-            try collection.put("c")
-            let client = reader(collection, packaged: [.directory(try await place.package([collection]))])
-            let query = RecordQuery(usesPackaged: false)
-            #expect(client.getRecords()?.count == 3)
-            #expect(client.records(matching: query)?.map(\.id) == ["a", "b"])
-            try old.write(to: file, options: .atomic)
-            #expect(client.records(matching: query)?.map(\.id) == ["a", "b"])
-            try client.resetStorage()
-            #expect(client.records(matching: query) == nil)
-        }
-
-        /// While another process may be writing a new file in its place, a damaged one is left where it is.
-        @Test func aDamagedFileIsNotSetAsideWhileAnotherProcessWrites() async throws {
-            let collection = try place.server.makeCollection()
-            try collection.put("a")
-            try await place.service().makeClient(collectionName: collection.name).sync()
-            let file = snapshotFile(collection)
-            try Data("{}".utf8).write(to: file, options: .atomic)
-            let lock = try #require(try DirectoryLock(place.storage))
-            #expect(reader(collection).getRecords() == nil)
-            #expect(FileManager.default.fileExists(atPath: file.path))
-            withExtendedLifetime(lock) {}
         }
 
         /// The explicit way back.

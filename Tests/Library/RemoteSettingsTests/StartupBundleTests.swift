@@ -86,7 +86,7 @@ import Testing
         #expect(results.map(\.result) == [.success(.upToDate(Timestamp(milliseconds: try collection.timestamp())))])
         #expect(client.getRecords()?.count == 2)
         // What was removed is protected by its mark only as long as it is there.
-        let path = "\(place.storage)/main/\(collection.name).snapshot"
+        let path = try place.files.file(collection.id).path
         var content = try Data(contentsOf: URL(fileURLWithPath: path))
         content[content.count - 3] ^= 1
         try content.write(to: URL(fileURLWithPath: path))

@@ -5,7 +5,7 @@ import SnapshotBundle
 import Testing
 
 /// How often devices start badly with a state that is correctly signed and bad. The devices are in memory: of each, the
-/// trial is the real one, and what the storage holds follows the rules of `CollectionSync` and `SnapshotLoader`, which
+/// trial is the real one, and what the storage holds follows the rules of `CollectionSync` and `SnapshotChoice`, which
 /// `SafeStartTests` hold with real files.
 @Suite struct StateTrialTests {
     private static func state(_ number: UInt64) -> StateTrial.State {
@@ -19,7 +19,7 @@ import Testing
         var trial = StateTrial()
         var cached: StateTrial.State?
         var previous: StateTrial.State?
-        /// Whether everything goes through the file's form.
+        /// Whether everything goes through the form that the index has.
         var usesFile = false
         /// What each start served, and whether it got well.
         var starts: [(served: StateTrial.State, isWell: Bool)] = []
@@ -36,7 +36,7 @@ import Testing
         ///   - isKilled: whether the app dies of the state that it serves.
         ///   - syncsFirst: whether the app gets to sync before it dies.
         mutating func start(server: StateTrial.State, syncsFirst: Bool, isKilled: (StateTrial.State) -> Bool) {
-            if usesFile { trial = StateTrial(parsing: trial.bytes, limits: Limits()) }
+            if usesFile { trial = StateTrial(trial.json) }
             trial.settle()
             let served = newest
             trial.countStart(serving: served)
@@ -165,13 +165,13 @@ import Testing
         #"{"setAside":[{"timestamp":1,"payload":"00","reason":"short"}]}"#,
     ])
     func aFileOfAnyContent(_ text: String) {
-        var trial = StateTrial(parsing: Bytes(utf8: text), limits: Limits())
+        var trial = StateTrial((try? JSONValue(parsing: Bytes(utf8: text), limits: Limits())) ?? .null)
         trial.settle()
         trial.countStart(serving: Self.first)
         #expect(trial.refusal(of: Self.first) == nil)
         trial.recordSuccess(of: Self.first)
         #expect(!trial.usesPackagedOnly && trial.isGood(Self.first))
-        #expect(StateTrial(parsing: trial.bytes, limits: Limits()) == trial)
+        #expect(StateTrial(trial.json) == trial)
     }
 
     /// A state is known by its content as well: another one under its timestamp, such as a substitute's, is not it.
@@ -190,8 +190,8 @@ import Testing
                 Self.state(UInt64(number)), because: String(repeating: "\u{1b}é", count: 1000), app: "app 1.0")
             trial.recordGood(Self.state(UInt64(number + 5000)))
         }
-        #expect(trial.bytes.count < StateTrial.mostBytes)
-        #expect(StateTrial(parsing: trial.bytes, limits: Limits()) == trial)
+        #expect(JSONText.compact(trial.json).count < 1 << 16)
+        #expect(StateTrial(trial.json) == trial)
         #expect(trial.refusal(of: Self.state(1000)) != nil && trial.refusal(of: Self.state(1)) == nil)
     }
 
@@ -206,26 +206,21 @@ import Testing
                     Self.state(UInt64(number)), because: reason, app: StateTrial.bounded(reason))
                 trial.recordGood(Self.state(UInt64(100 + number)))
             }
-            #expect(trial.bytes.count < StateTrial.mostBytes)
-            let read = StateTrial(parsing: trial.bytes, limits: Limits())
+            #expect(JSONText.compact(trial.json).count < 1 << 16)
+            let read = StateTrial(trial.json)
             #expect(read == trial && read.refusal(of: Self.state(19)) != nil)
         }
     }
 
-    @Test func aJournalStaysBelowItsLimit() throws {
-        let directory = FileManager.default.temporaryDirectory.appending(path: "journal-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        let server = ServerIdentity("https://example.org/v1")
-        var journal = SyncJournal()
+    @Test func aJournalStaysSmall() throws {
+        var journal = SyncJournal(of: "https://example.org")
         let id = try CollectionID("main/a")
         let attempt = SyncFailures.Attempt(
             at: Timestamp(milliseconds: 1), trigger: .timer, status: .networkError,
             error: "a" + String(repeating: "\u{301}", count: 1_000_000))
         for _ in 0..<12 { _ = journal.record(attempt, of: id) }
-        try journal.write(to: "\(directory)/journal", of: server)
-        let read = SyncJournal.read("\(directory)/journal", of: server, limits: Limits())
+        let read = try #require(SyncJournal(journal.json))
         #expect(read.failures[id]?.count == 12 && read == journal)
-        #expect(try #require(try FileStore.size("\(directory)/journal")) < 20_000)
+        #expect(JSONText.compact(journal.json).count < 20_000)
     }
 }

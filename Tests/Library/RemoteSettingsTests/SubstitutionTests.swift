@@ -62,7 +62,7 @@ extension ServerTests {
         @Test func theHighWaterMarkIsAFloor() async throws {
             let (collection, other, _) = try await collections()
             try await place.service().makeClient(collectionName: collection.name).sync()
-            let file = URL(fileURLWithPath: "\(place.storage)/main/\(collection.name).snapshot")
+            let file = try place.files.file(collection.id)
             try Data(contentsOf: file).dropLast().write(to: file, options: .atomic)
             try collection.put("c")
             try pass(off: other, as: collection)

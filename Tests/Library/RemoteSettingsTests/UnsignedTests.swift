@@ -49,8 +49,8 @@ extension ServerTests {
             return error.map { "\($0)" } ?? ""
         }
 
-        private func snapshotFile(_ collection: ServerCollection) -> URL {
-            URL(fileURLWithPath: "\(place.storage)/main/\(collection.name).snapshot")
+        private func snapshotFile(_ collection: ServerCollection) throws -> URL {
+            try place.files.file(collection.id)
         }
 
         /// Writes what an attacker with access to the storage directory could: no signature, another record, a newer
@@ -67,10 +67,8 @@ extension ServerTests {
             members["metadata"] = #"{"id":"\#(collection.name)","bucket":"main"}"#
             members["timestamp"] = time
             members["payloadBytes"] = payload.count
-            try FileManager.default.createDirectory(
-                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
-            try (JSONSerialization.data(withJSONObject: members) + Data("\n".utf8) + payload)
-                .write(to: snapshotFile(collection), options: .atomic)
+            try place.files.replace(
+                collection.id, by: JSONSerialization.data(withJSONObject: members) + Data("\n".utf8) + payload)
         }
 
         @Test func aPackagedSignatureRefusesAnUnsignedCache() async throws {

@@ -487,8 +487,7 @@ struct UpdateChannelTests {
             service.shutdown()
             await time.settle()
         }
-        let path = "\(place.storage)/.updates.json"
-        #expect(try String(contentsOfFile: path, encoding: .utf8).contains("\"failures\":7"))
+        #expect(try place.files.index().updates?.failures == 7)
         // A success resets both.
         await time.pass(.seconds(14_400))
         source.refuse(nil)
@@ -497,7 +496,7 @@ struct UpdateChannelTests {
         await time.pass(.seconds(61))
         source.send(.heartbeat)
         await time.settle()
-        #expect(try String(contentsOfFile: path, encoding: .utf8).contains("\"failures\":0"))
+        #expect(try place.files.index().updates?.failures == 0)
         service.shutdown()
         // What is damaged, or about another channel, counts for nothing; nor does a time that the clock makes
         // impossible.
@@ -508,7 +507,7 @@ struct UpdateChannelTests {
             #"{"channel":"ScriptedUpdates of https://settings.test","failures":-3,"next":"x"}"#,
             #"{"channel":"ScriptedUpdates of https://settings.test","failures":18446744073709551615}"#,
         ] {
-            try text.write(toFile: path, atomically: true, encoding: .utf8)
+            try place.files.write(#"{"format":1,"updates":\#(text)}"#)
             let before = source.connects
             let service = self.service()
             service.startUpdates()

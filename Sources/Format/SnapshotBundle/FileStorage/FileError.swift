@@ -29,6 +29,12 @@ package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Whether the bytes to write could not be read, because the mapped file that they are in was cut short.
     package var isOfSource: Bool { code == EFAULT }
 
+    /// The code of a write where nothing may be written.
+    package static var readOnly: Int32 { EROFS }
+
+    /// Whether a rename failed because the target is on another volume.
+    package var isOfOtherVolume: Bool { code == EXDEV }
+
     /// Whether the file has more bytes than the caller reads.
     package var isTooLarge: Bool { code == EFBIG }
 

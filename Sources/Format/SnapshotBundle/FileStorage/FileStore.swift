@@ -73,7 +73,7 @@ package enum FileStore {
         let temporary = place.beside(isContended ? uniquePath("") + ending : ending)
         // A killed process may have left a file there, or somebody may have put a link there.
         guard unsafe unlinkat(temporary.directory, temporary.name, 0) == 0 || errno == ENOENT else {
-            throw FileError("remove", temporary.path)
+            throw errno == EROFS ? FileError("write", path) : FileError("remove", temporary.path)
         }
         let file = try WritableFile(temporary, mode: isPrivate ? 0o600 : 0o666)
         do throws(FileError) {

@@ -62,7 +62,7 @@ struct CustomSignals: Hashable, Sendable {
         }
         var candidate = self
         candidate.values = merged
-        // The limits in characters do not limit the bytes, and the first line of the state file has a limit in bytes.
+        // The limits in characters do not limit the bytes, and the index has a limit in bytes.
         let bytes = JSONText.compact(candidate.json).count
         guard bytes <= Self.mostBytes else {
             throw .limitExceeded(

@@ -27,12 +27,12 @@ extension RemoteConfig {
         } catch {
             return (nil, ["\(error)"])
         }
-        let start = store.start(access)
-        var problems = start.problem.map { ["\($0)"] } ?? []
+        let activated = access.entry.activated
+        var problems: [String] = []
         var rejected: [SnapshotStatus.Rejected] = []
         var candidates: [CollectionAccess.Found] = []
         let subject = trial(access) == nil ? nil : trialSubject(access)
-        if let kept = start.newest(access, subject, rejected: &rejected) { candidates.append(kept) }
+        if let kept = access.newest(of: activated, subject, rejected: &rejected) { candidates.append(kept) }
         if activation == .onNextStart, let current = access.current(), mayStart(with: current, access),
             current.isOfCatalogue
                 || candidates.first.map({ current.snapshot.timestamp >= $0.snapshot.timestamp }) ?? true
@@ -42,7 +42,7 @@ extension RemoteConfig {
         problems += rejected.filter { $0.reason != .older }.map(\.description)
         guard !candidates.isEmpty else { return (nil, problems) }
         let hasFilters = candidates.contains { $0.snapshot.records.mayMentionFilters }
-        let kept = store.state(of: start, access, isNeeded: hasFilters)
+        let kept = store.starting(access, isNeeded: hasFilters)
         func firstLayer(of candidates: [CollectionAccess.Found]) -> ParameterLayer? {
             for candidate in candidates {
                 do throws(ParameterRecordError) {
@@ -57,7 +57,7 @@ extension RemoteConfig {
         if let layer = firstLayer(of: candidates) { return (layer, problems) }
         // A new version of the app may package records that are not parameters. The active values are then kept.
         let tried = candidates.map(\.snapshot.timestamp)
-        guard let active = start.newest(access, subject, usesPackaged: false, rejected: &rejected),
+        guard let active = access.newest(of: activated, subject, usesPackaged: false, rejected: &rejected),
             !tried.contains(active.snapshot.timestamp)
         else { return (nil, problems) }
         return (firstLayer(of: [active]), problems)
@@ -93,10 +93,12 @@ extension RemoteConfig {
         var checked: ParameterLayer?
         while true {
             do {
-                return try await store.writing(access) { file in
+                let (changed, problem) = try await access.update { entry in
                     try Task.checkCancellation()
-                    return try activate(access, &file, before: before, checked: checked)
+                    return try activate(access, &entry, before: before, checked: checked)
                 }
+                if let problem { access.reportStorage(problem) }
+                return changed
             } catch let unchecked as Unchecked {
                 try await check(unchecked.layer, access)
                 checked = unchecked.layer
@@ -109,12 +111,13 @@ extension RemoteConfig {
     /// - Parameter checked: the state that the app's check has accepted.
     /// - Returns: the keys whose values have changed.
     private func activate(
-        _ access: CollectionAccess, _ file: inout ConfigStore.Writing, before: ConfigLayers, checked: ParameterLayer?
+        _ access: CollectionAccess, _ entry: inout StorageIndex.Collection, before: ConfigLayers,
+        checked: ParameterLayer?
     ) throws -> Set<String> {
         let trial = trial(access)
         let present = state.withLock { $0.layers } ?? before
         var target = present.parameters.flatMap { $0.server == access.server ? $0 : nil }
-        let context = context(access, file.state)
+        let context = context(access, store.state(in: entry, access))
         let limits = access.limits.filter
         func layer(_ found: CollectionAccess.Found) throws -> ParameterLayer {
             do throws(ParameterRecordError) {
@@ -123,10 +126,10 @@ extension RemoteConfig {
                 throw RemoteConfigError.notParameters(reason: "\(access.id): \(error)")
             }
         }
-        // The state that another process has activated. A state in the file that no process would activate does not
-        // count.
-        var kept = target.flatMap { file.holds($0.snapshot) ? $0.timestamp : nil }
-        if kept == nil, let found = file.active() {
+        // The state that another process has activated. A state that no process would activate does not count.
+        var rejected: [SnapshotStatus.Rejected] = []
+        var kept = target.flatMap { entry.activated.isCurrent($0.snapshot) ? $0.timestamp : nil }
+        if kept == nil, let found = access.newest(of: entry.activated, usesPackaged: false, rejected: &rejected) {
             kept = trial?.reason(against: found.snapshot) == nil ? found.snapshot.timestamp : nil
             if kept != nil, found.isNewer(than: target) {
                 if let newer = try? layer(found) { target = newer } else { kept = nil }
@@ -146,9 +149,8 @@ extension RemoteConfig {
             throw Unchecked(layer: target)
         }
         if let target, target.source == .remote, kept.map({ $0 < target.timestamp }) ?? true {
-            let now = access.environment.now()
-            try file.keepPrevious(trialSubject(access))
-            try file.keep(activated: target.snapshot) { $0.activated = now }
+            access.activate(target.snapshot, in: &entry, trialSubject(access))
+            store.change(&entry, access) { $0.activated = access.environment.now() }
         }
         let changed = ParameterLayer.differences(from: present.parameters, to: target)
         replaceLayers { state in
@@ -165,7 +167,7 @@ extension RemoteConfig {
     func packagedLayer() -> PackagedLayer {
         PackagedLayer { [client, store, givenInstallation] in
             var rejected: [SnapshotStatus.Rejected] = []
-            guard let access = try? client.access, let found = access.newest(kept: nil, rejected: &rejected),
+            guard let access = try? client.access, let found = access.newest(of: nil, rejected: &rejected),
                 found.configSource == .packaged
             else { return nil }
             let context = store.present(access).filterContext(access, installation: givenInstallation)
@@ -184,14 +186,16 @@ extension RemoteConfig {
     /// - Throws: `ParameterRecordError` if the fetched state contains anything but parameters.
     func waitingKeys(_ access: CollectionAccess) throws(ParameterRecordError) -> Set<String> {
         let active = layers().parameters
-        let context = context(access, store.known ?? store.present(access))
+        let context = context(access, store.present(access))
         let fetched: ParameterLayer?
-        if let found = access.current(), found.isNewer(than: active),
+        // What another server has published is replaced whatever its time is.
+        let own = active.flatMap { $0.server == access.server ? $0 : nil }
+        if let found = access.current(), found.isNewer(than: own),
             trial(access)?.reason(against: found.snapshot) == nil
         {
             fetched = try ParameterLayer(found, server: access.server, context: context, limits: access.limits.filter)
         } else {
-            fetched = active.map {
+            fetched = own.map {
                 ParameterLayer($0, source: $0.source, context: context, limits: access.limits.filter)
             }
         }
@@ -216,11 +220,9 @@ extension RemoteConfig {
             try checked.merge(signals)
             let access = try client.access
             _ = layers()
-            try await store.writing(access) { file in
+            _ = try await access.update(mustBeStored: true) { entry in
                 try Task.checkCancellation()
-                var merged = file.state.signals
-                try merged.merge(signals)
-                try file.keep { $0.signals = merged }
+                try store.change(&entry, access) { try $0.signals.merge(signals) }
             }
         } catch {
             throw error as? RemoteConfigCustomSignalsError ?? .unknown(reason: "\(error)")

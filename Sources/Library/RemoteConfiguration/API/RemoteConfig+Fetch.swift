@@ -69,12 +69,7 @@ extension RemoteConfig {
     /// How the last fetch ended. It is kept after a restart.
     public var lastFetchStatus: RemoteConfigFetchStatus { keptState?.lastStatus ?? .noFetchYet }
 
-    /// The stored state. It is read from the file if this process has not read it yet.
-    private var keptState: ConfigState? {
-        if let kept = store.known { return kept }
-        guard let access = try? client.access else { return nil }
-        return store.present(access)
-    }
+    private var keptState: ConfigState? { (try? client.access).map(store.present) }
 
     func fetchOutcome(expiration: Double) async -> RemoteConfigFetchOutcome {
         while true {

@@ -102,9 +102,10 @@ extension RemoteConfig {
 
     /// Tells listeners which keys the newest fetched state would change. Each state is reported once.
     private func announce() {
-        guard let access = try? client.access, let fetched = access.current()?.snapshot.timestamp else { return }
+        guard let access = try? client.access, let fetched = access.current()?.snapshot.payload else { return }
         let isNew = state.withLock { state in
-            guard state.announced.map({ $0 < fetched }) ?? true else { return false }
+            // Another server, or a catalogue under a new certificate, may have an older state.
+            guard state.announced != fetched else { return false }
             state.announced = fetched
             return true
         }

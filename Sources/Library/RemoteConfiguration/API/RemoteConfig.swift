@@ -37,8 +37,8 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
         var problems: [String] = []
         /// Whether a fetch is running. It records its result itself.
         var isFetching = false
-        /// The newest fetched state that listeners have been told about.
-        var announced: Timestamp?
+        /// The last fetched state that listeners have been told about.
+        var announced: Payload?
         var announcer: Task<Void, Never>?
         var validate: (@Sendable (RemoteConfigSnapshot, RemoteConfigSnapshot) throws -> Void)?
     }

@@ -1,17 +1,16 @@
 import RemoteSettings
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SnapshotBundle
 
-/// What remote config stores about a collection, apart from the active snapshot.
-struct ConfigState: Hashable, Sendable {
+/// What remote config stores about a collection in the index, apart from the active snapshot.
+package struct ConfigState: Hashable, Sendable {
     /// A random id of this installation, for percentages: `env.id`.
     var installation: String
     /// When a fetch last succeeded.
     var lastFetch: Timestamp?
     var lastStatus = RemoteConfigFetchStatus.noFetchYet
     var lastError: String?
-    /// The collection's timestamp after the last success. If the current state is older, the interval does not apply.
+    /// The collection's timestamp after the last success. If the state in use is older, the interval does not apply.
     var fetched: Timestamp?
     /// A hash of the filters' environment at the last success.
     var context: String?
@@ -96,92 +95,10 @@ extension ConfigState {
     }
 }
 
-/// The file of a collection's ``ConfigState``: a line of JSON, followed by the active snapshot with what vouches for
-/// it.
-///
-/// One file has both, so that neither can be lost or restored without the other. It is replaced by a rename.
-package struct ConfigStateFile: Sendable {
-    private static let format: UInt64 = 1
-    private static let mostValues = 1000
-
-    var state: ConfigState
-    /// The active snapshot as `CollectionAccess.content(of:)` writes it; `nil` if none was activated.
-    var snapshot: Bytes?
-    /// Whether a later version of the library has written the file in a newer format.
-    ///
-    /// The installation then keeps its id, and the file is not changed.
-    private(set) var isOfLaterFormat = false
-
-    /// Reads the file.
-    ///
-    /// - Returns: `nil` if it does not exist, is damaged or is too large. It is then written anew.
-    /// - Throws: `FileError` if the file cannot be read at the moment, for example before a device is first unlocked.
-    ///   It must not be written anew in that case, because its content would be lost.
-    static func read(_ path: String, limits: Limits) throws(FileError) -> ConfigStateFile? {
-        let limit = limits.changesetBytes.saturatingAdding(limits.cacheHeadBytes.saturatingMultiplying(by: 2))
-        do throws(FileError) {
-            guard let content = try FileStore.read(path, limit: limit) else { return nil }
-            return ConfigStateFile(parsing: content, limits: limits)
-        } catch {
-            guard error.isTooLarge else { throw error }
-            return nil
-        }
-    }
-
-    init(state: ConfigState, snapshot: Bytes?) {
-        self.state = state
-        self.snapshot = snapshot
-    }
-
-    /// Reads a file's content; `nil` if its first line cannot be read. A snapshot that is not complete is dropped.
-    package init?(parsing content: Bytes, limits: Limits) {
-        let end = content.withSpan { span in
-            (0..<min(span.count, limits.cacheHeadBytes)).first { span[$0] == UInt8(ascii: "\n") }
-        }
-        var limits = limits
-        limits.jsonValues = Self.mostValues
-        guard let end, let head = try? JSONValue(parsing: content[0..<end], limits: limits),
-            let format = head["format"]?.number?.uint64, format >= Self.format, let state = ConfigState(head)
-        else { return nil }
-        guard format == Self.format else {
-            self.state = ConfigState(installation: state.installation)
-            isOfLaterFormat = true
-            return
-        }
-        self.state = state
-        let rest = content[end + 1..<content.count]
-        // Without a signature, only this hash shows whether a snapshot is complete.
-        let isWhole = head["snapshot"]?.string.map { $0 == SHA256Digest(hashing: rest).hex } ?? false
-        snapshot = rest.isEmpty || !isWhole ? nil : rest
-    }
-
-    /// The content of the file.
-    package var bytes: Bytes {
-        var members = state.members
-        members.insert(.init(key: "format", value: .number(JSONNumber(Self.format))), at: 0)
-        if let snapshot {
-            members.append(.init(key: "snapshot", value: .string(SHA256Digest(hashing: snapshot).hex)))
-        }
-        var content = JSONText.compact(.object(members))
-        content.reserveCapacity(content.count + 1 + (snapshot?.count ?? 0))
-        content.append(UInt8(ascii: "\n"))
-        if let snapshot { unsafe snapshot.withUnsafeBytes { unsafe content.append(contentsOf: $0) } }
-        return Bytes(content)
-    }
-
-    /// Replaces the file, unless it has a later format. The caller must hold the storage lock.
-    ///
-    /// - Parameter flushing: whether to wait for the disk.
-    func write(to path: String, flushing: Bool = true) throws(FileError) {
-        guard !isOfLaterFormat else { return }
-        try FileStore.replace(path, with: bytes, flushing: flushing)
-    }
-}
-
 extension ConfigState {
-    fileprivate var members: [JSONValue.Member] {
+    package var json: JSONValue {
         func time(_ timestamp: Timestamp?) -> JSONValue? { timestamp.map { .number(JSONNumber($0.milliseconds)) } }
-        let value = JSONValue.members([
+        return .members([
             "installation": .string(installation),
             "lastFetch": time(lastFetch),
             "lastStatus": .string("\(lastStatus)"),
@@ -199,11 +116,9 @@ extension ConfigState {
             "signals": signals.json,
             "activated": time(activated),
         ])
-        guard case .object(let members) = value else { return [] }
-        return members
     }
 
-    fileprivate init?(_ head: JSONValue) {
+    package init?(_ head: JSONValue) {
         func time(_ key: String) -> Timestamp? { head[key]?.number?.uint64.map(Timestamp.init(milliseconds:)) }
         guard let installation = head["installation"]?.string, !installation.isEmpty else { return nil }
         self.init(installation: installation)

@@ -84,7 +84,7 @@ extension RemoteSettingsClient {
     public func removeDownload(of record: RemoteSettingsRecord) throws(RemoteSettingsError) {
         let collection = try collection()
         let wanted = try collection.wanted(record)
-        try storing { try collection.session.storage.remove(wanted.digest, of: collection.id) }
+        try storing { try collection.remove(wanted.digest) }
     }
 
     /// Keeps a record's attachment in the storage directory until ``removeDownload(of:)`` or ``resetStorage()``.
@@ -97,7 +97,7 @@ extension RemoteSettingsClient {
     public func keepDownload(of record: RemoteSettingsRecord) throws(RemoteSettingsError) {
         let collection = try collection()
         let wanted = try collection.wanted(record)
-        try storing { try collection.session.storage.keep(wanted.digest, of: collection.id) }
+        try storing { try collection.keep(wanted.digest, true) }
     }
 
     /// Removes the attachments in the storage directory that no record has any more. Does I/O.

@@ -74,6 +74,8 @@ public struct RemoteSettingsConfig: Sendable {
     /// Each start is then counted until ``RemoteSettingsService/markStartSuccessful()``, and the state before the
     /// cached one stays stored. It counts when a service is made. See <doc:Guide#When-a-state-is-bad>.
     public var safeStart = false
+    /// What the service does with its storage directory. It counts when a service is made.
+    public var storageAccess = StorageAccess.readWrite
     /// Whether states that an app has set aside are passed over as the app does it, although nothing is counted: for
     /// programs that look into an app's storage.
     package var passesOverSetAside = false
@@ -84,8 +86,8 @@ public struct RemoteSettingsConfig: Sendable {
     ///
     /// What was held then stays, the sync fails, telemetry gets ``UptakeEvent/Status/rejectedError``, and
     /// ``SnapshotStatus/rejected`` lists the state. It is not asked for again until the server has a newer one, or the
-    /// app another version (``userAgent``, ``RemoteSettingsContext/appVersion``). The check runs on a thread of this
-    /// package, and may block it.
+    /// app is another version (``userAgent``, ``RemoteSettingsContext/appVersion``) or another build. The check runs on
+    /// a thread of this package, and may block it.
     ///
     /// - Parameters:
     ///   - collection: `bucket/collection`.
@@ -141,6 +143,7 @@ extension RemoteSettingsConfig: Equatable {
             && left.acceptsUnsigned == right.acceptsUnsigned && left.allowsPlainHTTP == right.allowsPlainHTTP
             && left.userAgent == right.userAgent && left.limits == right.limits && left.network == right.network
             && left.overrides == right.overrides && left.safeStart == right.safeStart
+            && left.storageAccess == right.storageAccess
             && left.isPackagedOnly == right.isPackagedOnly && left.validationTimeout == right.validationTimeout
     }
 }

@@ -39,7 +39,8 @@ public final class RemoteSettingsService: Sendable {
     ///     processes may share one.
     ///   - config: the server, what is packaged, and whom to trust.
     public init(storageDir: String, config: RemoteSettingsConfig) {
-        let storage = StorageDirectory(path: storageDir)
+        let storage = StorageDirectory(
+            path: storageDir, isReadOnly: config.storageAccess == .readOnly, limits: config.limits.all)
         let session = Session(config, storage: storage, changes: changes, trials: StateTrials(storage, config))
         state = Mutex(State(session: session))
         updates = UpdateChannel { [changes] in changes.hasListeners }
@@ -62,7 +63,7 @@ public final class RemoteSettingsService: Sendable {
         self.init(storageDir: storageDir, config: config)
         _ = try session.server.get()
         try session.checkOrigin()
-        try session.loader.validatePackaged()
+        try session.choice.validatePackaged()
     }
 
     /// The configuration in force.

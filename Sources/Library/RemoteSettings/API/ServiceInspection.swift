@@ -98,23 +98,23 @@ extension RemoteSettingsService {
 
     /// When the last sync began that has brought a collection to the server's state, by this device's clock, in this
     /// process or an earlier one; `nil` if none has. Reads one small file, and verifies nothing.
-    public var lastCheck: RemoteSettingsTimestamp? { session.journal.present.lastCheck }
+    public var lastCheck: RemoteSettingsTimestamp? { session.journal.lastCheck }
 
     /// How far this device's clock was ahead of the server's at the last sync of this process or an earlier one;
     /// negative if it was behind.
     ///
     /// It is `nil` if there was no sync, or if the server sends no time. The server's time is not verified, so no
     /// signature is checked against it. Does I/O.
-    public var clockSkew: Duration? { session.journal.present.clockSkewDuration }
+    public var clockSkew: Duration? { session.journal.clockSkewDuration }
 
     private func inspection(monitor: MonitorChangeset?) -> ServiceInspection {
         let session = session
-        let journal = session.journal.present
+        let journal = session.journal
         let clients = Set(clientCollections.map(\.id))
-        let stored = (try? session.storage.collections()) ?? []
-        let ids = clients.union(stored).union(journal.failures.keys).sorted()
+        let index = session.storage.index()
+        let ids = clients.union(index.ids).union(journal.failures.keys).sorted()
         let server = try? session.server.get()
-        let holds = BackoffFile.read(session.storage.backoffPath, limits: session.limits).holds(at: session.now)
+        let holds = index.backoff.holds(at: session.now)
         return ServiceInspection(
             server: server.map { "\($0)" } ?? "", isPreview: session.config.isPreview, catalogue: catalogue,
             storage: session.storage.path,
@@ -137,20 +137,21 @@ extension RemoteSettingsService {
     public func resetStorage() async throws(RemoteSettingsError) {
         let session = session
         do {
-            if try FileStore.isDirectory(session.storage.path) {
-                try session.withFreeStorageLock {
-                    for id in try session.storage.collections() {
-                        try session.storage.remove(id)
-                        session.allTrials.forget(id)
-                    }
-                    try FileStore.removeTree(session.storage.chainsPath, below: session.storage.path)
-                    try FileStore.remove(session.storage.schedulePath, below: session.storage.path)
+            let storage = session.storage
+            if try FileStore.isDirectory(storage.path) {
+                try storage.prepare()
+                let ids = storage.index().ids
+                let (_, problem) = try storage.update(waiting: .no) { index in
+                    (index.collections, index.schedules, index.journal) = ([:], [:], nil)
                 }
+                if let problem { throw problem }
+                for id in ids { session.allTrials.forget(id) }
+                try FileStore.removeTree("\(storage.path)/attachments", below: storage.path)
+                try FileStore.removeTree(storage.chainsPath, below: storage.path)
             }
         } catch {
             throw RemoteSettingsError(error)
         }
-        session.journal.reset()
         forgetCollections()
     }
 }
@@ -161,6 +162,6 @@ extension RemoteSettingsClient {
     /// Failures of earlier processes count too. Does I/O.
     public var syncFailures: SyncFailures? {
         guard let collection = try? collection() else { return nil }
-        return collection.session.journal.present.failures[collection.id]
+        return collection.session.journal.failures[collection.id]
     }
 }

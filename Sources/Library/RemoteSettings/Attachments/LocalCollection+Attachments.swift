@@ -113,7 +113,7 @@ extension LocalCollection {
         else { return nil }
         guard SHA256Digest(hashing: bytes) == digest else {
             session.logger.warning("\(path): its SHA-256 is not the one in its name; the file is removed")
-            try? FileStore.remove(path, below: session.storage.path)
+            session.storage.discard(path)
             return nil
         }
         return bytes
@@ -130,7 +130,7 @@ extension LocalCollection {
             return false
         }
         guard hasher.finish() == wanted.digest else {
-            try? FileStore.remove(path, below: session.storage.path)
+            session.storage.discard(path)
             return false
         }
         return true
@@ -165,14 +165,13 @@ extension LocalCollection {
             else { return nil }
             return (RemoteSettingsRecord(record), digest)
         }
-        let loader = session.loader
         let current = self.current()
-        let previous = loader.previousSnapshot(id, isKnownSigned: current.isKnownSigned)?.records
+        let previous = session.previous(of: id, isKnownSigned: current.isKnownSigned)?.records
         if let earlier = earlier(in: previous), let bytes = cached(earlier.digest, size: nil) {
             return AttachmentContent(bytes: bytes, source: .staleCached, earlierRecord: earlier.record)
         }
         for bundle in current.bundles {
-            let snapshot = try? bundle.snapshot(loader.verifier, now: session.now)
+            let snapshot = try? bundle.snapshot(session.choice.verifier, now: session.now)
             guard let earlier = earlier(in: snapshot?.records),
                 let bytes = packaged(earlier.digest, size: nil, in: bundle)
             else { continue }

@@ -115,6 +115,22 @@ extension LocalCollection {
         try part.finish()
     }
 
+    /// Keeps an attachment when no record has it any more, or does not. It need not be stored.
+    func keep(_ digest: SHA256Digest, _ isKept: Bool) throws {
+        guard session.storage.index()[key].kept.contains(digest) != isKept else { return }
+        let (_, problem) = try session.storage.update(waiting: .long) { index in
+            if isKept { index[key].kept.insert(digest) } else { index[key].kept.remove(digest) }
+        }
+        if let problem { throw problem }
+    }
+
+    /// Removes an attachment, kept or not.
+    func remove(_ digest: SHA256Digest) throws {
+        try session.storage.prepare()
+        try keep(digest, false)
+        try FileStore.remove(session.storage.attachmentPath(id, digest), below: session.storage.path)
+    }
+
     private func check(_ received: Int, _ digest: SHA256Digest, _ wanted: WantedAttachment) throws(WrongAttachment) {
         guard received == wanted.size, digest == wanted.digest else {
             throw WrongAttachment(

@@ -15,8 +15,8 @@ import SnapshotTrust
 /// | the catalogue is older, or may not follow the known one | the earlier catalogue; the sync fails |
 /// | the catalogue lists no longer what is here | what is here, as a state of no catalogue |
 /// | another process has stored a later catalogue meanwhile | that one |
-/// | killed before the catalogue's file is replaced | the earlier catalogue |
-/// | killed after it | the newer one: readers find its states under their temporary names |
+/// | killed before the index is replaced | the earlier catalogue |
+/// | killed after it | the newer one |
 struct CatalogueSync: Sendable {
     /// One collection on its way to the catalogue.
     fileprivate struct Wanted: Sendable {
@@ -101,11 +101,12 @@ struct CatalogueSync: Sendable {
     private func show(
         _ catalogue: CatalogueView, _ wanted: inout [Wanted], after known: CatalogueView?
     ) async -> CatalogueView? {
-        guard catalogue !== known || wanted.contains(where: \.isFetched) else {
-            await recoverLeftovers()
-            return known
-        }
         do {
+            let isPurged = wanted.contains { wanted in
+                (try? wanted.state.get().current).map { $0.source == .cached && !$0.isStored(session) } ?? false
+            }
+            guard catalogue !== known || isPurged || wanted.contains(where: \.isFetched) || isCataloguePurged
+            else { return known }
             let missing = wanted.filter(\.holdsBack).map(\.collection.id)
             guard missing.isEmpty || catalogue === known else {
                 throw CatalogueSyncError.incomplete(catalogue: catalogue.catalogue.number, missing: missing)
@@ -121,8 +122,7 @@ struct CatalogueSync: Sendable {
     /// stored, even if an earlier sync has already left them behind.
     private func companions(of asked: Set<CollectionID>, in view: CatalogueView) -> [LocalCollection] {
         guard let service = session.service else { return [] }
-        let stored = (try? session.storage.collections()) ?? []
-        return Set(stored + service.clientCollections.map(\.id)).subtracting(asked)
+        return Set(session.storage.index().ids + service.clientCollections.map(\.id)).subtracting(asked)
             .filter {
                 $0 != Catalogue.collection && (view.catalogue.entries[$0] != nil || view.catalogue.removed[$0] != nil)
             }.sorted()
@@ -137,7 +137,7 @@ struct CatalogueSync: Sendable {
             throw CatalogueSyncError.noCatalogue(server: "\(run.client.server)", publisher: publisher)
         }
         if let known, known.snapshot.timestamp == expected { return known }
-        if let refusal = session.trials?.trial(of: session.storage.trial(of: id)).refusal(at: expected) {
+        if let refusal = session.trials?.trial(of: session.subject(of: id)).refusal(at: expected) {
             throw StateRejection(id, expected, refusal.reason)
         }
         var wanted = CollectionFetcher.Wanted(
@@ -156,13 +156,26 @@ struct CatalogueSync: Sendable {
         if let known, view.snapshot.payload == known.snapshot.payload { return known }
         do throws(CatalogueError) {
             let current = try known.map { (known) throws(CatalogueError) in try known.verified() }
-            try view.verified().checkAcceptance(after: current, at: session.now, limits: session.limits)
+            let new = try view.verified()
+            try new.checkAcceptance(after: current, at: session.now, limits: session.limits)
+            if current == nil { try checkNumber(of: new) }
         } catch {
             // A list of collections that is older than what is held may come from a cache. Nothing is new then.
             if let known, expected < known.snapshot.timestamp, error.isOlder { return known }
             throw error
         }
         return view
+    }
+
+    /// Checks a catalogue against the numbers of those that were stored before and are lost, or that this configuration
+    /// cannot verify because it pins other roots as well.
+    private func checkNumber(of new: VerifiedCatalogue) throws(CatalogueError) {
+        for stored in session.storage.index()[session.key(of: Catalogue.collection)].newest {
+            guard session.trust.roots.roots.contains(stored.root), let number = stored.number,
+                new.catalogue.number < number, new.certificateBegins.map({ $0 <= stored.certificate ?? $0 }) ?? true
+            else { continue }
+            throw .olderCatalogue(found: new.catalogue.number, held: number)
+        }
     }
 
     /// Finds the state of one collection that the catalogue lists, here or on the server.
@@ -200,7 +213,9 @@ struct CatalogueSync: Sendable {
             same.view = view
             return (same, nil)
         }
-        let local = session.loader.load(id, of: view)
+        let local = session.choice.choose(
+            id, from: session.storage.index()[collection.key].synced, of: view,
+            asking: session.trials?.trial(of: collection.subject))
         if local.isOfCatalogue { return (local, nil) }
         try sync(of: collection).checkWanted(entry.timestamp, payload: entry.payload)
         let snapshot = try await fetched(collection, onto: current, entry, in: view)
@@ -242,51 +257,95 @@ struct CatalogueSync: Sendable {
         return snapshot
     }
 
-    /// Stores a catalogue and shows it.
+    /// Whether the catalogue in use was stored, and its file is gone.
+    private var isCataloguePurged: Bool {
+        let index = session.storage.index()
+        guard session.currentCatalogue()?.source == .cached else { return false }
+        return index[session.key(of: Catalogue.collection)].synced.current.map { !session.storage.has($0) } ?? true
+    }
+
+    /// Stores a catalogue with its states, by one change of the index, and shows it.
+    ///
+    /// Every reader, in this process and in others, sees either the previous catalogue or this one, whole. This holds
+    /// whenever the process is killed (`Tests/Models/catalogue.pml`).
     ///
     /// - Returns: what is shown afterwards: the catalogue, or a later one that another process has stored meanwhile.
     private func store(_ view: CatalogueView, _ wanted: [Wanted]) async throws -> CatalogueView {
-        var prepared: [(collection: LocalCollection, state: CatalogueStore.ListedState)] = []
-        for wanted in wanted {
-            guard case .success((let current, let snapshot)) = wanted.state else { continue }
-            let id = wanted.collection.id
-            prepared.append(
-                (wanted.collection, .init(id: id, current: current, fetched: snapshot, before: wanted.before)))
-        }
-        session.catalogue.withLock { $0.isStoring = true }
-        defer { session.catalogue.withLock { $0.isStoring = false } }
-        let shown = try await session.withStorageLock { () throws -> CatalogueView in
+        let (storage, key) = (session.storage, session.key(of: Catalogue.collection))
+        let server = "\(try session.server.get())"
+        var shown = KnownCatalogue.Found(view: view, slot: .init())
+        var stale: [CollectionID: Set<SHA256Digest>] = [:]
+        let (_, problem) = try await storage.update { index in
             // This is checked under the lock, so that a closed session cannot write after the session that follows it.
             guard !session.isClosed else { throw RemoteSettingsError.closed }
-            let store = CatalogueStore(session: session, publisher: publisher, trigger: run.trigger)
-            return try store.commit(view, prepared.map(\.state)) { shown, identity, stored in
-                if shown === view {
-                    for (collection, state) in prepared {
-                        var current = state.current
-                        current.storedIdentity = stored[state.id]
-                        collection.prepare(current)
-                    }
+            let present = session.findCatalogue(of: publisher, in: index[key].synced)
+            if let stored = present.view, stored.snapshot.payload != view.snapshot.payload {
+                do throws(CatalogueError) {
+                    try view.checkSuccession(of: stored)
+                } catch {
+                    session.logger.info("another process has stored a later catalogue: \(error)")
+                    shown = present
+                    return
                 }
-                session.show(shown, identity: identity)
+            }
+            if present.view?.source != .cached || present.view?.snapshot.payload != view.snapshot.payload
+                || index[key].synced.current.map(storage.has) != true
+            {
+                var entry = index[key]
+                let file = CacheFile(view.snapshot, server: server, publisher: "\(publisher)")
+                session.replace(&entry.synced, by: storage.add(file), session.subject(of: Catalogue.collection))
+                entry.record(view.snapshot, session)
+                let verified = try view.verified()
+                if let last = entry.newest.indices.last {
+                    entry.newest[last].number = verified.catalogue.number
+                    entry.newest[last].certificate = verified.certificateBegins
+                }
+                index[key] = entry
+            }
+            let earlier = index[key].synced.previous
+                .flatMap { try? session.choice.snapshot(of: $0, Catalogue.collection, isKnownSigned: true) }
+                .flatMap { try? Catalogue($0.records) }
+            for wanted in wanted {
+                guard case .success((var current, let fetched)) = wanted.state else { continue }
+                let (id, collection) = (wanted.collection.id, wanted.collection)
+                var entry = index[collection.key]
+                if current.isOfCatalogue, current.source == .cached, let snapshot = fetched ?? current.snapshot {
+                    let known = current.stored.flatMap { fetched == nil && storage.has($0) ? $0 : nil }
+                    if fetched != nil, let before = wanted.before.snapshot, wanted.before.source == .cached {
+                        stale[id] = try? storage.staleAttachments(id, from: before.records, to: snapshot.records)
+                    }
+                    let stored = known ?? storage.add(CacheFile(snapshot, server: server))
+                    session.replace(
+                        &entry.synced, by: stored, collection.subject, keepsOld: stale[id]?.isEmpty == false,
+                        earlier?.entries[id])
+                    entry.record(snapshot, session)
+                    index[collection.key] = entry
+                }
+                current.slot = entry.synced
+                shown.states[id] = current
+            }
+            shown.slot = index[key].synced
+        } then: { index in
+            guard shown.view === view else { return }
+            for wanted in wanted where shown.states[wanted.collection.id]?.source == .cached {
+                guard let records = shown.states[wanted.collection.id]?.snapshot?.records, wanted.isFetched else {
+                    continue
+                }
+                do throws(FileError) {
+                    try storage.removeOrphanedAttachments(
+                        of: wanted.collection, keeping: records, stale[wanted.collection.id] ?? [], in: index)
+                } catch {
+                    session.logger.warning("\(wanted.collection.id): \(error)")
+                    session.report(
+                        "\(wanted.collection.id)", .cleanupError, run.trigger, since: session.now, error: error)
+                }
             }
         }
+        session.show(shown)
         // Listeners hear of the catalogue once all of it is visible.
-        for (collection, _) in prepared { _ = collection.current() }
-        return shown
-    }
-
-    /// Renames files that a killed process has left waiting. It does so once in a session, because it has to look at
-    /// all folders.
-    private func recoverLeftovers() async {
-        let isFirst = session.catalogue.withLock { state in
-            defer { state.hasSettled = true }
-            return !state.hasSettled
-        }
-        guard isFirst, (try? session.storage.stagedCollections())?.isEmpty == false else { return }
-        // Readers find the states under either name. If this fails, the next writer tries again.
-        try? await session.withStorageLock {
-            CatalogueStore(session: session, publisher: publisher, trigger: run.trigger).recoverLeftovers()
-        }
+        for wanted in wanted { _ = wanted.collection.current() }
+        if let problem { throw problem }
+        return shown.view ?? view
     }
 
     /// Tells telemetry if nothing has confirmed the catalogue for longer than its publisher allows.
@@ -331,6 +390,11 @@ extension CatalogueSync.Wanted {
             return after.snapshot?.payload == before.snapshot?.payload ? .upToDate(timestamp) : .updated(timestamp)
         }
     }
+}
+
+extension CurrentState {
+    /// Whether the file of a cached state is there.
+    fileprivate func isStored(_ session: Session) -> Bool { stored.map(session.storage.has) ?? false }
 }
 
 extension CatalogueError {

@@ -7,19 +7,17 @@ struct KnownCatalogue {
     /// What was found when the catalogue was last looked for.
     struct Found {
         var view: CatalogueView?
-        /// The version of the catalogue's cache file that was read; `nil` if there was none.
-        var identity: CacheIdentity?
+        /// The stored states that it was chosen from.
+        var slot: StorageIndex.Slot
+        /// The states of collections that this process has stored together with it.
+        var states: [CollectionID: CurrentState] = [:]
     }
 
     var found: Found?
     /// Grows whenever another view replaces the known one.
     var generation = 0
-    /// Whether waiting files of killed processes were already looked for.
-    var hasSettled = false
-    /// Whether this process is storing a catalogue. The file that it replaces need not be read again.
-    var isStoring = false
 
-    mutating func replace(_ new: Found) {
+    mutating func replace(_ new: Found?) {
         found = new
         generation += 1
     }
@@ -33,9 +31,10 @@ extension Session {
     /// which one `lstat` shows. Within a process, a catalogue is never followed by an earlier one.
     func currentCatalogue() -> CatalogueView? {
         guard let publisher = publisher else { return nil }
-        let (known, generation, isStoring) = catalogue.withLock { ($0.found, $0.generation, $0.isStoring) }
-        if let known, isStoring || (try? storage.identity(Catalogue.collection)) == known.identity { return known.view }
-        var found = findCatalogue(of: publisher)
+        let slot = storage.index()[key(of: Catalogue.collection)].synced
+        let (known, generation) = catalogue.withLock { ($0.found, $0.generation) }
+        if let known, known.slot.hasSameStates(as: slot) { return known.view }
+        var found = findCatalogue(of: publisher, in: slot)
         if let view = known?.view { found.view = successor(of: view, found.view) }
         let (view, isNew) = catalogue.withLock { state in
             let before = state.found?.view
@@ -46,8 +45,11 @@ extension Session {
         return view
     }
 
-    /// Whether the catalogue was already looked for.
-    var knowsCatalogue: Bool { catalogue.withLock { $0.found != nil } }
+    /// The state of a collection that this process has stored together with a catalogue.
+    func prepared(_ id: CollectionID, of view: CatalogueView?) -> CurrentState? {
+        guard let view else { return nil }
+        return catalogue.withLock { $0.found?.view === view ? $0.found?.states[id] : nil }
+    }
 
     /// - Returns: the view in use from now on. It is `known` if what was found is the same state or cannot replace it.
     private func successor(of known: CatalogueView, _ found: CatalogueView?) -> CatalogueView {
@@ -66,7 +68,7 @@ extension Session {
     func lookAgain(after view: CatalogueView) {
         guard let publisher = publisher, case .packaged = view.source else { return }
         let generation = catalogue.withLock { $0.generation }
-        var found = findCatalogue(of: publisher)
+        var found = findCatalogue(of: publisher, in: storage.index()[key(of: Catalogue.collection)].synced)
         let next = successor(of: view, found.view)
         guard next !== view else { return }
         found.view = next
@@ -79,9 +81,10 @@ extension Session {
     }
 
     /// Reads the newest catalogue of the publisher, cached or packaged. Does I/O.
-    func findCatalogue(of publisher: PublisherName) -> KnownCatalogue.Found {
-        let current = loader.load(Catalogue.collection)
-        var found = KnownCatalogue.Found(identity: current.cacheIdentity)
+    func findCatalogue(of publisher: PublisherName, in slot: StorageIndex.Slot) -> KnownCatalogue.Found {
+        let trial = trials?.trial(of: subject(of: Catalogue.collection))
+        let current = choice.choose(Catalogue.collection, from: slot, asking: trial)
+        var found = KnownCatalogue.Found(slot: slot)
         guard let snapshot = current.snapshot else { return found }
         func view(_ snapshot: Snapshot, _ source: SnapshotStatus.Source) -> CatalogueView? {
             do throws(CatalogueError) {
@@ -97,21 +100,17 @@ extension Session {
         // The newer of the two is not of this publisher, but the other one may be.
         let other =
             current.source == .cached
-            ? loader.load(Catalogue.collection, kept: nil) : loader.load(Catalogue.collection, usesPackaged: false)
+            ? choice.choose(Catalogue.collection, from: .init(), asking: trial)
+            : choice.choose(Catalogue.collection, from: slot, usesPackaged: false, asking: trial)
         found.view = other.snapshot.flatMap { view($0, other.source) }
         return found
     }
 
     /// Puts a stored catalogue in force, for all collections at once.
-    func show(_ view: CatalogueView, identity: CacheIdentity?) {
-        catalogue.withLock { $0.replace(.init(view: view, identity: identity)) }
+    func show(_ found: KnownCatalogue.Found) {
+        catalogue.withLock { $0.replace(found) }
         changes.sendStore(of: Catalogue.collection)
     }
 
-    func forgetCatalogue() {
-        catalogue.withLock { state in
-            state.found = nil
-            state.generation += 1
-        }
-    }
+    func forgetCatalogue() { catalogue.withLock { $0.replace(nil) } }
 }

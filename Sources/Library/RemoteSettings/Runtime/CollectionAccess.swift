@@ -1,11 +1,10 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SnapshotBundle
 import TargetFilter
 
 /// One collection under the configuration in force, for other modules of this package.
 ///
-/// It gives them verified snapshots, and a place in the storage directory to keep one beside the cache.
+/// It gives them verified snapshots, and the collection's entry in the index.
 package struct CollectionAccess: Sendable {
     /// A verified snapshot, and where it came from.
     package struct Found: Sendable {
@@ -44,62 +43,88 @@ package struct CollectionAccess: Sendable {
     package var filterContext: FilterContext { session.filterContext }
     /// The server's URL without the version of its protocol.
     package var server: String { (try? session.server.get()).map { ServerIdentity($0).description } ?? "" }
-    /// A file of the collection in the storage directory. A reset of the collection removes it as well.
+    /// The collection's entry in the index. A reset of the collection removes it as well.
     ///
-    /// While a file replaces the collection, what is kept lies in a separate place, because nothing verifies it.
-    package var keptPath: String {
-        collection.overriding == nil ? session.storage.keptPath(id) : session.storage.keptOverridePath(id)
-    }
+    /// While a file replaces the collection, what is kept has an entry of its own, because nothing verifies it.
+    private var key: String { collection.overriding == nil ? collection.key : "\(collection.key)@override" }
     /// The file that replaces the collection during development; `nil` if there is none.
     package var overridingPath: String? { collection.overriding?.path }
 
     /// The snapshot in use: the newest one, cached or packaged. Does I/O as a read of records does.
     package func current() -> Found? { Self.found(collection.current()) }
 
-    /// The newest of the kept and the packaged snapshots, verified like a cache file.
-    ///
-    /// Does I/O for packaged directories. The cache is not looked at.
+    /// The newest of the activated and the packaged snapshots, verified. Does I/O.
     ///
     /// - Parameters:
-    ///   - content: the result of ``content(of:)``; `nil` if nothing was kept.
+    ///   - slot: what was activated; `nil` if that is not looked at.
     ///   - subject: whose set aside states are passed over; `nil` to pass over none.
     ///   - usesPackaged: whether a packaged snapshot may be the newest.
     ///   - rejected: why snapshots are not used.
     package func newest(
-        kept content: Bytes?, _ subject: StateTrials.Subject? = nil, usesPackaged: Bool = true,
+        of slot: StorageIndex.Slot?, _ subject: StateTrials.Subject? = nil, usesPackaged: Bool = true,
         rejected: inout [SnapshotStatus.Rejected]
     ) -> Found? {
         let current =
             collection.overriding == nil
-            ? session.loader.load(
-                id, kept: content, usesPackaged: usesPackaged, subject.map { (trials, $0) }) : collection.current()
+            ? session.choice.choose(
+                id, from: slot ?? .init(), usesPackaged: usesPackaged, isActivation: true,
+                asking: subject.map { trials.trial(of: $0) }) : collection.current()
         rejected += current.rejected
         return Self.found(current)
+    }
+
+    /// What the index has of the collection. Does I/O.
+    package var entry: StorageIndex.Collection { session.storage.index()[key] }
+
+    /// Changes what the index has of the collection, while no other process does. What cannot be written holds for this
+    /// process, unless it must be stored.
+    ///
+    /// - Returns: what `change` returns, and why it could not be written.
+    package func update<Value>(
+        mustBeStored: Bool = false, _ change: (inout StorageIndex.Collection) throws -> Value
+    ) async throws -> (value: Value, problem: (any Error)?) {
+        let key = key
+        return try await session.storage.update(mustBeStored: mustBeStored) { try change(&$0[key]) }
+    }
+
+    /// Like the asynchronous one, but blocks the thread while another process writes: for 20 ms if `isBrief` is set.
+    package func updateBlocking<Value>(
+        isBrief: Bool = false, _ change: (inout StorageIndex.Collection) throws -> Value
+    ) throws -> (value: Value, problem: (any Error)?) {
+        let key = key
+        return try session.storage.update(waiting: isBrief ? .briefly : .long, flushing: !isBrief) {
+            try change(&$0[key])
+        }
+    }
+
+    /// Reports once that the storage directory cannot be written.
+    package func reportStorage(_ problem: any Error) { session.reportStorage(problem) }
+
+    /// Makes a verified snapshot the activated one. Call it while the entry is changed.
+    ///
+    /// - Parameter subject: how what was activated before has fared.
+    package func activate(_ snapshot: Snapshot, in entry: inout StorageIndex.Collection, _ subject: StateTrials.Subject)
+    {
+        let state = StateTrial.State(snapshot)
+        let synced = entry.synced.current.flatMap { $0.state == state && session.storage.has($0) ? $0 : nil }
+        let server = (try? session.server.get()).map { "\($0)" } ?? ""
+        session.replace(
+            &entry.activated, by: synced ?? session.storage.add(CacheFile(snapshot, server: server)), subject)
     }
 
     /// How the states that were kept have fared.
     package var trials: StateTrials { session.allTrials }
     /// The trial of what is kept beside the cache.
-    package var keptTrial: StateTrials.Subject { session.storage.configTrial(of: keptPath) }
+    package var keptTrial: StateTrials.Subject { .init(key: key, isActivated: true) }
     /// The trial of the cached states.
-    package var cachedTrial: StateTrials.Subject { session.storage.trial(of: id) }
+    package var cachedTrial: StateTrials.Subject { collection.subject }
     package var validationTimeout: Duration { session.config.validationTimeout }
 
-    /// The kept state to go back to, verified; `nil` if there is none. Does I/O.
+    /// The state to go back to, verified; `nil` if there is none. Does I/O.
     package func previous(_ subject: StateTrials.Subject) -> Snapshot? {
-        session.loader.previousSnapshot(
-            id, at: subject.previousPath, isKnownSigned: collection.current().isKnownSigned)
-    }
-
-    /// Makes a kept state, which is about to be replaced, the one to go back to if it is worth it. Call it under the
-    /// storage lock. It does nothing if starts are not counted.
-    package func keepPrevious(_ content: Bytes, _ subject: StateTrials.Subject) throws(FileError) {
-        guard trials.isSafeStart,
-            let old = try? CacheFile(parsing: content, of: id, path: keptPath, limits: limits)
-        else { return }
-        let kept = try? session.storage.head(of: id, at: subject.previousPath, limits: limits)
-        guard trials.keeps(old.timestamp, of: subject, before: kept?.timestamp) else { return }
-        try FileStore.replace(subject.previousPath, below: session.storage.path, with: content)
+        session.storage.index()[subject.key][keyPath: subject.slot].previous.flatMap {
+            try? session.choice.snapshot(of: $0, id, isKnownSigned: collection.current().isKnownSigned)
+        }
     }
 
     /// Tells telemetry that a state was refused.
@@ -109,12 +134,6 @@ package struct CollectionAccess: Sendable {
 
     private static func found(_ current: CurrentState) -> Found? {
         current.snapshot.map { Found(snapshot: $0, source: current.source, isOfCatalogue: current.isOfCatalogue) }
-    }
-
-    /// A snapshot and what vouches for it, as bytes to be kept.
-    package func content(of snapshot: Snapshot) -> Bytes {
-        let server = (try? session.server.get()).map { "\($0)" } ?? ""
-        return CacheFile(snapshot, server: server).bytes
     }
 
     /// The outcome of the collection's last sync in this process.
@@ -130,10 +149,12 @@ package struct CollectionAccess: Sendable {
     package var isClosed: Bool { session.isClosed }
 
     /// How long to wait until a scheduled fetch may be due; zero or less if it is due. Does I/O.
-    package func pause(_ schedule: SyncSchedule) -> Duration { schedule.pause(session) }
+    package func pause(_ schedule: SyncSchedule) -> Duration { schedule.pause(session, [collection]) }
 
     /// Writes down that a scheduled fetch begins, unless another process has done it.
-    package func begin(_ schedule: SyncSchedule) async throws -> Bool { try await schedule.begin(session) }
+    package func begin(_ schedule: SyncSchedule) async throws -> Bool {
+        try await schedule.begin(session, [collection])
+    }
 
     /// Writes down that a scheduled fetch has succeeded.
     package func end(_ schedule: SyncSchedule) async { await schedule.end(session) }
@@ -152,25 +173,6 @@ package struct CollectionAccess: Sendable {
     /// Yields whenever another state of the collection comes into use, whatever filters the app has. Ends with the
     /// service.
     package func stores() -> AsyncStream<Void> { session.changes.stores(of: id) }
-
-    /// Makes the storage directory, and runs `body` while no other process or session writes to it.
-    package func withStorageLock<Value>(_ body: () throws -> Value) async throws -> Value {
-        try await session.withStorageLock {
-            try FileStore.makeDirectories(FileStore.parent(of: keptPath), below: session.storage.path)
-            return try body()
-        }
-    }
-
-    /// Like the asynchronous one, but blocks the thread when another process is writing.
-    ///
-    /// - Parameter tries: how often the lock is asked for, with pauses of 2 ms; `nil` for
-    ///   ``Limits/storageLockSeconds``.
-    package func withStorageLockBlocking<Value>(tries: Int? = nil, _ body: () throws -> Value) throws -> Value {
-        try session.storage.withLockBlocking(tries: tries ?? limits.storageLockSeconds * 500) {
-            try FileStore.makeDirectories(FileStore.parent(of: keptPath), below: session.storage.path)
-            return try body()
-        }
-    }
 }
 
 extension RemoteSettingsClient {

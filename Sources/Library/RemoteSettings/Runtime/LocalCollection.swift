@@ -10,8 +10,8 @@ import TargetFilter
 /// | a state | older, refused or none | the stored one |
 /// | a signed state | the same, in a source as trusted as the program | the packaged one, which nothing has to verify |
 /// | a state | newer | the packaged one |
-/// | damaged, or of no pinned root | any | the packaged one; the file is set aside, and the next sync fetches all |
-/// | of another server, or of a later format | any | the packaged one; the file stays as it is |
+/// | damaged, lost, or of no pinned root | any | the newer of the packaged state and the one stored before |
+/// | of another server | any | the packaged one |
 /// | any | unsigned, where a signed state is known | the stored one |
 /// | none | none that can be used | none: `getRecords` is nil, and ``status`` says why |
 ///
@@ -23,32 +23,24 @@ import TargetFilter
 /// No lock is held while a file is looked at, read or verified.
 final class LocalCollection: Sendable {
     private struct State {
-        var current: CurrentState?
+        /// The state in use. The collection does not go back behind it.
+        var known: CurrentState?
+        /// Whether it was found under an earlier configuration that trusts the same, so that it is looked for again.
+        var isOutdated = false
         var answer: [RemoteSettingsRecord]?
-        /// Grows whenever another state replaces `current`, so that nothing computed from an older state is kept.
+        /// Grows whenever another state comes into use, so that nothing computed from an older state is kept.
         var generation = 0
-        /// The state in use under an earlier configuration that trusts the same. The collection does not go back behind
-        /// it.
-        var earlier: CurrentState?
-        /// The last cached state that was read while a packaged one is in use. The collection does not go back behind
-        /// it.
-        var cachedBehindPackaged: CurrentState?
-        /// The state that comes into use as soon as the session shows its catalogue.
-        var next: CurrentState?
-        /// Stores by this process that are under way. The files that they replace need not be read again.
-        var stores = 0
 
         mutating func replace(_ current: CurrentState?) {
-            self.current = current
-            next = nil
-            answer = nil
+            (known, isOutdated, answer) = (current, false, nil)
             generation += 1
         }
     }
 
     let id: CollectionID
     let session: Session
-    private let cachePath: String
+    /// The collection's entry in the index.
+    let key: String
     /// What was found when the collection was first used.
     private let override = Mutex<OverridingFile??>(nil)
     private let state = Mutex(State())
@@ -57,9 +49,9 @@ final class LocalCollection: Sendable {
     init(_ id: CollectionID, _ session: Session, after earlier: LocalCollection? = nil) {
         self.id = id
         self.session = session
-        cachePath = session.storage.snapshotPath(id)
-        let served = earlier?.state.withLock { $0.current?.source == .cached ? $0.current : $0.earlier }
-        if let served { state.withLock { $0.earlier = served } }
+        key = session.key(of: id)
+        let served = earlier?.state.withLock { $0.known?.source == .cached ? $0.known : nil }
+        if let served { state.withLock { ($0.known, $0.isOutdated) = (served, true) } }
     }
 
     /// The file that replaces the collection; `nil` if there is none. Does I/O at the first call if an override is a
@@ -77,93 +69,71 @@ final class LocalCollection: Sendable {
 
     /// The state whose records are served: the newest that can be trusted.
     ///
-    /// The first call in a process reads and verifies. So does the first call after another process has replaced the
-    /// cache file, which one `lstat` shows. Two concurrent calls may both do it.
+    /// The first call in a process reads and verifies. So does the first call after another process has stored another
+    /// state, which one `lstat` of the index shows. Two concurrent calls may both do it.
     func current() -> CurrentState {
         if let overriding { return current(overriding) }
-        if id != Catalogue.collection, let catalogue = session.currentCatalogue() { return current(in: catalogue) }
-        let (known, generation, isStoring) = state.withLock { ($0.current, $0.generation, $0.stores > 0) }
-        guard let known else { return load(generation) }
-        return isStoring || isUnchanged(known) ? known : reload(known, generation)
+        let view = id == Catalogue.collection ? nil : session.currentCatalogue()
+        let slot = session.storage.index()[key].synced
+        let (known, isOutdated, generation) = state.withLock { ($0.known, $0.isOutdated, $0.generation) }
+        // A state of the catalogue has the bytes that the catalogue lists, whatever happens to its file.
+        if let known, !isOutdated, known.view === view, known.isOfCatalogue || known.slot.hasSameStates(as: slot) {
+            return known
+        }
+        var found = session.prepared(id, of: view) ?? load(slot, view)
+        if let view, !found.isOfCatalogue, view.catalogue.entries[id] != nil {
+            // A refresh or another process may have stored a later catalogue, and this state with it.
+            session.lookAgain(after: view)
+            if let later = session.currentCatalogue(), later !== view { return current() }
+        }
+        if let known, !found.isOfCatalogue { found = found.notOlder(than: known, of: id) }
+        let isTaken = state.withLock { state in
+            guard state.generation == generation else { return false }
+            state.replace(found)
+            return true
+        }
+        guard isTaken else { return state.withLock { $0.known } ?? found }
+        if let known, !isOutdated { sendChanges(from: known, to: found) }
+        return found
     }
+
+    /// Reads and verifies. If a file is gone because another process has stored a newer state, that is used.
+    private func load(_ slot: StorageIndex.Slot, _ view: CatalogueView?) -> CurrentState {
+        var (slot, tries) = (slot, 3)
+        while true {
+            let found = session.choice.choose(
+                id, from: slot, of: view, usesStored: !session.passesOverCatalogue(id), asking: trial)
+            let now = session.storage.index()[key].synced
+            tries -= 1
+            if tries == 0 || now.hasSameStates(as: slot) {
+                noteDamage(found)
+                return found
+            }
+            slot = now
+        }
+    }
+
+    /// Has the next sync hash the stored state again, whichever process makes it, if a read has refused it.
+    private func noteDamage(_ found: CurrentState) {
+        let isRefused = found.rejected.contains { $0.source == .cached && SnapshotRefusal($0.reason).isOfContent }
+        guard isRefused, session.storage.index()[key].checked != nil else { return }
+        // If it cannot be written, the next sync in this process hashes it.
+        _ = try? session.storage.update(waiting: .no, flushing: false) { $0[key].checked = nil }
+    }
+
+    /// How the synced states have fared; `nil` if nobody asks.
+    private var trial: StateTrial? { session.trials?.trial(of: subject) }
+
+    var subject: StateTrials.Subject { .init(key: key, isActivated: false) }
+
+    /// Whether a state has been looked for.
+    var hasRead: Bool { state.withLock { $0.known != nil } }
 
     private func current(_ overriding: OverridingFile) -> CurrentState {
         let (current, before) = overriding.current()
         if let before { sendChanges(from: before, to: current) }
         return current
     }
-
-    /// The state that a catalogue lists; the newest one if it lists none, or if its state is not here.
-    ///
-    /// A state of the catalogue needs no look at its file. Its bytes are those that the catalogue lists, whatever
-    /// happens to the file.
-    private func current(in catalogue: CatalogueView) -> CurrentState {
-        let (known, next, generation) = state.withLock { ($0.current, $0.next, $0.generation) }
-        let prepared = next?.view === catalogue ? next : nil
-        if let known, known.view === catalogue, known.isOfCatalogue || prepared == nil && isUnchanged(known) {
-            return known
-        }
-        var found = prepared ?? session.loader.load(id, of: catalogue)
-        if !found.isOfCatalogue, prepared == nil {
-            // A refresh or another process may have stored a later catalogue, and this state with it.
-            if catalogue.catalogue.entries[id] != nil { session.lookAgain(after: catalogue) }
-            if let later = session.currentCatalogue(), later !== catalogue { return current(in: later) }
-            if let earlier = known ?? state.withLock({ $0.earlier }) {
-                found = found.notOlder(than: earlier).placed(in: catalogue, of: id)
-            }
-        }
-        let isTaken = state.withLock { state in
-            guard state.generation == generation else { return false }
-            state.replace(found)
-            state.earlier = nil
-            return true
-        }
-        guard isTaken else { return state.withLock { $0.current } ?? found }
-        if let known, known.snapshot?.payload != found.snapshot?.payload { sendChanges(from: known, to: found) }
-        return found
-    }
-
-    private func isUnchanged(_ known: CurrentState) -> Bool {
-        (try? FileStore.identity(cachePath)) == known.cacheIdentity
-    }
-
-    /// The first read.
-    private func load(_ generation: Int) -> CurrentState {
-        let found = session.loader.load(id)
-        let loaded = state.withLock { $0.earlier }.map { found.notOlder(than: $0) } ?? found
-        return state.withLock { state in
-            guard state.generation == generation, state.current == nil else { return state.current ?? loaded }
-            (state.current, state.earlier) = (loaded, nil)
-            return loaded
-        }
-    }
-
-    /// A read after another process has replaced the cache file.
-    private func reload(_ known: CurrentState, _ generation: Int) -> CurrentState {
-        let loaded = session.loader.load(id).notOlder(than: known)
-        let isTaken = state.withLock { state in
-            guard state.generation == generation, state.stores == 0 else { return false }
-            state.replace(loaded)
-            return true
-        }
-        guard isTaken else { return state.withLock { $0.current } ?? known }
-        sendChanges(from: known, to: loaded)
-        return loaded
-    }
-
-    /// Whether nothing has been read yet, and the cache file says that it is the server's state of this timestamp.
-    ///
-    /// Nothing is verified. A state that is already in use is asked with ``current()``, which shows another process's
-    /// stores to listeners as well.
-    func storedState(isOf timestamp: Timestamp) -> Bool {
-        guard overriding == nil, session.publisher == nil, !session.changes.isFollowed(id),
-            state.withLock({ $0.current == nil && $0.earlier == nil })
-        else { return false }
-        return session.loader.storedState(of: id, isOf: timestamp)
-    }
-
-    /// Keeps a state ready for the moment at which the session shows its catalogue.
-    func prepare(_ next: CurrentState) { state.withLock { $0.next = next } }
 
     /// The records that are for this app, all of one snapshot; `nil` if nothing is held.
     func records() -> [RemoteSettingsRecord]? { recordsAndState().records }
@@ -172,7 +142,7 @@ final class LocalCollection: Sendable {
     private func counted(_ current: CurrentState) -> CurrentState {
         guard let trials = session.trials, trials.isSafeStart, overriding == nil, let snapshot = current.snapshot
         else { return current }
-        let subject = session.storage.trial(of: current.view == nil ? id : Catalogue.collection)
+        let subject = session.subject(of: current.view == nil ? id : Catalogue.collection)
         if trials.isCounted(subject) { return current }
         let state = StateTrial.State(current.view?.snapshot ?? snapshot)
         let isPackaged = (current.view?.source ?? current.source) != .cached
@@ -191,13 +161,12 @@ final class LocalCollection: Sendable {
     func leaveState(because reason: String, toPrevious: Bool) throws(RemoteSettingsError) {
         let current = self.current()
         let unit = current.view == nil ? id : Catalogue.collection
-        let subject = session.storage.trial(of: unit)
+        let subject = session.subject(of: unit)
         guard let trials = session.trials, trials.isSafeStart else { throw .safeStartIsOff }
         guard overriding == nil, let snapshot = current.view?.snapshot ?? current.snapshot else {
             throw .notHeld(reason: "\(id): expected a state in use that syncs or the package have brought, found none")
         }
-        let previous = session.loader.previousSnapshot(unit, isKnownSigned: current.isKnownSigned)
-            .map { StateTrial.State($0) }
+        let previous = session.previous(of: unit, isKnownSigned: current.isKnownSigned).map { StateTrial.State($0) }
         let state = StateTrial.State(snapshot)
         guard !toPrevious || previous != nil && previous != state else { throw .nothingToGoBackTo("\(unit)") }
         let result = Result {
@@ -216,7 +185,7 @@ final class LocalCollection: Sendable {
     func recordsAndState() -> (records: [RemoteSettingsRecord]?, current: CurrentState) {
         let noticed = counted(current())
         if overriding != nil { return (noticed.snapshot.map { filtered($0.records) }, noticed) }
-        let (answer, current, generation) = state.withLock { ($0.answer, $0.current, $0.generation) }
+        let (answer, current, generation) = state.withLock { ($0.answer, $0.known, $0.generation) }
         let present = current ?? noticed
         if let answer { return (answer, present) }
         guard let snapshot = present.snapshot else { return (nil, present) }
@@ -232,12 +201,9 @@ final class LocalCollection: Sendable {
     func records(usesPackaged: Bool) -> [RemoteSettingsRecord]? {
         let current = counted(self.current())
         if usesPackaged || current.source == .cached || overriding != nil { return records() }
-        let known = state.withLock { $0.cachedBehindPackaged }
-        guard current.cacheIdentity != nil || known != nil else { return nil }
-        let found = session.loader.load(id, usesPackaged: false)
-        let serving = known.map { found.notOlder(than: $0) } ?? found
-        state.withLock { $0.cachedBehindPackaged = serving }
-        return serving.snapshot.map { filtered($0.records) }
+        guard current.slot.current != nil else { return nil }
+        return session.choice.choose(id, from: current.slot, usesPackaged: false, asking: trial).snapshot
+            .map { filtered($0.records) }
     }
 
     /// What is held, for reports.
@@ -249,7 +215,7 @@ final class LocalCollection: Sendable {
         }
         for trial in session.trials.map({ trials in
             (current.view == nil ? [id] : [id, Catalogue.collection])
-                .map { trials.trial(of: session.storage.trial(of: $0)) }
+                .map { trials.trial(of: session.subject(of: $0)) }
         }) ?? [] {
             // Those that are newer than what is served, and not stored.
             for aside in trial.setAside where current.timestamp.map({ $0 < aside.state.timestamp }) ?? true {
@@ -266,31 +232,31 @@ final class LocalCollection: Sendable {
             recentFailure: session.failures.standing(id))
     }
 
-    /// Runs a sync's `store`, and then uses what it has stored.
-    func storing(_ store: () async throws -> CurrentState) async throws -> CurrentState {
-        state.withLock { $0.stores += 1 }
-        defer { state.withLock { $0.stores -= 1 } }
-        let stored = try await store()
-        state.withLock { $0.replace(stored) }
-        return stored
+    /// Uses what a sync has stored, and tells listeners.
+    func use(_ stored: CurrentState) {
+        let before = state.withLock { state in
+            defer { state.replace(stored) }
+            return state.known
+        }
+        sendChanges(from: before ?? CurrentState(), to: stored)
     }
 
     /// Removes everything that is stored of the collection. Packaged records are then used again.
     func reset() throws {
         let storage = session.storage
-        if try FileStore.isDirectory(storage.path) { try session.withFreeStorageLock { try storage.remove(id) } }
+        if try FileStore.isDirectory(storage.path) {
+            try storage.prepare()
+            let (_, problem) = try storage.update(waiting: .no) { $0.remove(id) }
+            if let problem { throw problem }
+            try FileStore.removeTree(storage.attachmentsPath(id), below: storage.path)
+        }
         session.allTrials.forget(id)
+        session.catalogue.withLock { $0.found?.states[id] = nil }
         forget()
     }
 
     /// Makes the next call read again what is held.
-    func forget() {
-        state.withLock { state in
-            state.replace(nil)
-            state.next = nil
-            (state.earlier, state.cachedBehindPackaged) = (nil, nil)
-        }
-    }
+    func forget() { state.withLock { $0.replace(nil) } }
 }
 
 extension LocalCollection {
@@ -340,27 +306,22 @@ extension LocalCollection {
 }
 
 extension CurrentState {
-    /// This state, which was read after another process had replaced the cache file; or `known` if that is newer.
+    /// This state, which was read after another process had stored another one; or `known` if that is newer.
     ///
     /// Within a process, a collection only goes forward.
-    fileprivate func notOlder(than known: CurrentState) -> CurrentState {
+    fileprivate func notOlder(than known: CurrentState, of id: CollectionID) -> CurrentState {
         guard let before = known.timestamp, timestamp.map({ $0 < before }) ?? true else { return self }
         var kept = known
-        kept.cacheIdentity = cacheIdentity
-        kept.bundles = bundles
+        (kept.slot, kept.view, kept.bundles) = (slot, view, bundles)
+        kept.isOfCatalogue = false
+        if let view, let snapshot = known.snapshot {
+            kept.isOfCatalogue = view.catalogue.lists(snapshot.payload, of: id)
+        }
         kept.rejected.removeAll { $0.source == .cached }
         kept.rejected += rejected.filter { $0.source == .cached && $0.reason != .older }
         if source == .cached {
             kept.rejected.append(.init(source: .cached, timestamp: timestamp, reason: .older))
         }
         return kept
-    }
-
-    /// This state while a catalogue is in use, which may list it.
-    func placed(in catalogue: CatalogueView, of id: CollectionID) -> CurrentState {
-        var placed = self
-        placed.view = catalogue
-        placed.isOfCatalogue = snapshot.map { catalogue.catalogue.lists($0.payload, of: id) } ?? false
-        return placed
     }
 }

@@ -16,14 +16,16 @@ import CurlTransport
 /// `updateConfig` closes a session and makes another one. Making one does no I/O.
 final class Session: Sendable {
     private struct State {
-        var loader: SnapshotLoader?
+        var choice: SnapshotChoice?
         var client: ServerClient?
         var telemetry: (any RemoteSettingsTelemetry)?
         var isClosed = false
         /// The last outcome of each source.
         var uptake: [String: CollectionAccess.Uptake] = [:]
-        /// Whether files that killed writers have left were already removed.
+        /// Whether files that nothing reads were already removed.
         var hasTidied = false
+        /// Whether it was reported that the storage directory cannot be written.
+        var hasReportedStorage = false
         /// Called whenever the server has answered a sync.
         var onAnswer: (@Sendable () -> Void)?
         /// The collections that this process has synced together, and the server's timestamp up to which it has.
@@ -35,6 +37,7 @@ final class Session: Sendable {
     let config: RemoteSettingsConfig
     let storage: StorageDirectory
     let server: Result<ServerURL, RemoteSettingsError>
+    let serverIdentity: ServerIdentity
     let trust: TrustPolicy
     /// The publisher whose catalogues are read; `nil` if the configuration names none, or a name that no publisher can
     /// have.
@@ -51,8 +54,6 @@ final class Session: Sendable {
     let syncs = SharedWork<CollectionID, SyncOutcome, Never>(endsWithLastCaller: false)
     /// Syncs of the whole service. There is one key, because a service has one list of collections.
     let serviceSyncs = SharedWork<Bool, [CollectionSyncResult], Never>(endsWithLastCaller: false)
-    /// What is remembered about syncs from one process to the next.
-    let journal: SyncJournalKeeper
     /// The syncs that have just failed.
     let failures: RecentFailures
     /// Downloads by the path of the file that they write.
@@ -78,8 +79,7 @@ final class Session: Sendable {
         self.server = Result { () throws(RemoteSettingsError) in
             try server.serverURL(allowPlainHTTP: config.allowsPlainHTTP)
         }
-        let identity = (try? self.server.get()).map { ServerIdentity($0) }
-        journal = SyncJournalKeeper(storage, of: identity, limits: config.limits.all)
+        serverIdentity = (try? self.server.get()).map { ServerIdentity($0) } ?? ServerIdentity("no valid server")
         failures = RecentFailures(config.environment)
         trust = config.trustPolicy
         // A preview is not published yet, so it is in no catalogue.
@@ -90,38 +90,70 @@ final class Session: Sendable {
         for override in config.overrides { logger.warning("\(override)") }
     }
 
-    /// Finds and verifies snapshots. The first call reads the locks of packaged sources.
-    var loader: SnapshotLoader {
-        if let known = state.withLock({ $0.loader }) { return known }
-        let loader = SnapshotLoader(
-            server: (try? server.get()).map { ServerIdentity($0) } ?? ServerIdentity("no valid server"),
-            verifier: KeptSnapshotVerifier(trust, limits: limits), storage: storage,
+    /// Chooses and verifies snapshots. The first call reads the locks of packaged sources.
+    var choice: SnapshotChoice {
+        if let known = state.withLock({ $0.choice }) { return known }
+        let choice = SnapshotChoice(
+            server: serverIdentity, verifier: KeptSnapshotVerifier(trust, limits: limits), storage: storage,
             packaged: PackagedLocks(config.packaged, limits: limits), readsCatalogues: publisher != nil,
-            allTrials: allTrials, isPackagedOnly: config.isPackagedOnly, limits: limits, logger: logger,
-            now: config.environment.now)
+            isPackagedOnly: config.isPackagedOnly, limits: limits, logger: logger, now: config.environment.now)
         return state.withLock { state in
-            if let first = state.loader { return first }
-            state.loader = loader
-            return loader
+            if let first = state.choice { return first }
+            state.choice = choice
+            return choice
         }
     }
 
-    /// Whether the cached state, which a newer one replaces, becomes the one to go back to; `nil` if none is kept. Does
-    /// I/O.
-    func keepsPrevious(_ id: CollectionID) -> Bool? {
-        guard let trials, trials.isSafeStart else { return nil }
-        guard (try? storage.identity(id)) != .some(nil) else { return false }
-        let subject = storage.trial(of: id)
-        let old = try? storage.head(of: id, limits: limits)
-        let kept = try? storage.head(of: id, at: subject.previousPath, limits: limits)
-        return trials.keeps(old?.timestamp, of: subject, before: kept?.timestamp)
+    /// A collection's entry in the index. Each publisher's catalogues have their own, so that the number of one is a
+    /// minimum for later ones, whichever publisher was synced with in between.
+    func key(of id: CollectionID) -> String {
+        if let publisher, id == Catalogue.collection { "\(id)@\(publisher)" } else { "\(id)" }
+    }
+
+    /// The trial of what syncs have stored of a collection.
+    func subject(of id: CollectionID) -> StateTrials.Subject { .init(key: key(of: id), isActivated: false) }
+
+    /// The state before the one in use, verified; `nil` if there is none that can be trusted. Does I/O.
+    func previous(of id: CollectionID, isKnownSigned: Bool) -> Snapshot? {
+        storage.index()[key(of: id)].synced.previous
+            .flatMap { try? choice.snapshot(of: $0, id, isKnownSigned: isKnownSigned) }
+    }
+
+    /// Whether the stored catalogue is set aside. The states that were stored with it are not used then.
+    func passesOverCatalogue(_ id: CollectionID) -> Bool {
+        guard let trials, publisher != nil, id != Catalogue.collection else { return false }
+        let trial = trials.trial(of: subject(of: Catalogue.collection))
+        guard !trial.usesPackagedOnly else { return true }
+        return storage.index()[key(of: Catalogue.collection)].synced.current
+            .map { trial.refusal(of: $0.state) != nil } ?? false
+    }
+
+    /// Puts a state in the place of the current one, which the app can go back to with
+    /// ``RemoteSettingsConfig/safeStart``.
+    ///
+    /// - Parameters:
+    ///   - keepsOld: whether some of the old state's attachments may be of use.
+    ///   - listed: the state that the catalogue lists which the app can go back to. Nothing else is kept then.
+    func replace(
+        _ slot: inout StorageIndex.Slot, by new: StoredState, _ subject: StateTrials.Subject, keepsOld: Bool = false,
+        _ listed: Catalogue.Entry? = nil
+    ) {
+        if let old = slot.current, old.state != new.state {
+            if !allTrials.isSafeStart {
+                slot.previous = keepsOld ? old : nil
+            } else if listed.map({ $0.payload == old.state.payload })
+                ?? allTrials.keeps(old, of: subject, before: slot.previous)
+            {
+                slot.previous = old
+            }
+        }
+        slot.current = new
     }
 
     /// Whether both sessions believe the same snapshots of the same server.
     func trusts(likewise other: Session) -> Bool {
-        guard let mine = try? server.get(), let theirs = try? other.server.get() else { return false }
-        return ServerIdentity(mine) == ServerIdentity(theirs) && trust == other.trust
-            && publisher == other.publisher
+        guard (try? server.get()) != nil, (try? other.server.get()) != nil else { return false }
+        return serverIdentity == other.serverIdentity && trust == other.trust && publisher == other.publisher
     }
 
     /// - Throws: if no publisher can have the name ``RemoteSettingsConfig/publisher``.
@@ -170,7 +202,7 @@ final class Session: Sendable {
         let client = ServerClient(
             server: server, transport: config.transport ?? Self.platformTransport(), userAgent: config.userAgentField,
             limits: limits, environment: config.environment,
-            backoff: BackoffFile.read(storage.backoffPath, limits: limits),
+            backoff: storage.index().backoff,
             onEvent: { [logger] event in Self.log(event, logger) })
         return state.withLock { state in
             if let first = state.client { return first.startingRun() }
@@ -213,17 +245,30 @@ final class Session: Sendable {
 }
 
 extension Session {
+    /// Remembers something for the next process. Waits for other writers, and never fails: what cannot be written holds
+    /// for this process.
+    @discardableResult
+    func remember<Value>(_ change: (inout StorageIndex) -> Value) -> Value? {
+        guard let (value, problem) = try? storage.update(waiting: .long, flushing: false, change) else { return nil }
+        if let problem { reportStorage(problem) }
+        return value
+    }
+
+    /// Reports once that the storage directory cannot be written.
+    func reportStorage(_ problem: any Error) {
+        let isFirst = state.withLock { state in
+            defer { state.hasReportedStorage = true }
+            return !state.hasReportedStorage
+        }
+        guard isFirst else { return }
+        logger.warning("what should be stored is kept in memory until the process ends: \(problem)")
+    }
+
     /// Stores for the next process which servers asked for no requests, and until when.
     func keepBackoff(_ client: ServerClient) {
-        let state = client.backoff
-        guard !state.holds(at: now).isEmpty else { return }
-        do {
-            try storage.prepare()
-            try BackoffFile.write(state, to: storage.backoffPath, now: now, isContended: true)
-        } catch {
-            // The server will ask again.
-            logger.warning("how long the server asked not to be asked could not be stored: \(error)")
-        }
+        let holds = client.backoff.holds(at: now)
+        guard !holds.isEmpty, storage.index().backoff.holds(at: now) != holds else { return }
+        remember { $0.backoff = BackoffState(holds) }
     }
 
     /// Tells telemetry about one outcome.
@@ -251,14 +296,16 @@ extension Session {
     /// The last outcome that was reported of a source.
     func lastUptake(of source: String) -> CollectionAccess.Uptake? { state.withLock { $0.uptake[source] } }
 
-    /// Removes, once in a session, what killed writers have left in the storage directory.
+    /// Removes, once in a session, what killed processes and an earlier layout have left in the storage directory.
     func tidyUp() {
         let isFirst = state.withLock { state in
             defer { state.hasTidied = true }
             return !state.hasTidied
         }
         // A file that cannot be removed takes room, but does no other harm.
-        if isFirst { try? storage.removeLeftovers(now: now) }
+        guard isFirst else { return }
+        storage.removeAbandonedStates()
+        try? storage.removeEarlierLayout()
     }
 
     /// - Parameter body: called whenever the server has answered a sync.
@@ -299,40 +346,6 @@ extension Session {
             else { return nil }
             return ("\(server.updates)", EventStreamSource(session: self, url: nil))
         }
-    }
-
-    /// Runs `body` while no other process or session writes to the storage directory.
-    ///
-    /// Waits for others up to ``Limits/storageLockSeconds``.
-    func withStorageLock<Value>(_ body: () throws -> Value) async throws -> Value {
-        try storage.prepare()
-        let pause = Duration.milliseconds(20)
-        for _ in 0...(limits.storageLockSeconds * 50) {
-            if let lock = try DirectoryLock(storage.path) {
-                defer { withExtendedLifetime(lock) {} }
-                return try body()
-            }
-            // Other processes hold the lock in real time, whatever the configured clock says.
-            try await WorkThreads.sleep(for: pause)
-        }
-        throw RemoteSettingsError.storageIsBusy(storage.path, seconds: limits.storageLockSeconds)
-    }
-
-    /// Like ``withStorageLock(_:)``, without waiting.
-    func withFreeStorageLock<Value>(_ body: () throws -> Value) throws -> Value {
-        guard let lock = try DirectoryLock(storage.path) else {
-            throw RemoteSettingsError.storageIsBusy(storage.path, seconds: 0)
-        }
-        defer { withExtendedLifetime(lock) {} }
-        return try body()
-    }
-}
-
-extension RemoteSettingsError {
-    static func storageIsBusy(_ path: String, seconds: Int) -> RemoteSettingsError {
-        .storage(
-            reason: "\(path): another process has been writing to the storage directory for more than \(seconds) s; "
-                + "try again later")
     }
 }
 

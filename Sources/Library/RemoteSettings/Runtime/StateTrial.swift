@@ -10,6 +10,8 @@ import SnapshotTrust
 /// | six starts in a row, whatever they served, and none got well | what is packaged, until a start gets well |
 /// | the app or its check says that a state is bad | the last good state, else the package |
 ///
+/// It is part of the index (``StorageIndex/Slot``).
+///
 /// A state that is set aside is neither fetched nor used again; a newer one is. A state is known by its timestamp and
 /// its content, so no time of day counts. Nothing here is signed, so it can keep a state from being used, but never
 /// puts one into use that is not verified.
@@ -123,19 +125,13 @@ extension StateTrial {
     }
 }
 
-// MARK: - The file
+// MARK: - In the index
 
 extension StateTrial {
-    /// The most bytes that the file may have.
-    static let mostBytes = 1 << 16
-
-    /// A reason, or an app's version, that is so short that a full file stays below ``mostBytes``.
+    /// A reason, or an app's version, of at most 500 bytes.
     static func bounded(_ text: String) -> String { VisibleText.excerpt(text, limit: 500) }
 
-    /// A file that cannot be read as one counts as empty: what it said is learned again.
-    init(parsing content: Bytes, limits: Limits) {
-        self.init()
-        guard let json = try? JSONValue(parsing: content, limits: limits) else { return }
+    init(_ json: JSONValue) {
         failedStarts = json.count("failedStarts")
         served = json["served"].flatMap(State.init)
         servedStarts = json.count("servedStarts")
@@ -148,35 +144,25 @@ extension StateTrial {
         setAside = setAside.suffix(Self.mostStates)
     }
 
-    var bytes: Bytes {
+    var json: JSONValue {
         let setAside = setAside.map { entry in
             JSONValue.members([
-                "timestamp": .count(entry.state.timestamp.milliseconds), "payload": .string(entry.state.payload.hex),
+                "timestamp": .time(entry.state.timestamp), "payload": .string(entry.state.payload.hex),
                 "reason": .string(entry.reason), "app": entry.app.map { .string($0) },
             ])
         }
-        return Bytes(
-            JSONText.compact(
-                .members([
-                    "failedStarts": .count(failedStarts), "served": served?.json,
-                    "servedStarts": .count(servedStarts), "good": .array(good.map(\.json)),
-                    "setAside": .array(setAside),
-                ])))
+        return .members([
+            "failedStarts": .count(failedStarts), "served": served?.json, "servedStarts": .count(servedStarts),
+            "good": .array(good.map(\.json)), "setAside": .array(setAside),
+        ])
     }
 }
 
 extension StateTrial.State {
-    fileprivate init?(_ json: JSONValue) {
-        guard let time = json["timestamp"]?.number?.uint64, let digest = json["payload"]?.string else { return nil }
-        guard let payload = SHA256Digest(hex: digest) else { return nil }
-        self.init(timestamp: Timestamp(milliseconds: time), payload: payload)
+    init?(_ json: JSONValue) {
+        guard let timestamp = json.time("timestamp"), let payload = json.digest("payload") else { return nil }
+        self.init(timestamp: timestamp, payload: payload)
     }
 
-    fileprivate var json: JSONValue {
-        .members(["timestamp": .count(timestamp.milliseconds), "payload": .string(payload.hex)])
-    }
-}
-
-extension JSONValue {
-    fileprivate func count(_ key: String) -> Int { Int(clamping: self[key]?.number?.uint64 ?? 0) }
+    fileprivate var json: JSONValue { .members(["timestamp": .time(timestamp), "payload": .string(payload.hex)]) }
 }

@@ -1,18 +1,21 @@
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotTrust
 
-/// What a service knows of the trials of all its states, each kept in a small file beside the states that it is about.
+/// What this start of the app knows of how all its states have fared.
 ///
-/// A file is read once in a process, and replaced under the storage lock. One that is damaged counts as empty.
+/// The index has it for the next start. What other processes learn meanwhile is for the next start too, so that nothing
+/// changes in the middle of one.
 package final class StateTrials: Sendable {
     /// Whose trial it is.
     package struct Subject: Hashable, Sendable {
-        package let path: String
-        /// The file of the state to go back to.
-        package let previousPath: String
-        /// The directory below which both are.
-        let root: String
+        /// The collection's entry in the index.
+        let key: String
+        /// Whether it is of what remote config has activated.
+        let isActivated: Bool
+
+        var slot: WritableKeyPath<StorageIndex.Collection, StorageIndex.Slot> {
+            isActivated ? \.activated : \.synced
+        }
     }
 
     private struct Known {
@@ -24,9 +27,7 @@ package final class StateTrials: Sendable {
     }
 
     private let storage: StorageDirectory
-    private let limits: Limits
-    /// The version of the app whose check decides.
-    private let app: String
+    private let userAgent: String
     private let isOnlooker: Bool
     /// Whether starts are counted and earlier states kept: ``RemoteSettingsConfig/safeStart``.
     package let isSafeStart: Bool
@@ -45,8 +46,7 @@ package final class StateTrials: Sendable {
     /// - Parameter config: the configuration that the service is made with.
     init(_ storage: StorageDirectory, _ config: RemoteSettingsConfig) {
         self.storage = storage
-        limits = config.limits.all
-        app = StateTrial.bounded("\(config.userAgent) \(config.appContext?.appVersion ?? "")")
+        userAgent = "\(config.userAgent) \(config.appContext?.appVersion ?? "")"
         isSafeStart = config.safeStart
         isOnlooker = config.passesOverSetAside
         asked = Atomic(config.safeStart || isOnlooker)
@@ -65,11 +65,26 @@ package final class StateTrials: Sendable {
 
     func check(of id: CollectionID) -> Check? { checks.withLock { $0[id] } }
 
+    /// The version of the app whose check decides: its version, and the file of its program.
+    ///
+    /// An app that corrects its check is another program, even if it forgets to change its version.
+    private var app: String { StateTrial.bounded("\(userAgent) \(Self.program)") }
+
+    private static let program: String = {
+        #if os(Linux)
+        let name = "/proc/self/exe"
+        #else
+        let name = CommandLine.arguments.first ?? ""
+        #endif
+        guard let path = try? FileStore.resolved(name), let file = try? FileStore.identity(path) else { return "" }
+        return "\(file.seconds).\(file.nanoseconds)"
+    }()
+
     /// How states have fared: what was stored when the app started, and what this process has learned since. The first
     /// call does I/O.
     package func trial(of subject: Subject) -> StateTrial {
         if let known = known.withLock({ $0[subject]?.trial }) { return known }
-        var trial = (try? read(subject)) ?? StateTrial()
+        var trial = adapted(storage.index()[subject.key][keyPath: subject.slot].trial)
         trial.settle()
         return known.withLock { known in
             if let first = known[subject] { return first.trial }
@@ -78,15 +93,8 @@ package final class StateTrials: Sendable {
         }
     }
 
-    private func read(_ subject: Subject) throws(FileError) -> StateTrial {
-        var trial = StateTrial()
-        do throws(FileError) {
-            guard let content = try FileStore.read(subject.path, limit: StateTrial.mostBytes) else { return trial }
-            trial = StateTrial(parsing: content, limits: limits)
-        } catch {
-            // Something else that somebody has put there is replaced.
-            if !error.isTooLarge, case .file? = try FileStore.kind(subject.path) { throw error }
-        }
+    private func adapted(_ trial: StateTrial) -> StateTrial {
+        var trial = trial
         if !isOnlooker { trial.adapt(to: app, countsStarts: isSafeStart) }
         return trial
     }
@@ -94,7 +102,7 @@ package final class StateTrials: Sendable {
     /// Whether the current start was counted.
     package func isCounted(_ subject: Subject) -> Bool { known.withLock { $0[subject]?.isCounted ?? false } }
 
-    /// Counts the current start, before a state is served.
+    /// Counts the current start, before a state is served. Waits at most 20 ms for other processes.
     ///
     /// A state that is on trial is not served if that cannot be noted, because the disk is full or another process
     /// holds the lock: the app could die of it at every start.
@@ -158,10 +166,11 @@ package final class StateTrials: Sendable {
         if let failure { throw failure }
     }
 
-    /// Forgets what is known of a collection whose files were removed.
+    /// Forgets what is known of a collection whose states were removed.
     func forget(_ id: CollectionID) {
-        let beginning = storage.trialPath(id).dropLast("trial".utf8.count)
-        known.withLock { known in known = known.filter { !$0.key.path.hasPrefix(beginning) } }
+        known.withLock { known in
+            known = known.filter { $0.key.key != "\(id)" && !$0.key.key.hasPrefix("\(id)@") }
+        }
     }
 
     /// Sets aside a state that was served or fetched.
@@ -179,7 +188,9 @@ package final class StateTrials: Sendable {
         }
     }
 
-    /// Changes what is known, here and in the file. If the file cannot be written, this process still knows it.
+    /// Changes what is known, here and in the index.
+    ///
+    /// - Throws: if the index cannot be written. This process still knows it.
     package func change(_ subject: Subject, _ change: (inout StateTrial) -> Void) throws {
         _ = trial(of: subject)
         known.withLock { known in
@@ -190,45 +201,28 @@ package final class StateTrials: Sendable {
         try write(subject, flushing: true, change)
     }
 
-    /// Changes the file under the storage lock, for which it waits at most 0.2 s.
     private func write(_ subject: Subject, flushing: Bool, _ change: (inout StateTrial) -> Void) throws {
-        try storage.withLockBlocking(tries: isBusy.load(ordering: .relaxed) ? 1 : 100) {
-            isBusy.store(false, ordering: .relaxed)
-            let old = try read(subject)
-            var new = old
-            change(&new)
-            guard new != old else { return }
-            // A failure of the machine may lose a count, but nothing that would bring a bad state back.
-            let isFlushed = flushing || !new.setAside.isEmpty
-            if try FileStore.isDirectory(subject.path) { try FileStore.removeTree(subject.path, below: subject.root) }
-            try FileStore.replace(
-                subject.path, below: subject.root, with: new.bytes, limit: StateTrial.mostBytes, flushing: isFlushed)
+        let waiting: StorageDirectory.Waiting =
+            flushing ? .long : isBusy.load(ordering: .relaxed) ? .no : .briefly
+        let (_, problem) = try storage.update(waiting: waiting, flushing: flushing) { index in
+            var trial = adapted(index[subject.key][keyPath: subject.slot].trial)
+            change(&trial)
+            index[subject.key][keyPath: subject.slot].trial = trial
         }
+        if let problem { throw problem }
+        isBusy.store(false, ordering: .relaxed)
     }
 
     /// Whether the state that a newer one replaces becomes the one to go back to: if it is good, or as long as there is
-    /// no good one. Does I/O.
+    /// no good one.
     ///
     /// - Parameters:
-    ///   - old: the timestamp of the state that is replaced; `nil` if it cannot be read.
-    ///   - kept: the timestamp of the state that is kept so far; `nil` if there is none.
-    package func keeps(_ old: Timestamp?, of subject: Subject, before kept: Timestamp?) -> Bool {
+    ///   - old: the state that is replaced.
+    ///   - kept: the state that is kept so far; `nil` if there is none.
+    package func keeps(_ old: StoredState, of subject: Subject, before kept: StoredState?) -> Bool {
         let trial = trial(of: subject)
-        func isGood(_ timestamp: Timestamp) -> Bool { trial.good.contains { $0.timestamp == timestamp } }
-        if let old, isGood(old) { return true }
-        if let old, trial.refusal(at: old) != nil { return false }
-        return kept.map { !isGood($0) } ?? true
-    }
-}
-
-extension StorageDirectory {
-    /// The trial of a collection's cached states.
-    func trial(of id: CollectionID) -> StateTrials.Subject {
-        .init(path: trialPath(id), previousPath: previousPath(id), root: path)
-    }
-
-    /// The trial of what a remote config has activated.
-    func configTrial(of kept: String) -> StateTrials.Subject {
-        .init(path: "\(kept).trial", previousPath: "\(kept).previous", root: path)
+        if trial.isGood(old.state) { return true }
+        if trial.refusal(of: old.state) != nil { return false }
+        return kept.map { !trial.isGood($0.state) } ?? true
     }
 }

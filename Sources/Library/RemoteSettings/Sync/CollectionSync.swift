@@ -7,8 +7,9 @@ import SnapshotTrust
 ///
 /// | Here | The server's timestamp | What the sync does |
 /// |---|---|---|
-/// | nothing was read yet | the one in the cache file's first line | nothing: up to date, and nothing is verified |
+/// | nothing was read yet | the stored state's | nothing: its file is there, and was hashed within a day |
 /// | a state | the same, or an older one | nothing: an older list of collections is stale, and no rollback |
+/// | a state whose file is lost or damaged | the same | writes the file again |
 /// | a state | a newer one | fetches the changes; if they do not verify, fetches everything once |
 /// | nothing, or only what was refused | any | fetches everything |
 /// | an imported state | the same, or a newer one | fetches, because the server's state is signed |
@@ -19,13 +20,13 @@ import SnapshotTrust
 /// | a state | a newer one, and the app's check refuses it | fails, and sets that state aside |
 /// | a newer state, which another process stored meanwhile | any | uses that one |
 ///
-/// A sync that fails or is killed leaves what was there. A sync that is killed after it has stored the state leaves a
-/// whole file, which the next start verifies and serves.
+/// A sync that fails or is killed leaves what was there, unless it is killed after it has written the index. A state
+/// that is verified and cannot be stored is used as long as the process runs, and the sync fails with the reason.
 extension SyncRun {
     func update(_ collection: LocalCollection) async throws -> SyncOutcome {
         let expected = monitor.collections[collection.id]
         // A read verifies what it serves. Only to learn that nothing is new, nothing has to be verified.
-        if let expected, collection.storedState(isOf: expected) { return .upToDate(expected) }
+        if let expected, collection.isStored(expected) { return .upToDate(expected) }
         return try await CollectionSync(session: session, collection: collection, trigger: trigger)
             .update(to: expected) { wanted in try await fetcher.fetch(wanted) }
     }
@@ -48,10 +49,11 @@ struct CollectionSync {
         let current = collection.current()
         reportDamage(of: current)
         if let expected, let timestamp = current.timestamp, !current.isReplaced(by: expected) {
+            try await restore(current)
             return .upToDate(timestamp)
         }
         if let expected { try checkWanted(expected) }
-        let floor = current.floor(of: id, session)
+        let floor = current.floor(of: collection)
         let wanted = CollectionFetcher.Wanted(
             id: id, expected: expected, base: current.snapshot?.payload, floor: floor, wasSigned: current.wasSigned)
         guard let fetched = try await fetch(wanted) else {
@@ -60,53 +62,65 @@ struct CollectionSync {
         reportRetry(fetched.retried)
         if current.isSame(as: fetched.snapshot) { return .upToDate(fetched.snapshot.timestamp) }
         try await validate(fetched.snapshot, over: current)
-        let stored = try await collection.storing { try await store(fetched.snapshot, over: current) }
-        collection.sendChanges(from: current, to: stored)
+        let stored = try await store(fetched.snapshot, over: current)
         return .updated(stored.timestamp ?? fetched.snapshot.timestamp)
     }
 
-    /// Writes a verified state into the storage directory. Does I/O.
+    /// Writes the file of the state in use again if it was lost or damaged.
+    func restore(_ current: CurrentState) async throws {
+        guard current.source == .cached, let snapshot = current.snapshot,
+            current.stored.map({ !collection.isThere($0) }) ?? true
+        else { return }
+        _ = try await store(snapshot, over: current)
+    }
+
+    /// Stores a verified state, and serves it from now on. Does I/O.
     ///
     /// - Returns: the state to serve from now on. It is another process's if that has stored a newer one meanwhile.
-    /// - Throws: `FileError`, or `RemoteSettingsError` if another process holds the directory for too long.
+    /// - Throws: why it cannot be stored. It is served from memory then.
     private func store(_ snapshot: Snapshot, over current: CurrentState) async throws -> CurrentState {
-        try await session.withStorageLock {
+        let (storage, key) = (session.storage, collection.key)
+        let file = CacheFile(snapshot, server: "\(try session.server.get())")
+        let isCached = current.slot.current != nil && current.stored == current.slot.current
+        let stale =
+            try current.snapshot.map {
+                isCached ? try storage.staleAttachments(id, from: $0.records, to: snapshot.records) : []
+            } ?? []
+        var stored = current.replaced(by: snapshot)
+        var isOvertaken = false
+        let (_, problem) = try await storage.update { index in
             // This is checked under the lock, so that a closed session cannot write after the session that follows it.
             guard !session.isClosed else { throw RemoteSettingsError.closed }
-            let storage = session.storage
-            let identity = try storage.identity(id)
-            var isOfLaterFormat = current.isOfLaterFormat
-            // A cache file that is not in use is read again as well. It may have been unreadable for a moment, and may
-            // be newer.
-            if identity != current.cacheIdentity || identity != nil && !current.isCached {
-                let found = session.loader.load(id)
-                isOfLaterFormat = found.isOfLaterFormat
-                if found.isCached, let timestamp = found.timestamp, timestamp >= snapshot.timestamp { return found }
+            var entry = index[key]
+            // A stored state that is not in use is read again as well. It may have been unreadable for a moment, and
+            // may be newer.
+            if !entry.synced.hasSameStates(as: current.slot) || entry.synced.current != nil && !isCached {
+                let found = session.choice.choose(id, from: entry.synced, asking: session.trials?.trial(of: subject))
+                if let timestamp = found.timestamp, found.stored != nil, timestamp >= snapshot.timestamp,
+                    found.stored.map(storage.has) == true
+                {
+                    (stored, isOvertaken) = (found, true)
+                    return
+                }
             }
-            // The state is used for as long as the process runs. This version must not replace what a later version has
-            // stored.
-            if isOfLaterFormat {
-                var kept = current
-                (kept.isOfLaterFormat, kept.cacheIdentity) = (true, identity)
-                return kept.replaced(by: snapshot)
+            session.replace(&entry.synced, by: storage.add(file), subject, keepsOld: !stale.isEmpty)
+            entry.record(snapshot, session)
+            index[key] = entry
+            stored.slot = entry.synced
+        } then: { index in
+            guard !isOvertaken else { return }
+            do throws(FileError) {
+                try storage.removeOrphanedAttachments(of: collection, keeping: snapshot.records, stale, in: index)
+            } catch {
+                reportCleanup(error)
             }
-            let file = CacheFile(snapshot, server: "\(try session.server.get())")
-            let failure = try storage.replaceState(
-                of: id, current.isCached ? current.snapshot?.records : nil, by: snapshot.records, now: session.now,
-                keepsOld: session.keepsPrevious(id)
-            ) { () throws(FileError) in
-                try FileStore.replace(
-                    storage.snapshotPath(id), below: storage.path, with: file.bytes,
-                    limit: StorageDirectory.mostCacheBytes(session.limits))
-            }
-            if let failure { reportCleanup(failure) }
-            var stored = current.replaced(by: snapshot)
-            stored.highWaterMark = file.mark
-            // If the identity cannot be read, the file is read again at the next call.
-            stored.cacheIdentity = try? storage.identity(id)
-            return stored
         }
+        collection.use(stored)
+        if let problem { throw problem }
+        return stored
     }
+
+    private var subject: StateTrials.Subject { collection.subject }
 
     func reportDamage(of current: CurrentState) {
         for rejected in current.rejected where rejected.source == .cached {
@@ -153,34 +167,70 @@ extension CurrentState {
         return source != .cached || snapshot.metadata.json == fetched.metadata.json
     }
 
-    /// This state with a verified one from the server in its place, which is stored unless the cache file is of a later
-    /// format.
+    /// This state with a verified one from the server in its place.
     func replaced(by snapshot: Snapshot) -> CurrentState {
         var new = self
-        if !isOfLaterFormat {
-            new.rejected.removeAll { $0.source == .cached || $0.reason == .notFound }
-            if case .packaged = source {
-                new.rejected.append(.init(source: source, timestamp: timestamp, reason: .older))
-            }
+        new.rejected.removeAll { $0.source == .cached || $0.reason == .notFound }
+        if case .packaged = source {
+            new.rejected.append(.init(source: source, timestamp: timestamp, reason: .older))
         }
-        new.isCached = !isOfLaterFormat
         new.serve(snapshot, from: .cached, isVerifiedOnDevice: true)
-        if snapshot.chain != nil { new.recordSigned(asOf: snapshot.timestamp) }
+        new.isKnownSigned = isKnownSigned || snapshot.provenance.isSigned
         return new
     }
 
     /// The lowest timestamp that a verified state of the server may have.
     ///
-    /// Only a signed state sets a minimum, because anyone could have chosen the timestamp of an unsigned one. The
-    /// high-water mark matters if its file is damaged. It counts only if the state's chain leads to a root that is
-    /// pinned now: the owner of a key under a removed root could have chosen any timestamp.
-    func floor(of id: CollectionID, _ session: Session) -> Timestamp? {
-        let timestamp = snapshot?.provenance.isSigned == true ? self.timestamp : nil
-        guard let mark = highWaterMark, timestamp.map({ $0 < mark.timestamp }) ?? true,
-            // The mark is not signed. A mark in the future comes from damage, and would refuse everything.
-            mark.timestamp <= session.now.advanced(by: .seconds(Limits.clockToleranceSeconds)),
-            session.loader.verifier.vouches(forChain: mark.chain, of: id, at: mark.verifiedAt)
-        else { return timestamp }
-        return mark.timestamp
+    /// Only a signed state sets a minimum, because anyone could have chosen the timestamp of an unsigned one. What the
+    /// index says of the newest state matters if that state is lost. It counts only if the state's root is pinned now:
+    /// the owner of a key under a removed root could have chosen any timestamp.
+    func floor(of collection: LocalCollection) -> Timestamp? {
+        let session = collection.session
+        // The index is not signed. A time in the future comes from damage, and would refuse everything.
+        let latest = session.now.advanced(by: .seconds(Limits.clockToleranceSeconds))
+        let stored = session.storage.index()[collection.key].newest
+            .filter {
+                session.trust.roots.roots.contains($0.root) && ServerIdentity($0.server) == session.serverIdentity
+                    && $0.timestamp <= latest
+            }.map(\.timestamp)
+        return (stored + (snapshot?.provenance.isSigned == true ? [timestamp].compactMap(\.self) : [])).max()
+    }
+}
+
+extension StorageIndex.Collection {
+    /// Notes that a verified state was stored.
+    mutating func record(_ snapshot: Snapshot, _ session: Session) {
+        checked = session.now
+        guard let root = snapshot.provenance.verdict?.root else { return }
+        record(.init(root: root, server: session.serverIdentity.description, timestamp: snapshot.timestamp))
+    }
+}
+
+extension LocalCollection {
+    /// Whether nothing has been read yet, and what is stored is the server's state of this timestamp.
+    ///
+    /// Nothing is verified: a read verifies what it serves. A state that is already in use is asked with ``current()``,
+    /// which shows another process's stores to listeners as well.
+    func isStored(_ timestamp: Timestamp) -> Bool {
+        guard overriding == nil, session.publisher == nil, !session.changes.isFollowed(id), !hasRead,
+            let stored = session.storage.index()[key].synced.current, stored.timestamp == timestamp,
+            ServerIdentity(stored.server) == session.serverIdentity,
+            let root = stored.root, session.trust.roots.roots.contains(root),
+            session.trials?.trial(of: subject).refusal(at: timestamp) == nil,
+            (try? session.choice.packaged.listed(id))?.allSatisfy({ $0.lock.timestamp <= timestamp }) == true
+        else { return false }
+        return isThere(stored)
+    }
+
+    /// Whether a stored state's file is there: with its size, and with content that was hashed within a day.
+    func isThere(_ stored: StoredState) -> Bool {
+        let (storage, now, key) = (session.storage, session.now, key)
+        guard storage.has(stored) else { return false }
+        let entry = storage.index()[key]
+        guard entry.synced.current == stored else { return storage.isWhole(stored) }
+        if let checked = entry.checked, checked <= now, now.elapsed(since: checked) < .seconds(86_400) { return true }
+        guard storage.isWhole(stored) else { return false }
+        session.remember { if $0[key].synced.current == stored { $0[key].checked = now } }
+        return true
     }
 }

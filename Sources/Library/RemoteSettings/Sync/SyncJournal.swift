@@ -36,15 +36,14 @@ extension SyncFailures: CustomStringConvertible {
 }
 
 /// What is remembered about a server's syncs from one process to the next. Verification does not depend on it.
-struct SyncJournal: Hashable, Sendable {
+package struct SyncJournal: Hashable, Sendable {
+    let server: String
     /// When the last run began that has brought a collection to the server's state, by this device's clock.
     var lastCheck: Timestamp?
     /// How many milliseconds this device's clock was ahead of the server's at that time.
     var clockSkew: Int64?
     var failures: [CollectionID: SyncFailures] = [:]
 
-    /// The most bytes that the journal's file may have.
-    private static let mostBytes = 4 << 20
     fileprivate static let errorBytes = 500
 
     mutating func record(_ attempt: SyncFailures.Attempt, of id: CollectionID) -> SyncFailures {
@@ -58,47 +57,37 @@ struct SyncJournal: Hashable, Sendable {
     }
 
     var clockSkewDuration: Duration? { clockSkew.map { .milliseconds($0) } }
+
+    init(of server: String) { self.server = server }
 }
 
 extension SyncJournal {
-    /// Reads the journal of a server. Does I/O.
-    ///
-    /// A file that cannot be read, or that is of another server, counts as empty.
-    static func read(_ path: String, of server: ServerIdentity?, limits: Limits) -> SyncJournal {
-        var journal = SyncJournal()
-        guard let server, let bytes = try? FileStore.read(path, limit: mostBytes),
-            let document = try? JSONValue(parsing: bytes, limits: limits),
-            document["server"]?.string == server.description
-        else { return journal }
-        journal.lastCheck = document.time("lastCheck")
-        journal.clockSkew = document["clockSkew"]?.number?.int64
-        guard case .object(let members)? = document["failures"] else { return journal }
-        for member in members {
-            guard let id = try? CollectionID(member.key), let since = member.value.time("since"),
-                let count = member.value["count"]?.number?.int64.flatMap({ Int(exactly: $0) }), count > 0
+    init?(_ json: JSONValue) {
+        guard let server = json["server"]?.string else { return nil }
+        self.init(of: server)
+        lastCheck = json.time("lastCheck")
+        clockSkew = json["clockSkew"]?.number?.int64
+        for (key, value) in json.members("failures") {
+            guard let id = try? CollectionID(key), let since = value.time("since"), value.count("count") > 0
             else { continue }
-            let attempts = (member.value["attempts"]?.array ?? []).compactMap(SyncFailures.Attempt.init)
-            journal.failures[id] = SyncFailures(
-                count: count, since: since, attempts: attempts.suffix(SyncFailures.most))
+            let attempts = (value["attempts"]?.array ?? []).compactMap(SyncFailures.Attempt.init)
+            failures[id] = SyncFailures(
+                count: value.count("count"), since: since, attempts: attempts.suffix(SyncFailures.most))
         }
-        return journal
     }
 
-    func write(to path: String, of server: ServerIdentity) throws(FileError) {
-        let failures = failures.sorted { $0.key < $1.key }.map { id, failures in
-            JSONValue.Member(
-                key: "\(id)",
-                value: .members([
-                    "count": .count(failures.count), "since": .count(failures.since.milliseconds),
+    var json: JSONValue {
+        let failures = failures.map { ("\($0)", $1) }
+        return .members([
+            "server": .string(server), "lastCheck": lastCheck.map { .time($0) },
+            "clockSkew": clockSkew.map { .count($0) },
+            "failures": .object(Dictionary(failures) { first, _ in first }) { failures in
+                .members([
+                    "count": .count(failures.count), "since": .time(failures.since),
                     "attempts": .array(failures.attempts.map(\.json)),
-                ]))
-        }
-        let document = JSONValue.members([
-            "server": .string(server.description), "lastCheck": lastCheck.map { .count($0.milliseconds) },
-            "clockSkew": clockSkew.map { .count($0) }, "failures": .object(failures),
+                ])
+            },
         ])
-        try FileStore.replace(
-            path, with: Bytes(JSONText.compact(document)), limit: Self.mostBytes, isContended: true, flushing: false)
     }
 }
 
@@ -114,77 +103,54 @@ extension SyncFailures.Attempt {
 
     fileprivate var json: JSONValue {
         .members([
-            "at": .count(at.milliseconds), "trigger": .string(trigger.rawValue), "status": .string(status.rawValue),
+            "at": .time(at), "trigger": .string(trigger.rawValue), "status": .string(status.rawValue),
             "error": .string(error),
         ])
     }
 }
 
-extension JSONValue {
-    fileprivate func time(_ key: String) -> Timestamp? {
-        self[key]?.number?.uint64.map(Timestamp.init(milliseconds:))
+extension Session {
+    /// What is remembered about this server's syncs. What is remembered about another one counts as nothing.
+    var journal: SyncJournal { journal(in: storage.index()) }
+
+    private func journal(in index: StorageIndex) -> SyncJournal {
+        let server = serverIdentity.description
+        return index.journal.flatMap { $0.server == server ? $0 : nil } ?? SyncJournal(of: server)
     }
-}
-
-/// Writes the journal while syncs run, one entry after the other. If two processes sync at once, the last write wins.
-final class SyncJournalKeeper: Sendable {
-    private let storage: StorageDirectory
-    private let server: ServerIdentity?
-    private let limits: Limits
-    /// This is not an actor: a caller on this package's own threads could then wait in its queue behind a task of a
-    /// blocked pool.
-    private let known = Mutex<SyncJournal?>(nil)
-
-    init(_ storage: StorageDirectory, of server: ServerIdentity?, limits: Limits) {
-        self.storage = storage
-        self.server = server
-        self.limits = limits
-    }
-
-    /// The current content of the file.
-    var present: SyncJournal { SyncJournal.read(storage.journalPath, of: server, limits: limits) }
 
     /// Notes that a run begins: the server has sent its list of collections.
-    func recordAnswer(serverTime: Timestamp?, now: Timestamp) {
-        // Another process may have written since.
-        change(rereading: true) { journal in
-            guard let serverTime else { return }
-            let (mine, theirs) = (Int64(clamping: now.milliseconds), Int64(clamping: serverTime.milliseconds))
-            journal.clockSkew = mine - theirs
-        }
+    func recordAnswer(serverTime: Timestamp?) {
+        guard let serverTime else { return }
+        let (mine, theirs) = (Int64(clamping: now.milliseconds), Int64(clamping: serverTime.milliseconds))
+        changeJournal { $0.clockSkew = mine - theirs }
     }
 
     /// - Parameter began: when the run began that has synced it.
     func recordSuccess(of id: CollectionID, in began: Timestamp) {
-        change { journal in
+        changeJournal { journal in
             journal.failures[id] = nil
             journal.lastCheck = began
         }
     }
 
     func record(_ attempt: SyncFailures.Attempt, of id: CollectionID) -> SyncFailures {
-        change { $0.record(attempt, of: id) }
+        changeJournal { $0.record(attempt, of: id) }
     }
 
-    /// Forgets everything, and removes the file.
-    func reset() {
-        known.withLock { known in
-            known = nil
-            try? FileStore.remove(storage.journalPath)
-        }
+    @discardableResult
+    private func changeJournal<Value>(_ change: (inout SyncJournal) -> Value) -> Value {
+        let old = journal
+        var new = old
+        let value = change(&new)
+        guard new != old, server.isValid else { return value }
+        return remember { index in
+            var journal = journal(in: index)
+            defer { index.journal = journal }
+            return change(&journal)
+        } ?? value
     }
+}
 
-    private func change<Value: Sendable>(rereading: Bool = false, _ body: (inout SyncJournal) -> Value) -> Value {
-        known.withLock { known in
-            let old = rereading ? present : known ?? present
-            var new = old
-            let value = body(&new)
-            known = new
-            guard new != old, let server else { return value }
-            // The sync goes on without a journal that cannot be written.
-            try? storage.prepare()
-            try? new.write(to: storage.journalPath, of: server)
-            return value
-        }
-    }
+extension Result {
+    fileprivate var isValid: Bool { (try? get()) != nil }
 }

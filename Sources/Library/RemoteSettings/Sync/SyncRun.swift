@@ -178,7 +178,7 @@ struct SyncRun: Sendable {
             age: serverTime?.elapsed(since: monitor.timestamp), since: began)
         session.recordAnswer()
         session.tidyUp()
-        session.journal.recordAnswer(serverTime: serverTime, now: session.now)
+        session.recordAnswer(serverTime: serverTime)
     }
 
     /// Brings one collection to the server's state.
@@ -235,7 +235,7 @@ struct SyncRun: Sendable {
             let status: UptakeEvent.Status = if case .upToDate = outcome { .upToDate } else { .success }
             session.report("\(id)", status, trigger, timestamp: outcome.timestamp, since: began)
             session.failures.recordSuccess(of: id)
-            session.journal.recordSuccess(of: id, in: self.began)
+            session.recordSuccess(of: id, in: self.began)
             await session.changes.recordSync(of: id, began: began)
             return .success(outcome)
         case .failure(let error):
@@ -254,7 +254,7 @@ struct SyncRun: Sendable {
         guard status.isFailure else { return }
         session.failures.record(RemoteSettingsError(error), of: id)
         let attempt = SyncFailures.Attempt(at: began, trigger: trigger, status: status, error: "\(error)")
-        let failures = session.journal.record(attempt, of: id)
+        let failures = session.record(attempt, of: id)
         guard failures.isBroken else { return }
         session.report("\(id)", .syncBrokenError, trigger, since: began, error: error)
         session.logger.error("\(id): \(failures)")

@@ -19,7 +19,7 @@ extension RemoteSettingsService {
         return AsyncStream { [weak self] in
             while !Task.isCancelled {
                 guard let session = self?.session, !session.isClosed else { return nil }
-                let pause = schedule.pause(session)
+                let pause = schedule.pause(session, self?.clientCollections ?? [])
                 guard pause <= .zero else {
                     do { try await session.config.environment.sleep(pause) } catch { return nil }
                     continue
@@ -34,12 +34,11 @@ extension RemoteSettingsService {
     /// the network if it is due.
     ///
     /// - Returns: the results, as ``syncCollections(expecting:trigger:timeout:)`` returns them; `nil` if none is due.
-    /// - Throws: ``RemoteSettingsError`` as ``syncCollections(expecting:trigger:timeout:)`` does, and if the storage
-    ///   directory cannot be written.
+    /// - Throws: ``RemoteSettingsError`` as ``syncCollections(expecting:trigger:timeout:)`` does.
     @discardableResult
     public func syncIfDue(every interval: Duration) async throws(RemoteSettingsError) -> [CollectionSyncResult]? {
         let schedule = SyncSchedule(every: interval)
-        guard schedule.pause(session) <= .zero else { return nil }
+        guard schedule.pause(session, clientCollections) <= .zero else { return nil }
         return try await scheduledSync(schedule)?.get()
     }
 
@@ -58,7 +57,7 @@ extension RemoteSettingsService {
         let session = session
         let result: Result<[CollectionSyncResult], RemoteSettingsError>
         do {
-            guard try await schedule.begin(session) else { return nil }
+            guard try await schedule.begin(session, clientCollections) else { return nil }
             result = .success(try await syncCollections(trigger: .timer))
         } catch {
             result = .failure(RemoteSettingsError(error))
@@ -70,17 +69,17 @@ extension RemoteSettingsService {
 
 /// When a service's next scheduled sync is due.
 ///
-/// What is known is in a file of the storage directory, which is changed under its lock. Before a sync begins, it is
-/// written down as one that failed: a process that is killed, or one that does not end, counts as a failure, and no
-/// other process begins the same sync.
+/// What is known is in the index. Before a sync begins, it is written down as one that failed: a process that is
+/// killed, or one that does not end, counts as a failure, and no other process begins the same sync. If it cannot be
+/// written, it holds for this process.
 package final class SyncSchedule: Sendable {
     private static let firstPause = Duration.seconds(60)
     private static let limits = Duration.seconds(60)...Duration.seconds(366 * 86_400)
     /// The longest time to sleep at once: the clock may be set, or the device may sleep.
     private static let longestSleep = Duration.seconds(3600)
-    private static let mostBytes = 4096
 
-    private struct Times: Hashable {
+    package struct Times: Hashable, Sendable {
+        let server: String
         /// When the last sync ended in which no collection failed.
         var synced: Timestamp?
         /// When the last sync began.
@@ -94,8 +93,6 @@ package final class SyncSchedule: Sendable {
     private let interval: Duration
     /// The collection of remote config that the schedule is of; `nil` for the service's schedule.
     private let collection: CollectionID?
-    /// Until when nothing is tried, because the file could not be written.
-    private let notBefore = Mutex<Timestamp?>(nil)
 
     package init(every interval: Duration, of collection: CollectionID? = nil) {
         self.collection = collection
@@ -103,42 +100,44 @@ package final class SyncSchedule: Sendable {
     }
 
     /// How long to wait until a sync may be due; zero or less if it is due. Does I/O.
-    func pause(_ session: Session) -> Duration {
+    ///
+    /// - Parameter collections: those that the sync is for. If the system has removed what was stored of one, the last
+    ///   sync does not count.
+    func pause(_ session: Session, _ collections: [LocalCollection]) -> Duration {
         let now = session.now
-        var due = due(read(session), at: now)
-        if let notBefore = notBefore.withLock({ $0 }), notBefore < now.advanced(by: Self.longestSleep) {
-            due = max(due, notBefore)
-        }
+        var times = times(in: session.storage.index(), session)
+        if collections.contains(where: \.isPurged) { times.synced = nil }
+        let due = due(times, at: now)
         return due > now ? min(due.elapsed(since: now), Self.longestSleep) : .zero
     }
 
     /// Writes down that a sync begins, unless another process has done it.
-    func begin(_ session: Session) async throws -> Bool {
-        do {
-            return try await session.withStorageLock {
-                var times = read(session)
-                let now = session.now
-                guard due(times, at: now) <= now else { return false }
-                times.begun = now
-                times.failures = times.failures.saturatingAdding(1)
-                times.chance = Int(session.config.environment.random() * 1000)
-                try write(times, session)
-                return true
-            }
-        } catch {
-            notBefore.withLock { $0 = session.now.advanced(by: Self.firstPause) }
-            throw error
+    func begin(_ session: Session, _ collections: [LocalCollection]) async throws -> Bool {
+        let isPurged = collections.contains(where: \.isPurged)
+        let (isDue, problem) = try await session.storage.update(flushing: false) { index in
+            var times = times(in: index, session)
+            if isPurged { times.synced = nil }
+            let now = session.now
+            guard due(times, at: now) <= now else { return false }
+            times.begun = now
+            times.failures = times.failures.saturatingAdding(1)
+            times.chance = Int(session.config.environment.random() * 1000)
+            index.schedules[key] = times
+            return true
         }
+        if let problem { session.reportStorage(problem) }
+        return isDue
     }
 
-    /// Writes down that a sync has succeeded. If that fails, the next one comes earlier.
+    /// Writes down that a sync has succeeded.
     func end(_ session: Session) async {
-        try? await session.withStorageLock {
-            var times = read(session)
+        let done = try? await session.storage.update(flushing: false) { index in
+            var times = times(in: index, session)
             times.synced = session.now
             times.failures = 0
-            try write(times, session)
+            index.schedules[key] = times
         }
+        if let problem = done?.problem { session.reportStorage(problem) }
     }
 
     private func due(_ times: Times, at now: Timestamp) -> Timestamp {
@@ -153,36 +152,31 @@ package final class SyncSchedule: Sendable {
         return synced.advanced(by: interval + interval / 10 * chance)
     }
 
-    /// A file that cannot be read, or that is of another server, counts as absent.
-    private func read(_ session: Session) -> Times {
-        guard let bytes = try? FileStore.read(path(session), limit: Self.mostBytes),
-            let document = try? JSONValue(parsing: bytes, limits: Limits()),
-            document["server"]?.string == server(session)
-        else { return Times() }
-        func number(_ key: String) -> UInt64? { document[key]?.number?.uint64 }
-        return Times(
-            synced: number("synced").map(Timestamp.init(milliseconds:)),
-            begun: number("begun").map(Timestamp.init(milliseconds:)),
-            failures: number("failures").map { Int(clamping: $0) } ?? 0,
-            chance: number("chance").map { Int(clamping: $0) } ?? 0)
+    private var key: String { collection.map { "\($0)" } ?? "" }
+
+    /// The times of another server count as absent.
+    private func times(in index: StorageIndex, _ session: Session) -> Times {
+        let server = session.serverIdentity.description
+        return index.schedules[key].flatMap { $0.server == server ? $0 : nil } ?? Times(server: server)
+    }
+}
+
+extension SyncSchedule.Times {
+    init(_ json: JSONValue) {
+        self.init(
+            server: json["server"]?.string ?? "", synced: json.time("synced"), begun: json.time("begun"),
+            failures: json.count("failures"), chance: json.count("chance"))
     }
 
-    private func write(_ times: Times, _ session: Session) throws {
-        let document = JSONValue.members([
-            "server": .string(server(session)), "synced": times.synced.map { .count($0.milliseconds) },
-            "begun": times.begun.map { .count($0.milliseconds) }, "failures": .count(times.failures),
-            "chance": .count(times.chance),
+    var json: JSONValue {
+        .members([
+            "server": .string(server), "synced": synced.map { .time($0) }, "begun": begun.map { .time($0) },
+            "failures": .count(failures), "chance": .count(chance),
         ])
-        try FileStore.replace(
-            path(session), below: session.storage.path, with: Bytes(JSONText.compact(document)), limit: Self.mostBytes,
-            isContended: true, flushing: false)
     }
+}
 
-    private func path(_ session: Session) -> String {
-        collection.map { session.storage.schedulePath(of: $0) } ?? session.storage.schedulePath
-    }
-
-    private func server(_ session: Session) -> String {
-        (try? session.server.get()).map { ServerIdentity($0).description } ?? ""
-    }
+extension LocalCollection {
+    /// Whether the index names a state whose file is gone.
+    var isPurged: Bool { session.storage.index()[key].synced.current.map { !session.storage.has($0) } ?? false }
 }

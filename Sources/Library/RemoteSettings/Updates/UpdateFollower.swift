@@ -1,9 +1,8 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SnapshotBundle
 
 /// Follows the update channel of one session, and syncs what is announced.
-final class UpdateFollower: Sendable {
+package final class UpdateFollower: Sendable {
     private struct State {
         /// What the storage directory has about failed connections.
         var kept = UpdateTiming.Kept()
@@ -156,34 +155,30 @@ final class UpdateFollower: Sendable {
 
 // MARK: What is remembered about failed connections from one start to the next
 
-/// The times in the file are by this device's clock.
 extension UpdateFollower {
-    /// The most bytes that the file may have.
-    private static let mostBytes = 64 << 10
+    /// What the index has about failed connections. The time is by this device's clock.
+    package struct Kept: Hashable, Sendable {
+        let channel: String
+        let failures: Int
+        let next: Timestamp?
+        let isAsked: Bool
+    }
 
     private var environment: HTTPEnvironment { session.config.environment }
 
-    /// Reads the file. Does I/O.
-    ///
-    /// A file that cannot be read, or that is about another channel, counts as empty.
+    /// Reads what an earlier process has kept. What is about another channel counts as nothing. Does I/O.
     private func restore(_ channel: String) {
-        guard let bytes = try? FileStore.read(session.storage.updatesPath, limit: Self.mostBytes),
-            let document = try? JSONValue(parsing: bytes, limits: session.limits),
-            document["channel"]?.string == channel, let failures = document["failures"]?.number?.uint64
-        else { return }
-        let isAsked = document["isAsked"] == .bool(true)
-        let next = document["next"]?.number?.uint64.map(Timestamp.init(milliseconds:))
-        let left = next?.elapsed(since: environment.now()) ?? .zero
+        guard let kept = session.storage.index().updates, kept.channel == channel else { return }
+        let left = kept.next?.elapsed(since: environment.now()) ?? .zero
         // No pause is ever longer than this. A longer one means that the clock was set back, so the time is ignored.
-        let isPossible = left <= (isAsked ? UpdateTiming.longestAskedPause : UpdateTiming.longestPause)
-        let kept = UpdateTiming.Kept(
-            failures: Int(clamping: failures), until: isPossible ? environment.uptime() + left : .zero,
-            isAsked: isAsked)
-        loop.record { timing, _ in timing.restore(kept) }
+        let isPossible = left <= (kept.isAsked ? UpdateTiming.longestAskedPause : UpdateTiming.longestPause)
+        let timing = UpdateTiming.Kept(
+            failures: kept.failures, until: isPossible ? environment.uptime() + left : .zero, isAsked: kept.isAsked)
+        loop.record { current, _ in current.restore(timing) }
         state.withLock { $0.kept = loop.current.kept }
     }
 
-    /// Writes the file if something has changed. Does I/O.
+    /// Writes it down if something has changed. Does I/O.
     private func keep(_ kept: UpdateTiming.Kept, of channel: String) {
         let isNew = state.withLock { state in
             guard kept != state.kept else { return false }
@@ -192,16 +187,27 @@ extension UpdateFollower {
             state.kept = kept
             return true
         }
-        guard isNew, (try? session.storage.prepare()) != nil else { return }
+        guard isNew else { return }
         let left = kept.until - environment.uptime()
-        let document = JSONValue.members([
-            "channel": .string(channel), "failures": .count(kept.failures),
-            "next": left > .zero ? .count(environment.now().advanced(by: left).milliseconds) : nil,
-            "isAsked": .bool(kept.isAsked),
+        let note = Kept(
+            channel: channel, failures: kept.failures,
+            next: left > .zero ? environment.now().advanced(by: left) : nil, isAsked: kept.isAsked)
+        session.remember { $0.updates = note }
+    }
+}
+
+extension UpdateFollower.Kept {
+    init?(_ json: JSONValue) {
+        guard let channel = json["channel"]?.string else { return nil }
+        self.init(
+            channel: channel, failures: json.count("failures"), next: json.time("next"),
+            isAsked: json["isAsked"] == .bool(true))
+    }
+
+    var json: JSONValue {
+        .members([
+            "channel": .string(channel), "failures": .count(failures), "next": next.map { .time($0) },
+            "isAsked": .bool(isAsked),
         ])
-        // If it cannot be written, it still holds for this process.
-        try? FileStore.replace(
-            session.storage.updatesPath, with: Bytes(JSONText.compact(document)), limit: Self.mostBytes,
-            isContended: true, flushing: false)
     }
 }

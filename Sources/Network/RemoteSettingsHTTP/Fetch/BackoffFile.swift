@@ -17,15 +17,11 @@ package enum BackoffFile {
     }
 
     /// Writes the pauses that have not ended. If there are none, it removes the file.
-    ///
-    /// - Parameter isContended: whether other processes may write the file at the same time.
-    package static func write(
-        _ state: BackoffState, to path: String, now: Timestamp, isContended: Bool = false
-    ) throws(FileError) {
+    package static func write(_ state: BackoffState, to path: String, now: Timestamp) throws(FileError) {
         let holds = state.holds(at: now)
         guard !holds.isEmpty else { return try FileStore.remove(path) }
         let members = holds.map { JSONValue.Member(key: $0.origin, value: .number(JSONNumber($0.until.milliseconds))) }
         let content = Bytes(JSONText.compact(.object(members)))
-        try FileStore.replace(path, with: content, limit: Limits.backoffFileBytes, isContended: isContended)
+        try FileStore.replace(path, with: content, limit: Limits.backoffFileBytes)
     }
 }

@@ -23,8 +23,7 @@ final class ConfigPlace: Sendable {
     let world = Mutex(World())
 
     var storage: String { directory.appending(path: "storage").path }
-    var stateFile: String { "\(storage)/\(collection.bucket)/\(collection.name).config" }
-    var cacheFile: String { "\(storage)/\(collection.bucket)/\(collection.name).snapshot" }
+    var indexFile: String { "\(storage)/index.json" }
 
     /// - Parameter address: where the server says that it is.
     init(address: String = "https://settings.test") throws {
@@ -36,6 +35,61 @@ final class ConfigPlace: Sendable {
 
     deinit {
         try? FileManager.default.removeItem(at: directory)
+    }
+
+    /// The index as JSON, and what it has of the collection.
+    func index() throws -> [String: Any] {
+        let content = try Data(contentsOf: URL(fileURLWithPath: indexFile))
+        return try #require(JSONSerialization.jsonObject(with: content) as? [String: Any])
+    }
+
+    func entry() throws -> [String: Any] {
+        (try index()["collections"] as? [String: Any])?[collection.id] as? [String: Any] ?? [:]
+    }
+
+    /// Changes the collection's entry, as somebody with write access can.
+    func changeEntry(_ change: (inout [String: Any]) throws -> Void) throws {
+        var index = try index()
+        var collections = try #require(index["collections"] as? [String: Any])
+        var entry = try entry()
+        try change(&entry)
+        collections[collection.id] = entry
+        index["collections"] = collections
+        try JSONSerialization.data(withJSONObject: index)
+            .write(to: URL(fileURLWithPath: indexFile), options: .atomic)
+    }
+
+    /// Changes what remote config keeps.
+    func changeState(_ change: (inout [String: Any]) throws -> Void) throws {
+        try changeEntry { entry in
+            var state = try #require(entry["config"] as? [String: Any])
+            try change(&state)
+            entry["config"] = state
+        }
+    }
+
+    /// The activated state's file.
+    func activatedFile() throws -> URL {
+        let state = try #require((try entry()["activated"] as? [String: Any])?["current"] as? [String: Any])
+        return URL(fileURLWithPath: "\(storage)/states/\(try #require(state["file"] as? String))")
+    }
+
+    /// Puts another file in the place of the activated state, with an index that says what it is.
+    func replaceActivated(by content: String) throws {
+        let digest = SHA256Digest(hashing: Bytes(utf8: content)).hex
+        try Data(content.utf8).write(to: URL(fileURLWithPath: "\(storage)/states/\(digest)"), options: .atomic)
+        try changeEntry { entry in
+            var slot = try #require(entry["activated"] as? [String: Any])
+            var state = try #require(slot["current"] as? [String: Any])
+            let payload = content.split(separator: "\n", maxSplits: 1).last.map(String.init) ?? ""
+            let time = try #require(payload.firstMatch(of: #/"last_modified":"([0-9]+)"}$/#)?.output.1)
+            state["file"] = digest
+            state["size"] = content.utf8.count
+            state["payload"] = SHA256Digest(hashing: Bytes(utf8: payload)).hex
+            state["timestamp"] = UInt64(time)
+            slot["current"] = state
+            entry["activated"] = slot
+        }
     }
 
     /// The time that code under test sees.

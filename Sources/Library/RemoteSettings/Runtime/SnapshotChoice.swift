@@ -1,0 +1,350 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+import SnapshotTrust
+
+/// Decides which snapshot of a collection is served:
+/// ``choose(_:from:of:usesPackaged:usesStored:isActivation:asking:)``.
+struct SnapshotChoice: Sendable {
+    /// The server that snapshots must belong to.
+    let server: ServerIdentity
+    let verifier: KeptSnapshotVerifier
+    let storage: StorageDirectory
+    let packaged: PackagedLocks
+    /// Whether signed catalogues are believed whichever server they came from, because the configuration names their
+    /// publisher. If they were bound to a server, a mirror under another URL could go back to an older one.
+    let readsCatalogues: Bool
+    /// Whether nothing that was stored is used.
+    let isPackagedOnly: Bool
+    let limits: Limits
+    let logger: ServiceLog
+    let now: @Sendable () -> Timestamp
+
+    fileprivate enum Candidate {
+        case stored(StoredState, isPrevious: Bool)
+        case packaged(PackagedBundle)
+
+        var timestamp: Timestamp {
+            switch self {
+            case .stored(let stored, _): stored.timestamp
+            case .packaged(let bundle): bundle.lock.timestamp
+            }
+        }
+
+        var source: SnapshotStatus.Source {
+            switch self {
+            case .stored: .cached
+            case .packaged(let bundle): .packaged(bundle.sourceName)
+            }
+        }
+
+        /// Of several candidates of one timestamp, the first in this order is used.
+        ///
+        /// A packaged state that nothing has to verify stands in for the stored one. In remote config, it must not: the
+        /// app has activated the stored one. An unsigned package cannot stand in, because it may be of another state.
+        func order(isActivation: Bool) -> Int {
+            switch self {
+            case .packaged(let bundle):
+                !isActivation && bundle.isTrusted && bundle.lock.trust.isSigned ? 0 : 3
+            case .stored(_, let isPrevious): isPrevious ? 2 : 1
+            }
+        }
+    }
+
+    /// Chooses which snapshot of a collection is served. Does I/O and never fails: the result lists what is not used,
+    /// with the reasons.
+    ///
+    /// The candidates are the packaged bundles, the stored state, and the one before it. The state that the catalogue
+    /// lists comes first, then the others, newest first. The first one that can be trusted, and that the app has not
+    /// set aside, is served. If there is none, the newest package is served although it is set aside.
+    ///
+    /// - Parameters:
+    ///   - slot: the stored states.
+    ///   - view: the catalogue in use.
+    ///   - usesPackaged: whether a packaged snapshot may be served. What it says about the collection counts anyway.
+    ///   - usesStored: whether anything is served that syncs have stored.
+    ///   - isActivation: whether it is for remote config, which has defaults that come after what is set aside.
+    ///   - trial: how the stored states have fared; `nil` to use them however they have.
+    func choose(
+        _ id: CollectionID, from slot: StorageIndex.Slot, of view: CatalogueView? = nil, usesPackaged: Bool = true,
+        usesStored: Bool = true, isActivation: Bool = false, asking trial: StateTrial?
+    ) -> CurrentState {
+        var current = CurrentState(from: slot, of: view)
+        var unreadable: [SnapshotStatus.Rejected] = []
+        let bundles = packaged.bundles(of: id, problems: &unreadable)
+        for bundle in bundles {
+            if let rejected = bundle.missing { refuse(rejected, of: id, &current) }
+        }
+        if let problem = storage.readIndex().problem {
+            refuse(.init(source: .cached, timestamp: nil, reason: .damaged("\(problem)")), of: id, &current)
+        }
+        current.isKnownSigned = isKnownSigned(id, slot, bundles)
+
+        var candidates = usesPackaged ? bundles.map(Candidate.packaged) : []
+        if let stored = slot.current { candidates.append(.stored(stored, isPrevious: false)) }
+        if let stored = slot.previous { candidates.append(.stored(stored, isPrevious: true)) }
+        candidates.sort {
+            ($1.timestamp, $0.order(isActivation: isActivation)) < ($0.timestamp, $1.order(isActivation: isActivation))
+        }
+
+        if let view, let listed = view.catalogue.entries[id] {
+            current.bundles = bundles.filter {
+                (try? check($0, isListed: $0.lock.timestamp == listed.timestamp)) != nil
+            }
+            for candidate in candidates where candidate.timestamp == listed.timestamp {
+                guard let (snapshot, isVerified) = try? listedSnapshot(candidate, id, listed, view) else { continue }
+                current.serve(snapshot, from: candidate.source, isVerifiedOnDevice: isVerified)
+                current.isOfCatalogue = true
+                return current
+            }
+            current.bundles = []
+        }
+        for candidate in candidates {
+            do {
+                if case .packaged(let bundle) = candidate {
+                    try check(bundle)
+                    // Anyone who can write to the directory could have put it there.
+                    if !bundle.isTrusted, !bundle.lock.trust.isSigned, current.isKnownSigned {
+                        throw SnapshotRefusal(.signatureLost)
+                    }
+                    current.bundles.append(bundle)
+                }
+                guard current.snapshot == nil else { throw SnapshotRefusal(.older) }
+                if case .stored = candidate, !usesStored || isPackagedOnly || trial?.usesPackagedOnly == true {
+                    throw SnapshotRefusal(.setAside("only what is packaged is used"))
+                }
+                let snapshot = try verified(candidate, id, trial, hasPackage: !bundles.isEmpty, current)
+                if let reason = trial?.reason(against: snapshot) { throw SnapshotRefusal(.setAside(reason)) }
+                current.serve(snapshot, from: candidate.source, isVerifiedOnDevice: !candidate.isTrusted)
+            } catch {
+                let reason = SnapshotRefusal(error).reason
+                // What is kept to go back to, and the file of the very state that is served, is nothing to report.
+                if case .stored(_, let isPrevious) = candidate, reason == .older,
+                    isPrevious || candidate.timestamp == current.timestamp
+                {
+                    continue
+                }
+                refuse(
+                    .init(source: candidate.source, timestamp: candidate.timestamp, reason: reason), of: id, &current)
+            }
+        }
+        if current.snapshot == nil, !isActivation, usesPackaged, trial?.setAside.isEmpty == false {
+            for bundle in current.bundles where current.snapshot == nil {
+                guard let snapshot = try? bundle.snapshot(verifier, now: now()) else { continue }
+                current.serve(snapshot, from: .packaged(bundle.sourceName), isVerifiedOnDevice: !bundle.isTrusted)
+            }
+        }
+        if current.snapshot == nil { explainAbsence(id, unreadable, &current) }
+        return current
+    }
+
+    /// The candidate's snapshot, verified, if the app may use it.
+    private func verified(
+        _ candidate: Candidate, _ id: CollectionID, _ trial: StateTrial?, hasPackage: Bool, _ current: CurrentState
+    ) throws -> Snapshot {
+        switch candidate {
+        case .packaged(let bundle): return try bundle.snapshot(verifier, now: now())
+        case .stored(let stored, let isPrevious):
+            // After a bad state, the app goes back to one that it has started well with. If nothing is known to be
+            // good any more, and nothing is packaged, what was in use before is better than nothing.
+            if isPrevious, let trial, !trial.setAside.isEmpty, !trial.isGood(stored.state),
+                hasPackage || !trial.good.isEmpty
+            {
+                throw SnapshotRefusal(.setAside("the app has never started well with it"))
+            }
+            return try snapshot(of: stored, id, isKnownSigned: current.isKnownSigned)
+        }
+    }
+
+    /// The candidate's snapshot if it is the one that the catalogue lists. The catalogue's signature vouches for it by
+    /// its SHA-256.
+    private func listedSnapshot(
+        _ candidate: Candidate, _ id: CollectionID, _ listed: Catalogue.Entry, _ view: CatalogueView
+    ) throws -> (Snapshot, isVerified: Bool)? {
+        switch candidate {
+        case .packaged(let bundle):
+            try check(bundle, isListed: true)
+            // Whoever packaged the catalogue with the program also packaged this bundle.
+            if bundle.isTrusted, view.source == .packaged(bundle.sourceName) {
+                return (try bundle.snapshot(verifier, now: now()), false)
+            }
+            return try bundle.snapshot(listedAs: listed.payload, provenance: view.snapshot.provenance)
+                .map { ($0, !bundle.isTrusted) }
+        case .stored(let stored, _):
+            guard !isPackagedOnly, stored.state.payload == listed.payload, let file = try storage.file(of: stored, id)
+            else { return nil }
+            return try view.snapshot(of: file).map { ($0, true) }
+        }
+    }
+
+    /// The snapshot of a stored state, verified at the time that its file states.
+    func snapshot(of stored: StoredState, _ id: CollectionID, isKnownSigned: Bool) throws -> Snapshot {
+        guard isServed(by: stored.server, id, isSigned: stored.root != nil) else {
+            throw SnapshotRefusal(.otherServer(found: stored.server, expected: server.description))
+        }
+        guard let file = try storage.file(of: stored, id) else {
+            throw SnapshotRefusal(.damaged("\(storage.statePath(stored.file)) is gone; the next sync writes it again"))
+        }
+        // The index is not signed, and may say something else of the file.
+        guard isServed(by: file.server, id, isSigned: file.chain != nil) else {
+            throw SnapshotRefusal(.otherServer(found: file.server, expected: server.description))
+        }
+        let payload = try Payload(parsing: file.payload, limits: limits)
+        guard payload.timestamp == file.timestamp, file.timestamp == stored.timestamp else {
+            throw SnapshotRefusal(.damaged("its records are of \(payload.timestamp), not of \(stored.timestamp)"))
+        }
+        let unverified = UnverifiedSnapshot(
+            collection: id, payload: payload,
+            metadata: try CollectionMetadata(parsing: file.metadata, limits: limits))
+        if let verifiedAt = file.verifiedAt, let chain = file.chain {
+            return try verifier.verified(unverified, chain: chain, at: verifiedAt)
+        }
+        guard verifier.policy.acceptsUnsigned else { throw SnapshotRefusal(.unsigned) }
+        guard !isKnownSigned else { throw SnapshotRefusal(.signatureLost) }
+        return Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
+    }
+
+    /// Whether the collection is known to be signed: a packaged or stored state of this server is.
+    ///
+    /// It does not count if the program itself brings a later unsigned state.
+    private func isKnownSigned(_ id: CollectionID, _ slot: StorageIndex.Slot, _ bundles: [PackagedBundle]) -> Bool {
+        var signed = [slot.current, slot.previous].compactMap { stored -> Timestamp? in
+            guard let stored, stored.root != nil, isServed(by: stored.server, id, isSigned: true) else { return nil }
+            return stored.timestamp
+        }
+        var unsigned: [Timestamp] = []
+        for bundle in bundles {
+            if bundle.lock.trust.isSigned {
+                if ServerIdentity(bundle.lock.server) == server { signed.append(bundle.lock.timestamp) }
+            } else if bundle.isTrusted, (try? check(bundle)) != nil {
+                unsigned.append(bundle.lock.timestamp)
+            }
+        }
+        guard let newest = signed.max() else { return false }
+        return unsigned.allSatisfy { $0 < newest }
+    }
+
+    /// Whether a state that came from a server may be used with the configured one.
+    private func isServed(by name: String, _ id: CollectionID, isSigned: Bool) -> Bool {
+        readsCatalogues && isSigned && id == Catalogue.collection || ServerIdentity(name) == server
+    }
+
+    /// Whether a packaged state may be used with the configured server.
+    ///
+    /// A state that a pinned root vouches for may be used with every server: with a mirror, a new host name, or another
+    /// spelling of the URL. A state without a signature is used only with its own server.
+    private func isServed(by bundle: PackagedBundle) -> Bool {
+        if let root = bundle.lock.trust.verdict?.root, isPinned(root, of: bundle) { return true }
+        return isServed(by: bundle.lock.server, bundle.id, isSigned: bundle.lock.trust.isSigned)
+    }
+
+    /// - Parameter isListed: whether the catalogue in use may list the bundle's state. The hash in the catalogue then
+    ///   decides, and not the server.
+    /// - Throws: `SnapshotRefusal` if the lock alone shows that the bundle's snapshot cannot be used.
+    private func check(_ bundle: PackagedBundle, isListed: Bool = false) throws(SnapshotRefusal) {
+        let acceptsUnsigned = verifier.policy.acceptsUnsigned
+        switch bundle.lock.trust {
+        case .imported: guard acceptsUnsigned || bundle.acceptsImported else { throw SnapshotRefusal(.unsigned) }
+        case .unsigned, .signed:
+            guard isListed || isServed(by: bundle) else {
+                throw SnapshotRefusal(.otherServer(found: bundle.lock.server, expected: server.description))
+            }
+            if !bundle.lock.trust.isSigned, !acceptsUnsigned { throw SnapshotRefusal(.unsigned) }
+        }
+    }
+}
+
+extension SnapshotChoice {
+    /// Checks that everything packaged can be used. Does I/O: it reads every byte of it.
+    ///
+    /// - Throws: ``RemoteSettingsError`` with everything that is wrong.
+    func validatePackaged() throws(RemoteSettingsError) {
+        var unreadable = packaged.problems
+        let all = packaged.allBundles(problems: &unreadable)
+        var problems = unreadable.map { rejected -> String in
+            if case .packaged(let name) = rejected.source {
+                "\(name): \(rejected.reason)"
+            } else {
+                "\(rejected.reason)"
+            }
+        }
+        for bundle in all {
+            do {
+                try check(bundle)
+                if let root = bundle.lock.trust.verdict?.root, !isPinned(root, of: bundle) {
+                    throw SnapshotRefusal(
+                        .notTrusted("its root \(root) is not pinned (RemoteSettingsConfig.trustRoots)"))
+                }
+                let reader = try bundle.reader()
+                try reader.verifyContents()
+                _ = try bundle.snapshot(verifier, now: now())
+                if let missing = bundle.missing { throw SnapshotRefusal(missing.reason) }
+                // Contents do not cover every byte, such as times in the ZIP's directory.
+                let (found, expected) = (reader.fileDigest, bundle.lock.bundle.sha256)
+                guard found == expected else {
+                    throw BundleError(
+                        .disagreement, file: reader.name, expected: "SHA-256 \(expected), as the lock says",
+                        found: "\(found)")
+                }
+            } catch {
+                problems.append("\(bundle.sourceName): \(bundle.id): \(SnapshotRefusal(error).reason)")
+            }
+        }
+        guard problems.isEmpty else {
+            throw .untrusted(reason: "packaged snapshots cannot be used:\n" + problems.joined(separator: "\n"))
+        }
+    }
+
+    /// Whether the lock's root is pinned, or the root of another chain in the bundle is.
+    private func isPinned(_ root: SHA256Digest, of bundle: PackagedBundle) -> Bool {
+        let pinned = verifier.policy.roots.roots
+        guard !pinned.contains(root), let text = try? bundle.reader().chain() else { return pinned.contains(root) }
+        return KeptChains(text: text).chains.contains { pem in
+            (try? CertificateChain(pem: pem, limits: limits)).map { pinned.contains($0.root) } ?? false
+        }
+    }
+
+    private func refuse(_ rejected: SnapshotStatus.Rejected, of id: CollectionID, _ current: inout CurrentState) {
+        current.rejected.append(rejected)
+        switch rejected.reason {
+        // Before the first sync, most collections are not found. If one does not exist, the sync fails.
+        case .older, .otherBucket, .notFound: logger.debug("\(id): \(rejected)")
+        default: logger.warning("\(id): \(rejected)")
+        }
+    }
+
+    /// Notes what explains that nothing is in use: other buckets that have the name, and sources that could not be
+    /// read.
+    private func explainAbsence(
+        _ id: CollectionID, _ problems: [SnapshotStatus.Rejected], _ current: inout CurrentState
+    ) {
+        for problem in packaged.problems + problems { refuse(problem, of: id, &current) }
+        defer {
+            if current.rejected.isEmpty {
+                refuse(.init(source: .notHeld, timestamp: nil, reason: .notFound), of: id, &current)
+            }
+        }
+        // A broken lock elsewhere does not explain why this collection is missing.
+        var otherProblems: [SnapshotStatus.Rejected] = []
+        for bundle in packaged.allBundles(problems: &otherProblems, where: { $0.name == id.name && $0 != id }) {
+            refuse(
+                .init(
+                    source: .packaged(bundle.sourceName), timestamp: bundle.lock.timestamp,
+                    reason: .otherBucket(found: bundle.id.bucket)), of: id, &current)
+        }
+    }
+}
+
+extension PackagedBundle {
+    /// The state that the lock names but the bundle does not have.
+    fileprivate var missing: SnapshotStatus.Rejected? {
+        missingState.map {
+            .init(source: .packaged(sourceName), timestamp: $0, reason: .missing(found: lock.timestamp))
+        }
+    }
+}
+
+extension SnapshotChoice.Candidate {
+    /// Whether everyone who can change it can also change the program.
+    fileprivate var isTrusted: Bool { if case .packaged(let bundle) = self { bundle.isTrusted } else { false } }
+}

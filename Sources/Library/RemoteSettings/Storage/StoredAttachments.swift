@@ -1,0 +1,100 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+extension LocalCollection {
+    /// Removes the attachments that no record has any more, and those of earlier versions.
+    ///
+    /// - Returns: how many files were removed.
+    func pruneAttachments() throws -> Int {
+        let storage = session.storage
+        // While a file replaces the collection, the stored attachments are still those of the collection.
+        guard overriding == nil, try FileStore.isDirectory(storage.attachmentsPath(id)) else { return 0 }
+        let isSafeStart = session.allTrials.isSafeStart
+        var removed = Result<Int, any Error>.success(0)
+        let (_, problem) = try storage.update(waiting: .no) { index in
+            if !isSafeStart { index[key].synced.previous = nil }
+        } then: { index in
+            guard let records = current().snapshot?.records else { return }
+            removed = Result { try storage.removeOrphanedAttachments(of: self, keeping: records, [], in: index) }
+        }
+        if let problem { throw problem }
+        return try removed.get()
+    }
+}
+
+extension StorageDirectory {
+    /// Removes a file that is damaged.
+    func discard(_ path: String) { if !isReadOnly { try? FileStore.remove(path, below: self.path) } }
+
+    /// The attachments of a state. It is not verified, so it decides only what is not removed.
+    ///
+    /// - Returns: `nil` if its file cannot be read.
+    private func attachments(of stored: StoredState, _ id: CollectionID, limits: Limits) -> Set<SHA256Digest>? {
+        guard let file = try? file(of: stored, id), let payload = try? Payload(parsing: file.payload, limits: limits)
+        else { return nil }
+        return Set(payload.records.compactMap { try? $0.attachment()?.hash })
+    }
+
+    /// The stored attachments of `old` records whose `new` versions have other attachments that are not stored yet.
+    ///
+    /// They can stand in for the new ones if a caller accepts that.
+    func staleAttachments(
+        _ id: CollectionID, from old: RecordTable, to new: RecordTable
+    ) throws(FileError) -> Set<SHA256Digest> {
+        guard try FileStore.isDirectory(attachmentsPath(id)) else { return [] }
+        func isStored(_ digest: SHA256Digest) throws(FileError) -> Bool {
+            try FileStore.size(attachmentPath(id, digest)) != nil
+        }
+        var stale: Set<SHA256Digest> = []
+        for case .updated(let before, let after) in new.differences(from: old) {
+            guard let digest = try? before.attachment()?.hash, let now = try? after.attachment()?.hash, now != digest,
+                try isStored(digest), try !isStored(now)
+            else { continue }
+            stale.insert(digest)
+        }
+        return stale
+    }
+
+    /// Removes the attachments that no record names any more and that nobody asked to keep. Those of the state that the
+    /// app can go back to stay.
+    ///
+    /// - Returns: how many files were removed.
+    /// - Throws: `FileError` for the first file that cannot be removed. The others are removed.
+    @discardableResult
+    func removeOrphanedAttachments(
+        of collection: LocalCollection, keeping records: RecordTable, _ stale: Set<SHA256Digest>, in index: StorageIndex
+    ) throws(FileError) -> Int {
+        let (id, session) = (collection.id, collection.session)
+        let directory = attachmentsPath(id)
+        // If a link has taken the directory's place, the files behind it are not the library's.
+        guard try FileStore.isDirectory(directory), let names = try FileStore.list(directory), !names.isEmpty
+        else { return 0 }
+        let entry = index[collection.key]
+        var kept = stale.union(entry.kept)
+        if session.allTrials.isSafeStart, let previous = entry.synced.previous {
+            guard let attachments = attachments(of: previous, id, limits: session.limits) else { return 0 }
+            kept.formUnion(attachments)
+        }
+        for record in records {
+            if let digest = try? record.attachment()?.hash { kept.insert(digest) }
+        }
+        var removed = 0
+        var failure: FileError?
+        for name in names {
+            let path = "\(directory)/\(name)"
+            do throws(FileError) {
+                if let digest = SHA256Digest(hex: name) {
+                    if kept.contains(digest) { continue }
+                } else if try mayBeWritten(path, now: session.now) {
+                    continue
+                }
+                try FileStore.remove(path, below: self.path)
+                removed += 1
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+        return removed
+    }
+}

@@ -1,0 +1,177 @@
+import Foundation
+import RemoteSettings
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import RemoteSettingsTesting
+import SnapshotBundle
+import Testing
+
+extension ServerTests {
+    /// The index and what it names: what the system, the disk and neighbours do to them.
+    @Suite struct StorageIndexTests {
+        let place: Workplace
+
+        init() throws { place = try Workplace() }
+
+        private func number(_ client: RemoteSettingsClient) -> Int64? {
+            client.getRecordsMap()?["r"]?[field: "n"]?.number?.int64
+        }
+
+        /// Whatever files the system removes, a reader has a published state that is no older than the packaged one,
+        /// and the next sync that is due heals everything, in a process that has read before and in one that starts.
+        @Test(arguments: [nil, "shop"]) func everyPurge(publisher: String?) async throws {
+            let collections = [try place.server.makeCollection(), try place.server.makeCollection()]
+            func publish(_ number: Int) throws {
+                for collection in collections { try collection.put("r", ["n": number]) }
+                if publisher != nil { try place.server.publishCatalogue(as: "shop", number: UInt64(number)) }
+            }
+            func start(isOffline: Bool = false) -> (RemoteSettingsService, [RemoteSettingsClient]) {
+                let service = place.service {
+                    $0.publisher = publisher
+                    $0.packaged = [packaged]
+                    if isOffline { $0.transport = NoTransport() }
+                }
+                return (service, collections.map { service.makeClient(collectionName: $0.name) })
+            }
+            try publish(1)
+            let packaged = try place.server.packaged(collections[0])
+            let first = start()
+            _ = try await first.0.syncIfDue(every: .seconds(86_400))
+            try publish(2)
+            let runner = start()
+            try await runner.0.sync()
+            #expect(runner.1.map(number) == [2, 2])
+            let whole = place.path("whole")
+            try FileManager.default.copyItem(atPath: place.storage, toPath: whole)
+            let files = try FileManager.default.subpathsOfDirectory(atPath: whole).sorted().filter {
+                (try? FileStore.size("\(whole)/\($0)")) != nil
+            }
+            #expect(files.count == (publisher == nil ? 4 : 5), "\(files)")
+            for subset in 0..<(1 << files.count) {
+                let purged = files.indices.filter { subset >> $0 & 1 == 1 }.map { files[$0] }
+                try FileManager.default.removeItem(atPath: place.storage)
+                try FileManager.default.copyItem(atPath: whole, toPath: place.storage)
+                for file in purged { try FileManager.default.removeItem(atPath: "\(place.storage)/\(file)") }
+                let reader = start(isOffline: true).1.map(number)
+                #expect([1, 2].contains(reader[0]) && [nil, 2].contains(reader[1]), "\(purged): \(reader)")
+                #expect(runner.1.map(number) == [2, 2], "\(purged)")
+                let isRunning = subset.isMultiple(of: 2)
+                if isRunning {
+                    try await runner.0.sync()
+                } else {
+                    let starting = start()
+                    _ = try await starting.0.syncIfDue(every: .seconds(86_400))
+                    #expect(starting.1.map(number) == [2, 2], "\(purged)")
+                }
+                #expect(start(isOffline: true).1.map(number) == [2, 2], "\(purged), \(isRunning)")
+            }
+        }
+
+        /// A disk that cannot be written: what was fetched is served as long as the process runs, and stored as soon as
+        /// that works.
+        @Test func whatCannotBeStoredIsServed() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("r", ["n": 1])
+            try Data().write(to: URL(fileURLWithPath: place.storage))
+            let entries = Mutex<[RemoteSettingsLogEntry]>([])
+            let service = place.service { $0.log = { entry in entries.withLock { $0.append(entry) } } }
+            let client = service.makeClient(collectionName: collection.name)
+            #expect(await client.getRecords(syncIfEmpty: true)?.count == 1)
+            try collection.put("r", ["n": 2])
+            guard case .failure(.storage(let reason))? = try await service.syncCollections().first?.result else {
+                Issue.record("expected that the sync says what cannot be stored")
+                return
+            }
+            #expect(reason.contains(place.storage) && number(client) == 2)
+            #expect(try await service.syncCollections().first?.isSynced == true)
+            #expect(try await service.syncIfDue(every: .seconds(86_400)) != nil)
+            #expect(try await service.syncIfDue(every: .seconds(86_400)) == nil)
+            #expect(entries.withLock { $0.count { $0.message.contains("kept in memory") } } == 1)
+            try FileManager.default.removeItem(atPath: place.storage)
+            try await client.sync()
+            #expect(
+                number(place.service { $0.transport = NoTransport() }.makeClient(collectionName: collection.name)) == 2)
+        }
+
+        /// A widget beside its app writes nothing, takes no lock and waits for none, and sees what the app stores.
+        @Test func aReaderBesideTheApp() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.attach(Data("hello".utf8), to: "r")
+            func widget(_ change: (inout RemoteSettingsConfig) -> Void = { _ in }) -> RemoteSettingsClient {
+                place.service {
+                    $0.storageAccess = .readOnly
+                    change(&$0)
+                }.makeClient(collectionName: collection.name)
+            }
+            let early = widget()
+            #expect(early.getRecords() == nil)
+            try await early.sync()
+            #expect(early.getRecords()?.count == 1 && !FileManager.default.fileExists(atPath: place.storage))
+            let app = place.service().makeClient(collectionName: collection.name)
+            try await app.sync()
+            let reader = widget { $0.transport = NoTransport() }
+            #expect(reader.getRecords()?.count == 1)
+            try collection.put("b")
+            try await app.sync()
+            #expect(reader.getRecords()?.count == 2 && early.getRecords()?.count == 2)
+            let before = try FileManager.default.subpathsOfDirectory(atPath: place.storage).sorted()
+            let lock = try #require(try DirectoryLock(place.storage))
+            try collection.put("c")
+            let later = widget { $0.safeStart = true }
+            #expect(later.getRecords()?.count == 2)
+            try await later.sync()
+            #expect(later.getRecords()?.count == 3)
+            withExtendedLifetime(lock) {}
+            let record = try #require(later.getRecordsMap()?["r"])
+            await #expect(throws: RemoteSettingsError.self) { try await later.getAttachment(record: record) }
+            #expect(throws: RemoteSettingsError.self) { try later.resetStorage() }
+            #expect(try FileManager.default.subpathsOfDirectory(atPath: place.storage).sorted() == before)
+        }
+
+        @Test func aStorageThatMoves() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("r", ["n": 1])
+            try await place.service().makeClient(collectionName: collection.name).sync()
+            let group = place.path("group/app/storage")
+            #expect(try RemoteSettingsService.moveStorage(from: place.storage, to: group))
+            #expect(!FileManager.default.fileExists(atPath: place.storage))
+            let client = RemoteSettingsService(storageDir: group, config: place.config { $0.transport = NoTransport() })
+                .makeClient(collectionName: collection.name)
+            #expect(number(client) == 1)
+            // The next start asks for it again. Nothing is there, or something else is: nothing is done.
+            #expect(try !RemoteSettingsService.moveStorage(from: place.storage, to: group))
+            try await place.service().makeClient(collectionName: collection.name).sync()
+            #expect(try !RemoteSettingsService.moveStorage(from: place.storage, to: group))
+            let lock = try #require(try DirectoryLock(place.storage))
+            #expect(throws: RemoteSettingsError.self) {
+                try RemoteSettingsService.moveStorage(from: place.storage, to: place.path("other"))
+            }
+            withExtendedLifetime(lock) {}
+        }
+
+        /// A sync with another publisher, or with other roots, is no way around the number of a catalogue.
+        @Test func numbersOfEachPublisherAndRoot() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("r", ["n": 1])
+            try place.server.publishCatalogue(as: "a", number: 1)
+            let old = try place.server.reply(
+                to: "/v2/buckets/publisher/collections/catalogue/changeset?_expected=0", headers: HTTPHeaders()
+            ).body
+            func client(_ publisher: String) -> RemoteSettingsClient {
+                place.service { $0.publisher = publisher }.makeClient(collectionName: collection.name)
+            }
+            try collection.put("r", ["n": 2])
+            try place.server.publishCatalogue(as: "a", number: 2)
+            try await client("a").sync()
+            try place.server.publishCatalogue(as: "b", number: 7)
+            try await client("b").sync()
+            place.server.inject([Fault("/catalogue/changeset", effect: .body(String(decoding: old, as: UTF8.self)))])
+            let error = await #expect(throws: RemoteSettingsError.self) { try await client("a").sync() }
+            #expect("\(error as Any)".contains("found catalogue 1"))
+            // Nor is the loss of the stored catalogue.
+            try FileManager.default.removeItem(at: place.files.file("publisher/catalogue@a"))
+            let again = await #expect(throws: RemoteSettingsError.self) { try await client("a").sync() }
+            #expect("\(again as Any)".contains("found catalogue 1"))
+        }
+    }
+}

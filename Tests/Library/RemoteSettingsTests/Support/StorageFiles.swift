@@ -1,0 +1,65 @@
+import Foundation
+import RemoteSettingsModel
+import RemoteSettingsTesting
+import SnapshotBundle
+
+@testable import RemoteSettings
+
+/// What somebody who can write to a storage directory sees and does there.
+struct StorageFiles {
+    let storage: String
+
+    private var indexFile: URL { URL(fileURLWithPath: "\(storage)/index.json") }
+
+    func index() throws -> StorageIndex {
+        try StorageIndex(parsing: Bytes([UInt8](try Data(contentsOf: indexFile))))
+    }
+
+    func change(_ change: (inout StorageIndex) throws -> Void) throws {
+        var index = (try? index()) ?? StorageIndex()
+        try change(&index)
+        try FileManager.default.createDirectory(atPath: storage, withIntermediateDirectories: true)
+        try Data(index.bytes.array).write(to: indexFile, options: .atomic)
+    }
+
+    /// Writes an index, whatever it is.
+    func write(_ text: String) throws {
+        try FileManager.default.createDirectory(atPath: storage, withIntermediateDirectories: true)
+        try Data(text.utf8).write(to: indexFile, options: .atomic)
+    }
+
+    /// The file of a stored state.
+    func file(
+        _ key: String, _ slot: KeyPath<StorageIndex.Collection, StoredState?> = \.synced.current
+    ) throws -> URL {
+        guard let stored = try index()[key][keyPath: slot] else { throw CocoaError(.fileNoSuchFile) }
+        return URL(fileURLWithPath: "\(storage)/states/\(stored.file.hex)")
+    }
+
+    /// Puts a state in the place of the current one, with an index that says what it is.
+    func replace(_ key: String, by content: Data) throws {
+        let bytes = Bytes([UInt8](content))
+        let digest = SHA256Digest(hashing: bytes)
+        try FileManager.default.createDirectory(atPath: "\(storage)/states", withIntermediateDirectories: true)
+        try content.write(to: URL(fileURLWithPath: "\(storage)/states/\(digest.hex)"), options: .atomic)
+        try change { index in
+            let file = try? CacheFile(parsing: bytes, of: nil, path: "", limits: Limits())
+            let old = index[key].synced.current
+            index[key].synced.current =
+                file.map { StoredState($0, content: bytes, digest: digest, limits: Limits()) }
+                ?? old.map {
+                    StoredState(
+                        file: digest, size: bytes.count, state: $0.state, server: $0.server, root: $0.root)
+                }
+        }
+    }
+
+    /// The names of the stored states.
+    var states: [String] { (try? FileManager.default.contentsOfDirectory(atPath: "\(storage)/states")) ?? [] }
+}
+
+extension Workplace {
+    var files: StorageFiles { StorageFiles(storage: storage) }
+
+    func attachments(_ collection: ServerCollection) -> String { "\(storage)/attachments/\(collection.id)" }
+}
