@@ -615,3 +615,44 @@ def test_an_open_request_shows_why_a_night_landed_nothing(nightly, sample):
     wrapper.chmod(0o755)
     check(nightly.run(env={"RSDUMP": str(wrapper)}), rsdump.VERIFICATION)
     assert "did not verify" in nightly.requests[0]["body"]
+
+
+def add_files(repository, count, message):
+    """A commit on main with so many more files, in folders of 500, each with content of its own."""
+    stream = [f"commit refs/heads/main\ncommitter Somebody <s@example.org> {int(time.time())} +0000\n"
+              f"data {len(message)}\n{message}\nfrom refs/heads/main^0\n"]
+    for number in range(count):
+        text = f"{message} {number} " * 20
+        stream.append(f"M 100644 inline {message}/{number // 500}/{number}\ndata {len(text)}\n{text}\n")
+    subprocess.run(["git", "-C", repository.path, "fast-import", "--quiet"], input="".join(stream), text=True, check=True,
+                   env={**os.environ, **ENVIRONMENT})
+
+
+@pytest.mark.parametrize("count", [5_000, pytest.param(500_000, marks=pytest.mark.nightly)])
+def test_of_a_large_repository_only_the_dumps_are_fetched(nightly, sample, count):
+    nightly.origin("config", "uploadpack.allowFilter", "true")
+    nightly.origin("config", "uploadpack.allowAnySHA1InWant", "true")
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    check(nightly.run())
+    add_files(nightly.origin, count, "source")
+    for number in range(100):
+        add_files(nightly.origin, 1, f"change{number}")
+    sample.delete_record(REGIONS, "nowhere")
+    clone = nightly.folder / "fresh"
+    subprocess.run(
+        ["git", "clone", "-q", "--depth", "1", "--filter=blob:none", "--sparse", f"file://{nightly.origin.path}", clone],
+        check=True, env={**os.environ, **ENVIRONMENT})
+
+    def packs():
+        return {path: path.stat().st_size for path in (clone / ".git/objects/pack").glob("*.pack")}
+    cloned, begun = packs(), time.monotonic()
+    check(nightly.run(cwd=clone))
+    took, fetched = time.monotonic() - begun, sum(size for path, size in packs().items() if path not in cloned)
+    print(f"{count:,} files: {took:.1f} s, {fetched:,} bytes fetched")
+    objects = subprocess.run(
+        ["git", "-C", clone, "cat-file", "--batch-all-objects", "--batch-check=%(objecttype)", "--unordered"],
+        capture_output=True, text=True, check=True).stdout.split()
+    assert objects.count("blob") < 40, "only those of the dumps, and the files at the top"
+    dumps = sum(path.stat().st_size for path in (clone / f".git/rsdump-nightly/{BRANCH}/tree/dumps").rglob("*.zip"))
+    assert took < 60 and len(nightly.new_commits()) == 2
+    assert fetched < 1.5 * dumps
