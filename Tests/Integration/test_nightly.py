@@ -617,8 +617,9 @@ def test_an_open_request_shows_why_a_night_landed_nothing(nightly, sample):
     wrapper = nightly.folder / "rsdump"
     wrapper.write_text(f'#!/bin/sh\n[ "$1" != verify ] || exit 3\nexec {rsdump.BINARY} "$@"\n')
     wrapper.chmod(0o755)
-    check(nightly.run(env={"RSDUMP": str(wrapper)}), rsdump.VERIFICATION)
-    assert "did not verify" in nightly.requests[0]["body"]
+    # It refreshes twice, and says once why that failed.
+    run = check(nightly.run(env={"RSDUMP": str(wrapper)}), rsdump.VERIFICATION)
+    assert "did not verify" in nightly.requests[0]["body"] and run.summary.count("the server asked to wait") == 1, str(run)
 
 
 def add_files(repository, count, message):
