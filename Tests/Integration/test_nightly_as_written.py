@@ -91,7 +91,7 @@ def test_github(served, sample, tmp_path):
             environment = {key: expand(value, values) for key, value in steps[name]["env"].items()}
             return run_steps(["bash", "--noprofile", "--norc", "-eo", "pipefail"], [steps[name]["run"]], cwd=clone.path,
                              env=served.environment({
-                                 # A file of its own: the step changes the user's settings, and must not replace /dev/null.
+                                 # A file of its own: the step changes the user's settings.
                                  **environment, "GIT_CONFIG_GLOBAL": str(tmp_path / "gitconfig"), "RUNNER_TEMP": str(tmp_path), "GITHUB_ACTIONS": "true",
                                  "GITHUB_WORKSPACE": str(clone.path), "GITHUB_SERVER_URL": forge.url}))
         path = "/OWNER/swift-remote-settings/releases/download/v9.8.7/rsdump_9.8.7_amd64.deb"
