@@ -3,8 +3,10 @@ import os
 import subprocess
 
 
-# Whoever's settings are on this machine, they are not the tests'.
-NO_SETTINGS = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+# Whoever's settings are on this machine, they are not the tests'. It is a place where no file can be: git config --global would
+# replace /dev/null itself with a file, for the whole machine, if root runs it.
+NOWHERE = f"{os.devnull}/none"
+NO_SETTINGS = {"GIT_CONFIG_GLOBAL": NOWHERE, "GIT_CONFIG_SYSTEM": NOWHERE}
 
 
 class GitTree:

@@ -62,7 +62,9 @@ def test_a_change_lands_with_one_pull_request(nightly, sample):
 
     again = check(nightly.run())
     assert "Nothing has changed." in again.summary
-    assert nightly.new_commits() == commits and nightly.requests == [request]
+    [updated] = nightly.requests
+    assert nightly.new_commits() == commits and updated["body"].splitlines()[2] == request["body"].splitlines()[2]
+    assert "Changes from `main` to `remote-settings-dumps`" in updated["body"] and "0 changed, 5 unchanged" in updated["body"]
 
 
 def test_the_next_night_goes_on_upon_the_same_branch(nightly, sample):
@@ -125,9 +127,13 @@ def test_work_of_others_on_the_base_is_taken_over(nightly, sample):
     assert landed.verify("--locked").code == rsdump.DONE
 
 
-def test_a_branch_that_cannot_be_merged_is_made_anew(nightly, sample):
+@pytest.mark.parametrize("options", [[], ["--depth", "1"], ["--depth", "1", "--filter=blob:none"]], ids=str)
+def test_a_branch_that_conflicts_with_the_base_is_merged_by_rsdump(nightly, sample, options):
+    nightly.origin("config", "uploadpack.allowFilter", "true")
+    nightly.origin("config", "uploadpack.allowAnySHA1InWant", "true")
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     check(nightly.run())
+    before = nightly.branches()[BRANCH]
     sample.delete_record(SETTINGS, "search-bar")
 
     def refresh(tree):
@@ -135,10 +141,15 @@ def test_a_branch_that_cannot_be_merged_is_made_anew(nightly, sample):
         assert outcome.code == rsdump.DONE, str(outcome)
     nightly.on_main(refresh)
     sample.delete_record(REGIONS, "nowhere")
-    run = check(nightly.run())
-    assert "starts again from it" in run.err, str(run)
-    [commit] = nightly.new_commits()
-    assert nightly.origin.changed_files(commit) == ["dumps/dumps.lock.json", "dumps/main/regions.zip"]
+    clone = nightly.folder / "fresh"
+    subprocess.run(["git", "clone", "-q", *options, f"file://{nightly.origin.path}", clone], check=True,
+                   env={**os.environ, **ENVIRONMENT})
+    check(nightly.run(cwd=clone))
+    # No review of an earlier commit is lost.
+    nightly.origin("merge-base", "--is-ancestor", before, BRANCH)
+    changed = nightly.origin("diff", "--name-only", "main", BRANCH).split()
+    assert changed == ["dumps/dumps.lock.json", "dumps/main/regions.zip"]
+    assert nightly.checkout(BRANCH, "landed").verify("--locked").code == rsdump.DONE
     assert len(nightly.requests) == 1
 
 
@@ -157,6 +168,22 @@ def test_what_somebody_has_committed_to_the_branch_is_never_replaced(nightly, sa
         outcome = rsdump.run("refresh", "--dumps", tree / "dumps")
         assert outcome.code == rsdump.DONE, str(outcome)
     nightly.on_main(refresh)
+    check(nightly.run())
+    nightly.origin("merge-base", "--is-ancestor", before, BRANCH)
+    assert nightly.origin("show", f"{BRANCH}:dumps/README") == "Why these"
+    # What only people can decide stays as it is.
+    nightly.seed("fetch", "-q", "origin")
+    nightly.seed("checkout", "-q", "-B", "theirs", f"origin/{BRANCH}")
+    with (nightly.seed.path / "dumps/dumps.yaml").open("a") as config:
+        config.write("# one\n")
+    nightly.seed.commit("Somebody's configuration")
+    nightly.seed("push", "-q", "origin", f"HEAD:{BRANCH}")
+    before = nightly.branches()[BRANCH]
+
+    def contradict(tree):
+        with (tree / "dumps/dumps.yaml").open("a") as config:
+            config.write("# two\n")
+    nightly.on_main(contradict)
     run = check(nightly.run(), GIT_FAILED)
     assert "cannot be merged" in run.summary and nightly.branches()[BRANCH] == before, str(run)
 
@@ -357,7 +384,7 @@ def test_a_failed_push_is_made_up_for(nightly, sample):
 def test_a_failed_pull_request_is_made_up_for(nightly, sample, command):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     run = check(nightly.run(env={"GH_FAIL": command}), GIT_FAILED)
-    assert f"gh pr {command} failed" in run.summary and len(nightly.new_commits()) == 1, str(run)
+    assert "gh " in run.summary and "the branch is pushed" in run.summary and len(nightly.new_commits()) == 1, str(run)
     run = check(nightly.run())
     assert len(nightly.requests) == 1 and len(nightly.new_commits()) == 1, str(run)
 
@@ -515,3 +542,122 @@ def test_a_command_that_does_not_end_is_ended(nightly, sample, tmp_path):
     (nightly.bin / "timeout").chmod(0o755)
     run = check(nightly.run("--on-change", f"trap '' TERM; sleep 60; touch {tmp_path}/late"))
     assert "--on-change ended with exit code" in run.err and not (tmp_path / "late").exists()
+
+
+def test_what_is_made_from_dumps_is_in_the_same_commit(nightly, sample):
+    command = "mkdir -p made && grep -c timestamp dumps/dumps.lock.json >made/count && cksum dumps/main/settings.zip >>made/count"
+    options = "--before-commit", command, "--also", "made"
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    check(nightly.run(*options))
+    [commit] = nightly.new_commits()
+    assert nightly.origin.changed_files(commit) == ["dumps/dumps.lock.json", "dumps/main/settings.zip", "made/count"]
+    check(nightly.run(*options))
+    assert nightly.new_commits() == [commit]
+    # The base and the branch have both made it, from different states.
+    sample.delete_record(SETTINGS, "search-bar")
+
+    def refresh(tree):
+        assert rsdump.run("refresh", "--dumps", tree / "dumps").code == rsdump.DONE
+        subprocess.run(["sh", "-c", command], cwd=tree, check=True)
+    nightly.on_main(refresh)
+    check(nightly.run(*options))
+    assert nightly.origin("show", f"{BRANCH}:made/count") == nightly.origin("show", "main:made/count")
+
+
+@pytest.mark.parametrize("command, code, message", [
+    ("exit 5", rsdump.USAGE, "ended with exit code 5"),
+    ("echo x >README", rsdump.USAGE, "README"),
+    ("echo x >stray", rsdump.USAGE, "stray"),
+    ("echo x >dumps/main/settings.zip", rsdump.VERIFICATION, "do not verify"),
+])
+def test_a_command_before_the_commit_that_fails_lands_nothing(nightly, sample, command, code, message):
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    run = check(nightly.run("--before-commit", command, "--also", "made"), code)
+    assert message in run.summary and BRANCH not in nightly.branches(), str(run)
+    # Killed when it had just made its work tree, or was about to fill it.
+    for index in nightly.clone.path.glob(".git/worktrees/*/index"):
+        nightly.clone("-C", nightly.clone.path / f".git/rsdump-nightly/{BRANCH}/tree", "reset", "-q", "--hard")
+        index.unlink()
+    check(nightly.run("--before-commit", "true", "--also", "nowhere"))
+    [commit] = nightly.new_commits()
+    assert nightly.origin.changed_files(commit) == ["dumps/dumps.lock.json", "dumps/main/settings.zip"]
+
+
+def test_the_worst_exit_code_wins(nightly, sample):
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    sample.faults({"path": "collections/regions/changeset", "body": "{"})
+    sample.delete_record(REGIONS, "nowhere")
+    run = check(nightly.run(env={"GH_FAIL": "create"}), rsdump.SOME_FAILED)
+    assert "gh opens no pull request" in run.summary and "some collections could not be refreshed" in run.summary
+
+
+def test_a_signature_failure_has_a_label_and_one_cause_one_paragraph(nightly, sample):
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    check(nightly.run())
+    sample.delete_record(REGIONS, "nowhere")
+    # The open request shows it, although nothing lands.
+    run = check(nightly.run("--", "--full", "--trust-root", "a" * 64, env={"GITHUB_ACTIONS": "true"}), rsdump.SOME_FAILED)
+    assert "Signature failure: " in run.summary and "Signature failure: " in run.out
+    [request] = nightly.requests
+    for text in (run.summary, request["body"]):
+        assert text.count("has no valid signature: ") == 1 and "5 collections for the same cause" in text, text
+        assert text.index("### Signature failures") < text.find("### Changes from") or "### Changes from" not in text
+    assert len(nightly.new_commits()) == 1
+
+
+def test_an_open_request_shows_why_a_night_landed_nothing(nightly, sample):
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    check(nightly.run())
+    sample.faults({"path": "monitor/collections/changes", "status": 503, "headers": {"Retry-After": "600"}})
+    run = check(nightly.run(), rsdump.BACKOFF)
+    assert "awk" not in run.err and "what was refreshed before lands" in run.summary, str(run)
+    [request] = nightly.requests
+    assert request["body"].index("**Warning:** the server asked to wait") < request["body"].index("`telemetry`")
+    # So does a run that breaks off.
+    wrapper = nightly.folder / "rsdump"
+    wrapper.write_text(f'#!/bin/sh\n[ "$1" != verify ] || exit 3\nexec {rsdump.BINARY} "$@"\n')
+    wrapper.chmod(0o755)
+    # It refreshes twice, and says once why that failed.
+    run = check(nightly.run(env={"RSDUMP": str(wrapper)}), rsdump.VERIFICATION)
+    assert "did not verify" in nightly.requests[0]["body"] and run.summary.count("the server asked to wait") == 1, str(run)
+
+
+def add_files(repository, count, message):
+    """A commit on main with so many more files, in folders of 500, each with content of its own."""
+    stream = [f"commit refs/heads/main\ncommitter Somebody <s@example.org> {int(time.time())} +0000\n"
+              f"data {len(message)}\n{message}\nfrom refs/heads/main^0\n"]
+    for number in range(count):
+        text = f"{message} {number} " * 20
+        stream.append(f"M 100644 inline {message}/{number // 500}/{number}\ndata {len(text)}\n{text}\n")
+    subprocess.run(["git", "-C", repository.path, "fast-import", "--quiet"], input="".join(stream), text=True, check=True,
+                   env={**os.environ, **ENVIRONMENT})
+
+
+@pytest.mark.parametrize("count", [5_000, pytest.param(500_000, marks=pytest.mark.nightly)])
+def test_of_a_large_repository_only_the_dumps_are_fetched(nightly, sample, count):
+    nightly.origin("config", "uploadpack.allowFilter", "true")
+    nightly.origin("config", "uploadpack.allowAnySHA1InWant", "true")
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    check(nightly.run())
+    add_files(nightly.origin, count, "source")
+    for number in range(100):
+        add_files(nightly.origin, 1, f"change{number}")
+    sample.delete_record(REGIONS, "nowhere")
+    clone = nightly.folder / "fresh"
+    subprocess.run(
+        ["git", "clone", "-q", "--depth", "1", "--filter=blob:none", "--sparse", f"file://{nightly.origin.path}", clone],
+        check=True, env={**os.environ, **ENVIRONMENT})
+
+    def packs():
+        return {path: path.stat().st_size for path in (clone / ".git/objects/pack").glob("*.pack")}
+    cloned, begun = packs(), time.monotonic()
+    check(nightly.run(cwd=clone))
+    took, fetched = time.monotonic() - begun, sum(size for path, size in packs().items() if path not in cloned)
+    print(f"{count:,} files: {took:.1f} s, {fetched:,} bytes fetched")
+    objects = subprocess.run(
+        ["git", "-C", clone, "cat-file", "--batch-all-objects", "--batch-check=%(objecttype)", "--unordered"],
+        capture_output=True, text=True, check=True).stdout.split()
+    assert objects.count("blob") < 40, "only those of the dumps, and the files at the top"
+    dumps = sum(path.stat().st_size for path in (clone / f".git/rsdump-nightly/{BRANCH}/tree/dumps").rglob("*.zip"))
+    assert took < 60 and len(nightly.new_commits()) == 2
+    assert fetched < 1.5 * dumps

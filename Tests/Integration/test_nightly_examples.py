@@ -21,7 +21,7 @@ PUBLISH = EXAMPLES.parent / "publish/github-actions.yml"
 ACTION = rsdump.REPOSITORY / ".github/actions/nightly/action.yml"
 UPLOAD_SCRIPT = rsdump.REPOSITORY / "Examples/object-store/upload"
 UPLOAD = [UPLOAD_SCRIPT.parent / f"remote-settings-upload.{kind}" for kind in ("service", "timer")]
-UNITS = ("remote-settings-dumps.service", "remote-settings-dumps.timer", *(path.name for path in UPLOAD))
+UNITS = ("remote-settings-dumps.service", "remote-settings-dumps.timer", "remote-settings-dumps-failed.service", *(path.name for path in UPLOAD))
 
 
 def run(*command):
@@ -42,7 +42,9 @@ def systemd_root(tmp_path):
     shutil.copy(rsdump.REPOSITORY / "scripts/nightly", script)
     shutil.copy(UPLOAD_SCRIPT, script.parent / "remote-settings-upload")
     shutil.copy("/bin/true", script.parent / "rsdump")
-    for unit in UNITS[:2]:
+    (tmp_path / "bin").mkdir()
+    shutil.copy("/bin/sh", tmp_path / "bin")
+    for unit in UNITS[:3]:
         shutil.copy(EXAMPLES / unit, units)
     for path in UPLOAD:
         shutil.copy(path, units)
@@ -209,10 +211,24 @@ def test_release_notes_are_those_of_the_version():
     assert missing.returncode == 1 and 'no section "## 99.0.0"' in missing.stderr
 
 
-def test_the_crontab_line_runs():
-    [line] = [each for each in (EXAMPLES / "crontab").read_text().splitlines() if each and not each.startswith("#")]
+def test_the_crontab_line_prints_something_only_if_the_run_failed(tmp_path):
+    """What a line prints, cron sends by mail."""
+    setting, line = [each for each in (EXAMPLES / "crontab").read_text().splitlines() if each and not each.startswith("#")]
+    assert setting.startswith("MAILTO=")
     assert re.match(r"\d+ \d+ \* \* \* ", line) and "%" not in line, "a % is a line break to cron"
-    assert subprocess.run(["sh", "-n", "-c", line.split(" ", 5)[5]]).returncode == 0
+    script = tmp_path / "bin/nightly"
+    script.parent.mkdir()
+
+    def mail(code):
+        script.write_text(f'#!/bin/sh\necho "nightly: in $PWD with $RSDUMP"\nexit {code}\n')
+        script.chmod(0o755)
+        done = subprocess.run(["/bin/sh", "-c", line.split(" ", 5)[5]], capture_output=True, text=True,
+                              env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"})
+        return done.stdout + done.stderr
+    assert "repository" in mail(0), "without a clone"
+    (tmp_path / "repository").mkdir()
+    assert mail(0) == "" and mail(4) == ""
+    assert f"nightly: in {tmp_path}/repository with {tmp_path}/bin/rsdump" in mail(3)
 
 
 def test_the_scripts_are_sound_shell():

@@ -5,24 +5,32 @@ import SnapshotBundle
 
 /// Pins, as text and as JSON.
 enum PinText {
-    /// An example: `pinned at 1760000000000 (2025-10-09T08:53:20.000Z), 12 d (1036800000 ms) behind the server's
-    /// …`.
+    /// An example: `pinned at 1760000000000 (2025-10-09), 12 days behind the server's state of 2025-10-21`.
     static func sentence(_ state: PinState) -> String {
         let at = state.pin.at
-        var parts = ["pinned at \(at) (\(at.rfc3339))"]
+        func date(_ time: Timestamp) -> String { "\(time.rfc3339.prefix(10))" }
+        // The number is the one in dumps.yaml.
+        var parts = ["pinned at \(at) (\(date(at)))"]
         if let server = state.serverTimestamp {
             if server == at {
                 parts.append("which the server has too")
             } else if server < at {
-                parts.append("ahead of the server's \(server) (\(server.rfc3339))")
+                parts.append("\(words(at.elapsed(since: server))) ahead of the server's state of \(date(server))")
             } else {
-                let gap = server.elapsed(since: at)
-                parts.append(
-                    "\(gap.rounded) (\(server.milliseconds &- at.milliseconds) ms) behind the server's \(server) "
-                        + "(\(server.rfc3339))")
+                parts.append("\(words(server.elapsed(since: at))) behind the server's state of \(date(server))")
             }
         }
         return parts.joined(separator: ", ") + terms(state.pin)
+    }
+
+    /// An example: `13 days`.
+    private static func words(_ gap: Duration) -> String {
+        let seconds = Int(gap.components.seconds)
+        let (count, unit) =
+            seconds >= 86_400
+            ? (seconds / 86_400, "day")
+            : seconds >= 3600 ? (seconds / 3600, "hour") : seconds >= 60 ? (seconds / 60, "minute") : (seconds, "second")
+        return Counted.text(count, unit)
     }
 
     private static func terms(_ pin: Pin) -> String {

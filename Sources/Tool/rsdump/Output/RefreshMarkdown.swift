@@ -36,7 +36,13 @@ struct RefreshMarkdown {
                 "This is \(MarkdownText.code(CatalogueText.sentence(catalogue, at: now, Style.plain))).",
             ]
         }
+        // Whoever reads a job's page looks for failures first, and for a wrong signature before all others.
+        let signatures = report.failed.filter { ["signature", "signature-lost"].contains($0.error?.code) }
+        let others = report.failed.filter { !["signature", "signature-lost"].contains($0.error?.code) }
+        if !signatures.isEmpty { lines += ["", "### Signature failures", ""] + failures(signatures) }
+        if !others.isEmpty { lines += ["", "### Failed", ""] + failures(others) }
         if !changed.isEmpty {
+            if !report.failed.isEmpty { lines += ["", "### Changed"] }
             lines += ["", "| collection | result | details |", "| --- | --- | --- |"]
             for outcome in changed {
                 let details = outcome.status == .planned ? outcome.action.sentence : RefreshText.details(outcome)
@@ -50,18 +56,43 @@ struct RefreshMarkdown {
             lines += ["", "### Removed, because `dumps.yaml` does not list them", ""]
             lines += report.unlisted.map { "- \(MarkdownText.code("\($0)"))" }
         }
-        if !report.failed.isEmpty {
-            lines += ["", "### Failed", ""]
-            for outcome in report.failed {
-                lines.append(item(outcome, outcome.error.map { "\($0)" } ?? ""))
-            }
-        }
         if let excess = report.excess { lines += ["", "### Over budget", "", MarkdownText.code("\(excess)")] }
         if !pinned.isEmpty { lines += ["", "### Pinned", ""] }
         for outcome in pinned { lines.append(item(outcome, outcome.pin.map(PinText.sentence) ?? "")) }
         let notes = report.outcomes.flatMap { outcome in outcome.notes.map { item(outcome, $0) } }
         if !notes.isEmpty { lines += ["", "### Notes", ""] + notes }
         return lines
+    }
+
+    /// A list item for each cause, with all collections that failed for it.
+    private func failures(_ failed: [CollectionOutcome]) -> [String] {
+        var groups: [[CollectionOutcome]] = []
+        var positions: [Bytes: Int] = [:]
+        for outcome in failed {
+            let key = Bytes(utf8: cause(outcome))
+            if let position = positions[key] {
+                groups[position].append(outcome)
+            } else {
+                positions[key] = groups.count
+                groups.append([outcome])
+            }
+        }
+        return groups.map { group in
+            guard group.count > 1 else { return item(group[0], group[0].error.map { "\($0)" } ?? "") }
+            let names = group.map { MarkdownText.code("\($0.id)") }.joined(separator: ", ")
+            return "- \(Counted.text(group.count, "collection")) for the same cause: "
+                + "\(MarkdownText.code(cause(group[0])))\n  - \(names)"
+        }
+    }
+
+    /// The error's text without the collection's name or address, with which it begins.
+    private func cause(_ outcome: CollectionOutcome) -> String {
+        let words = outcome.error.map { "\($0)" }?.split(separator: " ", maxSplits: 1) ?? []
+        guard words.count == 2 else { return words.joined() }
+        let first = Bytes(utf8: String(words[0]))
+        let isItsName = first == Bytes(utf8: "\(outcome.id)") || first == Bytes(utf8: "\(outcome.id):")
+        return isItsName || words[0].hasPrefix("http://") || words[0].hasPrefix("https://")
+            ? String(words[1]) : words.joined(separator: " ")
     }
 
     /// A list item for an outcome. Errors quote servers, so their text goes into a code span.

@@ -40,9 +40,12 @@ package struct DiffText {
         var left = limit
         if !report.settings.isEmpty { body(paint("~ dumps.yaml", .updated)) }
         for change in report.settings { setting(change).forEach(body) }
+        guard showsRecords else {
+            counts(report.changed).forEach(body)
+            return body(DiffWords.total(report))
+        }
         for diff in report.changed {
             head(diff).forEach(body)
-            guard showsRecords else { continue }
             fields(diff.metadata, "metadata.").forEach(body)
             forEachLine(of: diff.records, left: &left, body)
         }
@@ -78,10 +81,39 @@ package struct DiffText {
             ]
         case (nil, nil): lines = []
         }
-        lines += DiffWords.notes(diff).map { "    " + VisibleText.excerpt($0) }
-        if !showsRecords, let counts = DiffWords.counts(diff) { lines.append("    \(counts)") }
-        if !showsRecords, !diff.metadata.isEmpty { lines.append("    metadata changed") }
-        return lines
+        return lines + notes(diff)
+    }
+
+    private func notes(_ diff: SnapshotDiff) -> [String] {
+        DiffWords.notes(diff).map { "    " + VisibleText.excerpt($0) }
+    }
+
+    /// A line for each collection, in columns: name, records, dates, and what changed.
+    private func counts(_ changed: [SnapshotDiff]) -> [String] {
+        let rows = changed.map { diff in
+            let sides = [diff.old, diff.new].compactMap(\.self)
+            let (first, last) = (sides.first?.records ?? 0, sides.last?.records ?? 0)
+            var dates = sides.map { "\($0.timestamp.rfc3339.prefix(10))" }
+            if dates.first == dates.last { dates = Array(dates.prefix(1)) }
+            var words = DiffWords.counts(diff).map { [$0] } ?? []
+            if !diff.metadata.isEmpty { words.append("metadata changed") }
+            if sides.count == 1, let side = sides.first { words.append(VisibleText.excerpt(DiffWords.trust(side))) }
+            return ("\(diff.collection)", records(from: first, to: last), dates.joined(separator: " → "), words)
+        }
+        let widths = (
+            rows.map(\.0.count).max() ?? 0, rows.map(\.1.count).max() ?? 0, rows.map(\.2.count).max() ?? 0
+        )
+        func filled(_ text: String, _ width: Int) -> String {
+            text + String(repeating: " ", count: max(0, width - text.count) + 2)
+        }
+        return zip(changed, rows).flatMap { diff, row in
+            let (mark, role): (String, Role) =
+                diff.old == nil ? ("+", .created) : diff.new == nil ? ("-", .deleted) : ("~", .updated)
+            let line =
+                paint("\(mark) \(row.0)", role) + filled("", widths.0 - row.0.count) + filled(row.1, widths.1)
+                + paint(filled(row.2, widths.2), .dim) + row.3.joined(separator: "; ")
+            return [line] + notes(diff)
+        }
     }
 
     private func describe(_ side: SnapshotDiff.Side) -> String {

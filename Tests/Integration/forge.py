@@ -1,0 +1,108 @@
+"""A host of git repositories on loopback: git over HTTP with a token, files of releases, and GitLab's API of merge requests."""
+import base64
+import contextlib
+import http.server
+import json
+import subprocess
+import threading
+import urllib.parse
+
+from git import ENVIRONMENT
+
+TOKEN = "glpat-a secret/of+tests"
+PROJECT = 7
+# The parameters that GitLab's API documents for each request.
+LIST = {"source_branch", "target_branch", "state", "per_page", "page"}
+CREATE = {"source_branch", "target_branch", "title", "description"}
+EDIT = {"title", "description", "target_branch", "state_event"}
+
+
+class Forge:
+    def __init__(self, origin, user):
+        """
+        `origin` is the bare repository, at /group/app.git; `user` is the name that goes with the token.
+        """
+        self.origin, self.user, self.merge_requests, self.releases, self.refused = origin, user, [], {}, []
+
+    @contextlib.contextmanager
+    def serving(self):
+        forge = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def log_message(self, *_):
+                pass
+
+            def do_GET(self):
+                forge.answer(self)
+            do_POST = do_PUT = do_GET
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+            self.url = f"http://127.0.0.1:{server.server_port}"
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            yield self
+            server.shutdown()
+
+    def answer(self, request):
+        address = urllib.parse.urlsplit(request.path)
+        body = request.rfile.read(int(request.headers.get("Content-Length") or 0))
+        if address.path in self.releases:
+            return reply(request, 200, self.releases[address.path])
+        if address.path.startswith("/group/app.git/"):
+            expected = base64.b64encode(f"{self.user}:{TOKEN}".encode()).decode()
+            # GitHub refuses two headers. The scheme's case does not count.
+            given = [tuple(each.split(" ")) for each in request.headers.get_all("Authorization") or []]
+            if [(scheme.lower(), credentials) for scheme, credentials in given] != [("basic", expected)]:
+                self.refused.append(request.path)
+                return reply(request, 401, b"", {"WWW-Authenticate": 'Basic realm="git"'})
+            return self.git(request, address, body)
+        prefix = f"/api/v4/projects/{PROJECT}/merge_requests"
+        if not address.path.startswith(prefix) or request.headers.get("PRIVATE-TOKEN") != TOKEN:
+            self.refused.append(request.path)
+            return reply(request, 401, b"{}")
+        text = address.query if request.command == "GET" else body.decode()
+        parameters = dict(urllib.parse.parse_qsl(text, strict_parsing=True))
+        status, document = self.api(request.command, address.path.removeprefix(prefix), parameters)
+        if status >= 400:
+            self.refused.append(request.path)
+        return reply(request, status, json.dumps(document).encode())
+
+    def api(self, method, path, parameters):
+        known = {"GET": LIST, "POST": CREATE, "PUT": EDIT}[method]
+        if not parameters.keys() <= known or (method == "POST") != (method == "POST" and path == ""):
+            return 400, {"error": f"{method} {path}: {sorted(parameters)}"}
+        if method == "GET":
+            return 200, [each | {"sha": self.sha(each)} for each in self.merge_requests
+                         if all(each[name] == parameters[name] for name in ("source_branch", "target_branch"))]
+        if method == "POST":
+            if any(each["state"] == "opened" for each in self.merge_requests):
+                return 409, {"message": ["Another open merge request already exists for this source branch"]}
+            number = len(self.merge_requests) + 1
+            self.merge_requests.append(parameters | {
+                "iid": number, "state": "opened", "source_project_id": PROJECT, "target_project_id": PROJECT,
+                "web_url": f"{self.url}/group/app/-/merge_requests/{number}"})
+            return 201, self.merge_requests[-1]
+        self.merge_requests[int(path.removeprefix("/")) - 1].update(parameters)
+        return 200, {}
+
+    def sha(self, request):
+        return self.origin("rev-parse", request["source_branch"])
+
+    def git(self, request, address, body):
+        headers = request.headers
+        done = subprocess.run(["git", "http-backend"], input=body, stdout=subprocess.PIPE, env={
+            **ENVIRONMENT, "PATH": "/usr/bin:/bin", "GIT_PROJECT_ROOT": str(self.origin.path), "GIT_HTTP_EXPORT_ALL": "1",
+            "PATH_INFO": address.path.removeprefix("/group/app.git"), "REQUEST_METHOD": request.command,
+            "QUERY_STRING": address.query, "REMOTE_USER": self.user, "REMOTE_ADDR": "127.0.0.1",
+            "CONTENT_TYPE": headers.get("Content-Type") or "", "CONTENT_LENGTH": str(len(body)),
+            **({"HTTP_CONTENT_ENCODING": headers["Content-Encoding"]} if headers["Content-Encoding"] else {}),
+            "GIT_PROTOCOL": headers.get("Git-Protocol") or ""})
+        head, _, content = done.stdout.partition(b"\r\n\r\n")
+        fields = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
+        reply(request, int(fields.pop("Status", "200")[:3]), content, fields)
+
+
+def reply(request, status, content, headers=None):
+    request.send_response(status)
+    for name, value in {**(headers or {}), "Content-Length": str(len(content))}.items():
+        request.send_header(name, value)
+    request.end_headers()
+    request.wfile.write(content)
