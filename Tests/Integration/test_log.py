@@ -98,7 +98,7 @@ def test_what_is_not_there_is_said(history, tmp_path_factory):
     copied = history.copy(tmp_path_factory.mktemp("outside") / "copied")
     alone = rsdump.run("log", SETTINGS, "--dumps", copied.path)
     assert alone.code == rsdump.USAGE and alone.says("git"), str(alone)
-    for arguments in (["--blame"], ["--tags", "--from", "."], ["--blame", "--id", "a", "--tags"]):
+    for arguments in (["--blame"], ["--tags", "--from", "."]):
         assert log(history, SETTINGS, *arguments).code == rsdump.USAGE
 
 
