@@ -19,25 +19,6 @@ package struct CollectionOutcome: Sendable {
         case planned
     }
 
-    /// How many records differ from those of the earlier bundle.
-    package struct RecordCounts: Hashable, Sendable {
-        package var created = 0
-        package var updated = 0
-        package var deleted = 0
-
-        package init() {}
-
-        init(from old: RecordTable, to new: RecordTable) {
-            for difference in new.differences(from: old) {
-                switch difference {
-                case .created: created += 1
-                case .updated: updated += 1
-                case .deleted: deleted += 1
-                }
-            }
-        }
-    }
-
     /// How many attachments of the bundle came from each source.
     package struct GatheredAttachments: Hashable, Sendable {
         package var reused = 0
@@ -60,6 +41,7 @@ package struct CollectionOutcome: Sendable {
     package var serverTimestamp: Timestamp?
     /// The lock entry after the refresh; `nil` if there is none.
     package var entry: LockFile.Collection?
+    /// How its records differ from those of the earlier bundle; `nil` if there is none.
     package var changes: RecordCounts?
     /// The state of its pin; `nil` if it has none.
     package var pin: PinState?
@@ -69,11 +51,6 @@ package struct CollectionOutcome: Sendable {
     /// The guards that its new state violates although it was accepted.
     package var accepted: [GuardViolation] = []
     package var error: CollectionError?
-
-    /// Makes the outcome a failure of the commit: the collection stays as it was.
-    mutating func fail(_ error: CollectionError, keeping held: LockFile.Collection?) {
-        (status, self.error, entry) = (.failed, error, held)
-    }
 
     init(_ planned: PlannedCollection, status: Status) {
         id = planned.id

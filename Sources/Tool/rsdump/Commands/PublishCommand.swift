@@ -297,8 +297,8 @@ private struct PublishReport {
         case .metadata: "\(style.green("updated")), only metadata"
         case .repacked: "\(style.green("packed again")), with other attachments"
         case .created, .updated:
-            "\(style.green(state.status.rawValue)), \(state.count.created) new, \(state.count.updated) changed, "
-                + "\(state.count.deleted) deleted"
+            "\(style.green(state.status.rawValue)), \(state.changes.created) new, \(state.changes.updated) changed, "
+                + "\(state.changes.deleted) deleted"
         }
     }
 
@@ -312,9 +312,9 @@ private struct PublishReport {
                     return .members([
                         "collection": .string("\(outcome.id)"), "status": .string(state?.status.rawValue ?? "failed"),
                         "timestamp": state.map { .count($0.timestamp.milliseconds) },
-                        "created": state.map { .count($0.count.created) },
-                        "updated": state.map { .count($0.count.updated) },
-                        "deleted": state.map { .count($0.count.deleted) },
+                        "created": state.map { .count($0.changes.created) },
+                        "updated": state.map { .count($0.changes.updated) },
+                        "deleted": state.map { .count($0.changes.deleted) },
                         "chainNotAfter": outcome.chainEnd.map { .string($0.rfc3339) },
                         "notes": outcome.notes.isEmpty ? nil : .array(outcome.notes.map(JSONValue.string)),
                         "error": message.map(JSONValue.string),
@@ -324,17 +324,5 @@ private struct PublishReport {
             "hooks": HooksReport.json(hooks),
             "exitCode": .count(status.rawValue),
         ])
-    }
-}
-
-extension NextState {
-    fileprivate var count: (created: Int, updated: Int, deleted: Int) {
-        differences.reduce(into: (0, 0, 0)) { count, difference in
-            switch difference {
-            case .created: count.0 += 1
-            case .updated: count.1 += 1
-            case .deleted: count.2 += 1
-            }
-        }
     }
 }

@@ -38,7 +38,7 @@ struct RefreshText {
         guard let entry = outcome.entry else { return "" }
         var parts = ["\(entry.timestamp.rfc3339)"]
         var records = Counted.text(entry.records, "record")
-        if let changes = outcome.changes, changes.created + changes.updated + changes.deleted > 0 {
+        if let changes = outcome.changes, !changes.isEmpty {
             records += " (+\(changes.created) ~\(changes.updated) -\(changes.deleted))"
         }
         parts.append(records)
