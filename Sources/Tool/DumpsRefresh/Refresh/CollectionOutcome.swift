@@ -3,8 +3,14 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// The result of a refresh for one collection.
-package struct CollectionOutcome: Sendable {
-    package enum Status: String, Hashable, Sendable {
+package struct CollectionOutcome: Sendable, Encodable {
+    private enum CodingKeys: String, CodingKey {
+        case id = "collection"
+        case previous = "previousTimestamp"
+        case status, action, reason, serverTimestamp, pin, entry, changes, attachments, notes, error
+    }
+
+    package enum Status: String, Hashable, Sendable, Encodable {
         case unchanged
         case created
         case updated
@@ -20,7 +26,7 @@ package struct CollectionOutcome: Sendable {
     }
 
     /// How many attachments of the bundle came from each source.
-    package struct GatheredAttachments: Hashable, Sendable {
+    package struct GatheredAttachments: Hashable, Sendable, Encodable {
         package var reused = 0
         /// Files that an interrupted refresh had downloaded.
         package var resumed = 0
@@ -36,10 +42,11 @@ package struct CollectionOutcome: Sendable {
 
     package let id: CollectionID
     package var status: Status
-    package var action: PlannedCollection.Action
+    package let action: PlannedCollection.Action
+    private let reason: String?
     package var previous: Timestamp?
     package var serverTimestamp: Timestamp?
-    /// The lock entry after the refresh; `nil` if there is none.
+    /// The lock entry of its bundle; `nil` if there is none, if it failed, or if it is only planned.
     package var entry: LockFile.Collection?
     /// How its records differ from those of the earlier bundle; `nil` if there is none.
     package var changes: RecordCounts?
@@ -56,6 +63,7 @@ package struct CollectionOutcome: Sendable {
         id = planned.id
         self.status = status
         action = planned.action
+        reason = action.reason
         previous = planned.held?.timestamp
         serverTimestamp = planned.serverTimestamp
         entry = planned.held

@@ -225,7 +225,7 @@ package struct Refresh: Sendable {
         catalogue: VerifiedCatalogue?, missed: MissedRefreshes?, monitor: MonitorChangeset
     ) -> CollectionOutcome {
         var outcome = result
-        if let refusal { (outcome.status, outcome.error, outcome.entry) = (.failed, refusal, planned.held) }
+        if let refusal { (outcome.status, outcome.error) = (.failed, refusal) }
         if outcome.status == .failed {
             // When the failure began, and the name that was probably meant.
             missed?.sentence(outcome.serverTimestamp, bundle: outcome.previous).map { outcome.notes.append($0) }
@@ -261,6 +261,7 @@ package struct Refresh: Sendable {
             let number = catalogue.catalogue.number
             (outcome.status, outcome.error) = (.failed, .catalogue(.unconfirmed(number: number, since: since)))
         }
+        if outcome.status == .failed || outcome.status == .planned { outcome.entry = nil }
         return outcome
     }
 

@@ -51,6 +51,25 @@ package struct Survey: Sendable {
         }
     }
 
+    /// What `dumps.yaml` asks for and a lock entry does not have.
+    package struct Disagreement: Sendable, Encodable {
+        private enum CodingKeys: String, CodingKey {
+            case id = "collection"
+            case action, reason
+        }
+
+        package let id: CollectionID
+        package let action: PlannedCollection.Action
+        let reason: String?
+    }
+
+    /// Compares the lock with `dumps.yaml`. Throws the errors of ``offline(_:)``.
+    package func disagreements() throws -> [Disagreement] {
+        try offline([]).compactMap { state in
+            state.action.map { Disagreement(id: state.id, action: $0, reason: $0.reason) }
+        }
+    }
+
     private func surveyed(
         _ settings: DumpsConfiguration.Collection, _ held: LockFile.Collection?, serverTimestamp: Timestamp?,
         action: PlannedCollection.Action?

@@ -200,7 +200,7 @@ struct PublishCommand: AsyncParsableCommand {
         }
         let report = PublishReport(outcomes: outcomes, hooks: hooks)
         switch result.format {
-        case .json: Console.write(JSONText.indented(report.json), to: 1)
+        case .json: try Console.print(json: report)
         default: Console.print(report.text(.output))
         }
         if report.status != .done { throw report.status.code }
@@ -248,8 +248,8 @@ struct PublishCommand: AsyncParsableCommand {
     }
 }
 
-/// The result of publishing, as text and as JSON.
-private struct PublishReport {
+/// The result of publishing.
+private struct PublishReport: Encodable {
     let outcomes: [Publisher.Outcome]
     let hooks: [ChangeHooks.Outcome]
 
@@ -302,27 +302,24 @@ private struct PublishReport {
         }
     }
 
-    var json: JSONValue {
-        .members([
-            "collections": .array(
-                outcomes.map { outcome in
-                    let state = try? outcome.result.get()
-                    var message: String?
-                    if case .failure(let error) = outcome.result { message = "\(CommandFailure(error))" }
-                    return .members([
-                        "collection": .string("\(outcome.id)"), "status": .string(state?.status.rawValue ?? "failed"),
-                        "timestamp": state.map { .count($0.timestamp.milliseconds) },
-                        "created": state.map { .count($0.changes.created) },
-                        "updated": state.map { .count($0.changes.updated) },
-                        "deleted": state.map { .count($0.changes.deleted) },
-                        "chainNotAfter": outcome.chainEnd.map { .string($0.rfc3339) },
-                        "notes": outcome.notes.isEmpty ? nil : .array(outcome.notes.map(JSONValue.string)),
-                        "error": message.map(JSONValue.string),
-                        "catalogue": outcome.catalogue.map(CatalogueText.json),
-                    ])
-                }),
-            "hooks": HooksReport.json(hooks),
-            "exitCode": .count(status.rawValue),
+    func encode(to encoder: any Encoder) throws {
+        try encoder.encode(members: [
+            "collections": outcomes, "hooks": hooks.isEmpty ? nil : hooks,
+            "exitCode": status.rawValue,
+        ])
+    }
+}
+
+extension Publisher.Outcome: Encodable {
+    package func encode(to encoder: any Encoder) throws {
+        let state = try? result.get()
+        var message: String?
+        if case .failure(let error) = result { message = "\(CommandFailure(error))" }
+        try state?.changes.encode(to: encoder)
+        try encoder.encode(members: [
+            "collection": id, "status": state?.status.rawValue ?? "failed", "timestamp": state?.timestamp,
+            "chainNotAfter": chainEnd?.rfc3339, "notes": notes, "error": message,
+            "catalogue": catalogue.map(CatalogueReport.init),
         ])
     }
 }

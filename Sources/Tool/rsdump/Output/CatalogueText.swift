@@ -59,45 +59,35 @@ enum CatalogueText {
         return "unconfirmed since \(since.rfc3339), last confirmed at \(catalogue.catalogue.confirmed.rfc3339): "
             + whyUnconfirmed
     }
+}
 
-    static func json(_ catalogue: NextCatalogue) -> JSONValue {
-        .object(
-            members(catalogue.catalogue) + [
-                .init(key: "status", value: .string(catalogue.status.rawValue)),
-                .init(key: "added", value: names(catalogue.added)),
-                .init(key: "changed", value: names(catalogue.changed)),
-                .init(key: "removed", value: names(catalogue.removed)),
-            ])
+/// A catalogue in the JSON documents of commands.
+struct CatalogueReport: Encodable {
+    private var publisher: String?
+    private var number: UInt64?
+    private var made, confirmed, expires, confirmedUntil: Timestamp?
+    private var isConfirmed: Bool?
+    private var status: String?
+    private var added, changed, removed, pinnedElsewhere: [CollectionID]?
+    private var problems: [String]?
+
+    private init(_ catalogue: Catalogue?) {
+        (publisher, number) = (catalogue.map { "\($0.publisher)" }, catalogue?.number)
+        (made, confirmed, expires) = (catalogue?.made, catalogue?.confirmed, catalogue?.expires)
     }
 
-    static func json(_ catalogue: VerifiedCatalogue, at now: Timestamp) -> JSONValue {
-        .object(
-            members(catalogue.catalogue) + [
-                .init(key: "confirmedUntil", value: .count(catalogue.confirmedUntil.milliseconds)),
-                .init(key: "isConfirmed", value: .bool(catalogue.isConfirmed(at: now))),
-            ])
+    init(_ next: NextCatalogue) {
+        self.init(next.catalogue)
+        (status, added, changed, removed) = (next.status.rawValue, next.added, next.changed, next.removed)
     }
 
-    /// The result of `verify`.
-    static func json(_ catalogue: CatalogueVerification, at now: Timestamp) -> JSONValue {
-        var members: [JSONValue.Member] = []
-        if let held = catalogue.catalogue, case .object(let own) = json(held, at: now) { members = own }
-        return .object(
-            members + [
-                .init(key: "pinnedElsewhere", value: names(catalogue.left)),
-                .init(key: "problems", value: .array(catalogue.problems.map(JSONValue.string))),
-            ])
+    init(_ verified: VerifiedCatalogue?, at now: Timestamp) {
+        self.init(verified?.catalogue)
+        (confirmedUntil, isConfirmed) = (verified?.confirmedUntil, verified?.isConfirmed(at: now))
     }
 
-    private static func names(_ ids: [CollectionID]) -> JSONValue { .array(ids.map { .string("\($0)") }) }
-
-    private static func members(_ catalogue: Catalogue) -> [JSONValue.Member] {
-        [
-            .init(key: "publisher", value: .string("\(catalogue.publisher)")),
-            .init(key: "number", value: .count(catalogue.number)),
-            .init(key: "made", value: .count(catalogue.made.milliseconds)),
-            .init(key: "confirmed", value: .count(catalogue.confirmed.milliseconds)),
-            .init(key: "expires", value: .count(catalogue.expires.milliseconds)),
-        ]
+    init(_ verification: CatalogueVerification, at now: Timestamp) {
+        self.init(verification.catalogue, at: now)
+        (pinnedElsewhere, problems) = (verification.left, verification.problems)
     }
 }

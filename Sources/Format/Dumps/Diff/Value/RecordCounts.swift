@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
 /// How many records differ between two states.
-package struct RecordCounts: Hashable, Sendable {
+package struct RecordCounts: Hashable, Sendable, Encodable {
     package private(set) var created = 0
     package private(set) var updated = 0
     package private(set) var deleted = 0
