@@ -5,12 +5,7 @@ import SnapshotTrust
 extension Verification {
     /// The violations of guards by one bundle.
     package struct Guarded: Sendable, Encodable {
-        private enum CodingKeys: String, CodingKey {
-            case id = "collection"
-            case violations
-        }
-
-        package let id: CollectionID
+        package let collection: CollectionID
         package let violations: [GuardViolation]
     }
 
@@ -32,7 +27,7 @@ extension Verification {
             ).filter { violation in
                 !entry.accepted.contains { $0.hasPrefix("\(violation.guarding.rawValue):") }
             }
-            if !violations.isEmpty { found.append(Guarded(id: outcome.id, violations: violations)) }
+            if !violations.isEmpty { found.append(Guarded(collection: outcome.id, violations: violations)) }
         }
         return found
     }

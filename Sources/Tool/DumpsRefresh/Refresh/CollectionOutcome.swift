@@ -3,14 +3,8 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// The result of a refresh for one collection.
-package struct CollectionOutcome: Sendable, Encodable {
-    private enum CodingKeys: String, CodingKey {
-        case id = "collection"
-        case previous = "previousTimestamp"
-        case status, action, reason, serverTimestamp, pin, entry, changes, attachments, notes, error
-    }
-
-    package enum Status: String, Hashable, Sendable, Encodable {
+package struct CollectionOutcome: Sendable {
+    package enum Status: String, Hashable, Sendable {
         case unchanged
         case created
         case updated
@@ -43,7 +37,6 @@ package struct CollectionOutcome: Sendable, Encodable {
     package let id: CollectionID
     package var status: Status
     package let action: PlannedCollection.Action
-    private let reason: String?
     package var previous: Timestamp?
     package var serverTimestamp: Timestamp?
     /// The lock entry of its bundle; `nil` if there is none, if it failed, or if it is only planned.
@@ -63,9 +56,18 @@ package struct CollectionOutcome: Sendable, Encodable {
         id = planned.id
         self.status = status
         action = planned.action
-        reason = action.reason
         previous = planned.held?.timestamp
         serverTimestamp = planned.serverTimestamp
         entry = planned.held
+    }
+}
+
+extension CollectionOutcome: Encodable {
+    package func encode(to encoder: any Encoder) throws {
+        try encoder.encode(members: [
+            "collection": id, "status": status.rawValue, "action": action, "reason": action.reason,
+            "previousTimestamp": previous, "serverTimestamp": serverTimestamp, "pin": pin, "entry": entry,
+            "changes": changes, "attachments": attachments, "notes": notes, "error": error,
+        ])
     }
 }

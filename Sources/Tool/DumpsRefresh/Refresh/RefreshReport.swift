@@ -4,16 +4,7 @@ import RemoteSettingsModel
 import SnapshotTrust
 
 /// What a refresh did.
-package struct RefreshReport: Sendable, Encodable {
-    private enum CodingKeys: String, CodingKey {
-        case server, recovered
-        case isDryRun = "dryRun"
-        case isLocked = "locked"
-        case outcomes = "collections"
-        case unlisted = "removed"
-        case excess = "overBudget"
-    }
-
+package struct RefreshReport: Sendable {
     package let server: String
     /// The monitor's timestamp.
     package let monitor: Timestamp

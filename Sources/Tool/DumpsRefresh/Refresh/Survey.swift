@@ -53,12 +53,7 @@ package struct Survey: Sendable {
 
     /// What `dumps.yaml` asks for and a lock entry does not have.
     package struct Disagreement: Sendable, Encodable {
-        private enum CodingKeys: String, CodingKey {
-            case id = "collection"
-            case action, reason
-        }
-
-        package let id: CollectionID
+        package let collection: CollectionID
         package let action: PlannedCollection.Action
         let reason: String?
     }
@@ -66,7 +61,7 @@ package struct Survey: Sendable {
     /// Compares the lock with `dumps.yaml`. Throws the errors of ``offline(_:)``.
     package func disagreements() throws -> [Disagreement] {
         try offline([]).compactMap { state in
-            state.action.map { Disagreement(id: state.id, action: $0, reason: $0.reason) }
+            state.action.map { Disagreement(collection: state.id, action: $0, reason: $0.reason) }
         }
     }
 

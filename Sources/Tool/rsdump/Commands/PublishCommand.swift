@@ -319,7 +319,7 @@ extension Publisher.Outcome: Encodable {
         try encoder.encode(members: [
             "collection": id, "status": state?.status.rawValue ?? "failed", "timestamp": state?.timestamp,
             "chainNotAfter": chainEnd?.rfc3339, "notes": notes, "error": message,
-            "catalogue": catalogue.map(CatalogueReport.init),
+            "catalogue": catalogue,
         ])
     }
 }

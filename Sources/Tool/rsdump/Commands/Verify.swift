@@ -134,6 +134,6 @@ struct Verify: AsyncParsableCommand {
         let survey = Survey(
             opened.directory, configuration: opened.configuration, policy: opened.policy, now: now,
             limits: opened.limits)
-        return try survey.disagreements().filter { good.contains($0.id) }
+        return try survey.disagreements().filter { good.contains($0.collection) }
     }
 }

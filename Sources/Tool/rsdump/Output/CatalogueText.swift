@@ -61,33 +61,35 @@ enum CatalogueText {
     }
 }
 
-/// A catalogue in the JSON documents of commands.
+extension Catalogue: Encodable {
+    package func encode(to encoder: any Encoder) throws {
+        try encoder.encode(members: [
+            "publisher": "\(publisher)", "number": number, "made": made, "confirmed": confirmed, "expires": expires,
+        ])
+    }
+}
+
+extension NextCatalogue: Encodable {
+    package func encode(to encoder: any Encoder) throws {
+        try catalogue.encode(to: encoder)
+        try encoder.encode(members: [
+            "status": status.rawValue, "added": added, "changed": changed, "removed": removed,
+        ])
+    }
+}
+
+/// A catalogue that a directory has, in the JSON documents of commands.
 struct CatalogueReport: Encodable {
-    private var publisher: String?
-    private var number: UInt64?
-    private var made, confirmed, expires, confirmedUntil: Timestamp?
-    private var isConfirmed: Bool?
-    private var status: String?
-    private var added, changed, removed, pinnedElsewhere: [CollectionID]?
-    private var problems: [String]?
+    /// `nil` if there is none that can be used.
+    let catalogue: VerifiedCatalogue?
+    var verification: CatalogueVerification?
+    let now: Timestamp
 
-    private init(_ catalogue: Catalogue?) {
-        (publisher, number) = (catalogue.map { "\($0.publisher)" }, catalogue?.number)
-        (made, confirmed, expires) = (catalogue?.made, catalogue?.confirmed, catalogue?.expires)
-    }
-
-    init(_ next: NextCatalogue) {
-        self.init(next.catalogue)
-        (status, added, changed, removed) = (next.status.rawValue, next.added, next.changed, next.removed)
-    }
-
-    init(_ verified: VerifiedCatalogue?, at now: Timestamp) {
-        self.init(verified?.catalogue)
-        (confirmedUntil, isConfirmed) = (verified?.confirmedUntil, verified?.isConfirmed(at: now))
-    }
-
-    init(_ verification: CatalogueVerification, at now: Timestamp) {
-        self.init(verification.catalogue, at: now)
-        (pinnedElsewhere, problems) = (verification.left, verification.problems)
+    func encode(to encoder: any Encoder) throws {
+        try catalogue?.catalogue.encode(to: encoder)
+        try encoder.encode(members: [
+            "confirmedUntil": catalogue?.confirmedUntil, "isConfirmed": catalogue?.isConfirmed(at: now),
+            "pinnedElsewhere": verification?.left, "problems": verification?.problems,
+        ])
     }
 }

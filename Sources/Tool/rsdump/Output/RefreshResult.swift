@@ -9,11 +9,13 @@ struct RefreshResult: Encodable {
     let now: Timestamp
 
     func encode(to encoder: any Encoder) throws {
-        try report.encode(to: encoder)
         try encoder.encode(members: [
-            "catalogue": report.catalogue.map { CatalogueReport($0, at: now) }, "failed": report.failed.count,
-            "requests": report.metrics.requests, "receivedBytes": report.metrics.bodyBytes,
-            "hooks": hooks.isEmpty ? nil : hooks, "exitCode": report.exitStatus.rawValue,
+            "server": report.server, "dryRun": report.isDryRun, "locked": report.isLocked,
+            "catalogue": report.catalogue.map { CatalogueReport(catalogue: $0, now: now) },
+            "collections": report.outcomes, "recovered": report.recovered, "removed": report.unlisted,
+            "failed": report.failed.count, "overBudget": report.excess, "requests": report.metrics.requests,
+            "receivedBytes": report.metrics.bodyBytes, "hooks": hooks.isEmpty ? nil : hooks,
+            "exitCode": report.exitStatus.rawValue,
         ])
     }
 }

@@ -54,13 +54,13 @@ struct VerifyReport: Encodable {
             "\("\(id)".padded(to: width))  \(style.red("failed")): dumps.yaml does not list it; rsdump refresh removes it"
         }
         lines += (disagreements ?? []).map { each in
-            "\("\(each.id)".padded(to: width))  \(style.red("failed")): dumps.yaml asks for something other than the lock "
+            "\("\(each.collection)".padded(to: width))  \(style.red("failed")): dumps.yaml asks for something other than the lock "
                 + "has; with rsdump refresh it \(each.action.sentence)"
                 + (each.action.isRefetch ? "; where it is published, run rsdump publish --resign" : "")
         }
         for each in guarded ?? [] {
             lines += each.violations.map {
-                "\("\(each.id)".padded(to: width))  \(style.red("failed")): guard \(Console.visible("\($0)"))"
+                "\("\(each.collection)".padded(to: width))  \(style.red("failed")): guard \(Console.visible("\($0)"))"
             }
         }
         if let catalogue {
@@ -85,7 +85,7 @@ struct VerifyReport: Encodable {
 
     func encode(to encoder: any Encoder) throws {
         try encoder.encode(members: [
-            "verified": isGood, "rebuild": rebuilt, "catalogue": catalogue.map { CatalogueReport($0, at: now) },
+            "verified": isGood, "rebuild": rebuilt, "catalogue": catalogue.map { CatalogueReport(catalogue: $0.catalogue, verification: $0, now: now) },
             "catalogueTooOld": tooOld, "unexpectedFiles": strays, "unlisted": unlisted,
             "disagreements": disagreements, "guards": guarded, "overBudget": excess, "collections": outcomes,
         ])
