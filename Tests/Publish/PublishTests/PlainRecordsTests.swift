@@ -61,7 +61,8 @@ import Testing
         let removed = records.remove(at: 2_500)
         records.append(("new", #"{"id": "new"}"#))
         let state = try await publish(records, at: later)[0]
-        #expect(state.status == .updated && [state.changes.created, state.changes.updated, state.changes.deleted] == [1, 2, 1])
+        #expect(state.status == .updated)
+        #expect([state.changes.created, state.changes.updated, state.changes.deleted] == [1, 2, 1])
         let published = try plain.records()
         #expect(published.record(id: removed.id) == nil)
         #expect(published.count { $0.lastModified == later } == 3)

@@ -113,7 +113,8 @@ struct StatusReport: Encodable {
     func encode(to encoder: any Encoder) throws {
         try encoder.encode(members: [
             "server": configuration.server, "offline": isOffline,
-            "catalogue": catalogue.map { CatalogueReport(catalogue: $0.catalogue, verification: $0, now: now) }, "unconfirmed": unconfirmed,
+            "catalogue": catalogue.map { CatalogueReport(catalogue: $0.catalogue, verification: $0, now: now) },
+            "unconfirmed": unconfirmed,
             "collections": states.map { Collection(report: self, state: $0, freshness: $1) }, "unlisted": unlisted,
             "totalBytes": sizes.total, "totalGrowthBytes": sizes.totalGrowth,
             "totalBudgetBytes": configuration.totalBudget, "growthUnknown": sizes.problem,

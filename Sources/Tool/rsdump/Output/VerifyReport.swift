@@ -85,7 +85,8 @@ struct VerifyReport: Encodable {
 
     func encode(to encoder: any Encoder) throws {
         try encoder.encode(members: [
-            "verified": isGood, "rebuild": rebuilt, "catalogue": catalogue.map { CatalogueReport(catalogue: $0.catalogue, verification: $0, now: now) },
+            "verified": isGood, "rebuild": rebuilt,
+            "catalogue": catalogue.map { CatalogueReport(catalogue: $0.catalogue, verification: $0, now: now) },
             "catalogueTooOld": tooOld, "unexpectedFiles": strays, "unlisted": unlisted,
             "disagreements": disagreements, "guards": guarded, "overBudget": excess, "collections": outcomes,
         ])
