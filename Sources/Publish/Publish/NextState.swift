@@ -22,7 +22,8 @@ package struct NextState: Sendable {
     package let collection: CollectionID
     package private(set) var status: Status
     package let payload: Payload
-    package let differences: [RecordDifference]
+    /// How the records differ from those of the current bundle.
+    package let changes: RecordCounts
     /// The metadata without signatures.
     package let metadata: CollectionMetadata
 
@@ -50,9 +51,9 @@ package struct NextState: Sendable {
         let all =
             try source.plain?.stamped(onto: known, at: next)
             ?? Self.records(source.records, onto: known, at: next, limits: limits)
-        differences = all.differences(from: before)
+        changes = RecordCounts(from: before, to: all)
         let members = Self.members(of: source)
-        if let present, present.isVouched, differences.isEmpty {
+        if let present, present.isVouched, changes.isEmpty {
             payload = present.payload
             let written = try present.metadata.writtenMembers(limits: limits)
             status = Set(written) == Set(members) ? .unchanged : .metadata
@@ -74,7 +75,7 @@ package struct NextState: Sendable {
     ) throws {
         collection = id
         self.status = status
-        differences = []
+        changes = RecordCounts()
         payload = present.payload
         metadata = try Self.metadata(
             id, present.metadata.writtenMembers(limits: limits), at: max(time, present.payload.timestamp),

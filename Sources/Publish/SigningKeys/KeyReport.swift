@@ -2,14 +2,23 @@ import ContentSigning
 import RemoteSettingsModel
 
 /// The state of a directory of keys at one time: what somebody has to do.
-package struct KeyReport: Sendable {
-    package struct Line: Sendable {
-        package let entry: KeyStatus.Entry
+package struct KeyReport: Sendable, Encodable {
+    private enum CodingKeys: String, CodingKey {
+        case root
+        case lines = "certificates"
+    }
+
+    package struct Line: Sendable, Encodable {
+        package let role: String
+        package let name: String?
+        package let notBefore: String?
+        package let notAfter: String?
+        package let key: String
         /// What is wrong, and how to mend it; `nil` if nothing is.
         package let warning: String?
     }
 
-    package let root: SHA256Digest?
+    package let root: String?
     /// The root, the intermediate and the signing certificate.
     package let lines: [Line]
 
@@ -17,8 +26,13 @@ package struct KeyReport: Sendable {
 
     /// - Parameter warnDays: how many days before a certificate's end there is a warning.
     package init(_ status: KeyStatus, now: Timestamp, warnDays: Int) {
-        root = status.root
-        lines = status.entries.map { Line(entry: $0, warning: Self.warning($0, now: now, warnDays: warnDays)) }
+        root = status.root?.hex
+        lines = status.entries.map { entry in
+            Line(
+                role: entry.role.rawValue, name: entry.certificate?.name,
+                notBefore: entry.certificate?.notBefore.rfc3339, notAfter: entry.certificate?.notAfter.rfc3339,
+                key: entry.key.rawValue, warning: Self.warning(entry, now: now, warnDays: warnDays))
+        }
     }
 
     private static func warning(_ entry: KeyStatus.Entry, now: Timestamp, warnDays: Int) -> String? {
@@ -45,22 +59,5 @@ package struct KeyReport: Sendable {
                 + "rsdump publish --resign"
         case .signer: "renew it with: rsdump keys renew DIR, then: rsdump publish --resign"
         }
-    }
-
-    package var json: JSONValue {
-        .members([
-            "root": root.map { .string("\($0)") },
-            "certificates": .array(
-                lines.map { line in
-                    .members([
-                        "role": .string(line.entry.role.rawValue),
-                        "name": line.entry.certificate.map { .string($0.name) },
-                        "notBefore": line.entry.certificate.map { .string($0.notBefore.rfc3339) },
-                        "notAfter": line.entry.certificate.map { .string($0.notAfter.rfc3339) },
-                        "key": .string(line.entry.key.rawValue),
-                        "warning": line.warning.map(JSONValue.string),
-                    ])
-                }),
-        ])
     }
 }

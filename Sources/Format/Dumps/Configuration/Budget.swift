@@ -10,18 +10,23 @@ package struct Budget: Hashable, Sendable {
 }
 
 /// Something that exceeds a budget in `dumps.yaml`, with its largest parts.
-package struct BudgetExcess: Error, Hashable, Sendable, CustomStringConvertible {
-    package enum Subject: String, Hashable, Sendable {
+package struct BudgetExcess: Error, Hashable, Sendable, Encodable, CustomStringConvertible {
+    package enum Subject: String, Hashable, Sendable, Encodable {
         case attachment
         case bundle
         case total
     }
 
     /// A part of what is too large.
-    package struct Contributor: Hashable, Sendable {
+    package struct Contributor: Hashable, Sendable, Encodable {
         package let name: String
         /// The size in bytes.
         package let size: UInt64
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case subject = "budget"
+        case size, limit, largest
     }
 
     package let subject: Subject

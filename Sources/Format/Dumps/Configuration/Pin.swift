@@ -39,3 +39,11 @@ package struct Pin: Hashable, Sendable {
             }
     }
 }
+
+extension Pin: Encodable {
+    package func encode(to encoder: any Encoder) throws {
+        try encoder.encode(members: [
+            "at": at, "reason": reason, "until": until.map(Self.dateText),
+        ])
+    }
+}

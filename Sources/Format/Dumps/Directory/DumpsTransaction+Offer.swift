@@ -25,7 +25,7 @@ extension DumpsTransaction {
         }
     }
 
-    package enum Taken: Hashable, Sendable {
+    package enum Taken: String, Hashable, Sendable {
         case created
         case updated
         /// The current bundle has the same content, or the same records with a signature.

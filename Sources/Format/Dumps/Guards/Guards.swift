@@ -6,7 +6,7 @@ import SnapshotBundle
 /// A signature says who published a state. A guard says whether the state makes sense.
 package struct Guards: Hashable, Sendable {
     /// The guards, named by their keys in `dumps.yaml`.
-    package enum Name: String, Hashable, Sendable, CaseIterable {
+    package enum Name: String, Hashable, Sendable, CaseIterable, Encodable {
         case notEmptied = "not-emptied"
         case minRecords = "min-records"
         case maxRemoved = "max-removed"
@@ -89,7 +89,13 @@ package struct Guards: Hashable, Sendable {
 }
 
 /// One violation of a guard.
-package struct GuardViolation: Hashable, Sendable, CustomStringConvertible {
+package struct GuardViolation: Hashable, Sendable, Encodable, CustomStringConvertible {
+    private enum CodingKeys: String, CodingKey {
+        case guarding = "guard"
+        case found, limit, ids
+        case count = "records"
+    }
+
     /// The most ids that are named.
     private static let mostIDs = 10
 

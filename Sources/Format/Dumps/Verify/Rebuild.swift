@@ -71,3 +71,50 @@ package struct Rebuild: Sendable {
             ? .identical : .sameContent(size: written.size, sha256: written.sha256)
     }
 }
+
+extension Rebuild.Outcome: Encodable {
+    fileprivate struct Written: Encodable {
+        let size: Int
+        let sha256: SHA256Digest
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        try encoder.encode(members: [
+            "collection": id, "status": verdict.word, "content": entry.content,
+            "lockedBundle": Written(size: entry.bundle.size, sha256: entry.bundle.sha256),
+            "rebuiltBundle": verdict.other, "error": verdict.message,
+        ])
+    }
+}
+
+extension Rebuild.Verdict {
+    package var isGood: Bool {
+        switch self {
+        case .identical: true
+        case .sameContent, .different, .failed: false
+        }
+    }
+
+    package var word: String {
+        switch self {
+        case .identical: "identical"
+        case .sameContent: "same-content"
+        case .different: "different"
+        case .failed: "failed"
+        }
+    }
+
+    /// The bundle that was written instead of the one in the lock.
+    fileprivate var other: Rebuild.Outcome.Written? {
+        if case .sameContent(let size, let sha256) = self { .init(size: size, sha256: sha256) } else { nil }
+    }
+
+    package var message: String? {
+        switch self {
+        case .identical, .sameContent: nil
+        case .different(let content):
+            "expected the same content, found \(content); please report this as a bug of rsdump"
+        case .failed(let error): "\(error)"
+        }
+    }
+}

@@ -23,9 +23,9 @@ package struct Verification: Sendable {
         package var excess: BudgetExcess?
     }
 
-    private let directory: DumpsDirectory
+    let directory: DumpsDirectory
     private let verifier: BundleVerifier
-    private let limits: Limits
+    let limits: Limits
 
     package init(_ directory: DumpsDirectory, policy: TrustPolicy, limits: Limits) {
         self.directory = directory
@@ -84,6 +84,41 @@ package struct Verification: Sendable {
             // A refresh does not touch a pinned collection, so the error's own remedy would not help.
             let problem = (error as? BundleError).map { "\($0.file): \($0.problem)" } ?? "\(error)"
             return Outcome(id: id, entry: entry, verdict: .bad(PinError.damaged(id, pin, problem: problem)))
+        }
+    }
+}
+
+extension Verification.Outcome: Encodable {
+    package func encode(to encoder: any Encoder) throws {
+        try encoder.encode(members: [
+            "collection": id, "status": verdict.word, "error": verdict.message, "overBudget": excess,
+            "pinnedAt": pin?.at, "entry": entry,
+        ])
+    }
+}
+
+extension Verification.Outcome.Verdict {
+    package var isGood: Bool {
+        if case .good = self { true } else { false }
+    }
+
+    package var word: String {
+        switch self {
+        case .good: "verified"
+        case .interrupted: "interrupted"
+        case .missing: "missing"
+        case .bad: "failed"
+        }
+    }
+
+    package var message: String? {
+        switch self {
+        case .good: nil
+        case .interrupted:
+            "a commit was interrupted; the new bundle is complete, but not in the lock file yet; run rsdump refresh"
+        case .missing: "it has never been fetched; run rsdump refresh"
+        case .bad(let error as ContentSignatureError): "\(error); to fetch it again, run rsdump refresh --full"
+        case .bad(let error): "\(error)"
         }
     }
 }

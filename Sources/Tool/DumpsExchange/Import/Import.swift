@@ -294,3 +294,17 @@ package enum ImportFormat: String, CaseIterable, Sendable {
         }
     }
 }
+
+extension Import.Outcome: Encodable {
+    package func encode(to encoder: any Encoder) throws {
+        var (status, failure): (String, String?) = ("failed", nil)
+        switch result {
+        case .success(let taken): status = taken.rawValue
+        case .failure(let error): failure = "\(error)"
+        }
+        try encoder.encode(members: [
+            "collection": id, "status": status, "timestamp": snapshot?.timestamp,
+            "trust": snapshot?.provenance.kind.rawValue, "notes": notes, "error": failure,
+        ])
+    }
+}

@@ -143,3 +143,12 @@ package struct ChangeHooks: Sendable {
             path, with: Bytes(JSONText.compact(.object(commands))), limit: Limits.lockBytes, isPrivate: true)
     }
 }
+
+extension ChangeHooks.Outcome: Encodable {
+    package func encode(to encoder: any Encoder) throws {
+        try encoder.encode(members: [
+            "command": position, "status": status, "timestamp": change.timestamp, "collections": change.collections,
+            "error": failure,
+        ])
+    }
+}

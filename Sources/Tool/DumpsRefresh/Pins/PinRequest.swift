@@ -66,7 +66,17 @@ package struct PinState: Hashable, Sendable {
         self.serverTimestamp = serverTimestamp
         isOverdue = pin.isOverdue(at: now)
     }
+}
 
-    /// How much newer the server's state is, as the difference of the timestamps; `nil` if that is not known.
-    package var behind: Duration? { serverTimestamp?.elapsed(since: pin.at) }
+extension PinState: Encodable {
+    package func encode(to encoder: any Encoder) throws {
+        let behind = serverTimestamp.map {
+            Int64(clamping: $0.milliseconds) - Int64(clamping: pin.at.milliseconds)
+        }
+        try pin.encode(to: encoder)
+        try encoder.encode(members: [
+            "overdue": isOverdue, "serverTimestamp": serverTimestamp, "behindMilliseconds": behind,
+            "behindDays": behind.map { $0 / 86_400_000 },
+        ])
+    }
 }

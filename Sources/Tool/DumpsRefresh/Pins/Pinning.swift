@@ -7,6 +7,7 @@ import SnapshotTrust
 /// and writes the pins into `dumps.yaml`. Uses no network.
 package struct Pinning: Sendable {
     package struct Outcome: Sendable {
+        package let id: CollectionID
         package let pin: Pin
         package let entry: LockFile.Collection
         /// Where the bundle came from; `nil` if the current bundle was pinned.
@@ -97,7 +98,7 @@ package struct Pinning: Sendable {
             case .present(let entry):
                 editor = edited
                 return Outcome(
-                    pin: pin, entry: entry, restored: nil, isVerifiedAsLocked: entry.trust.isSigned,
+                    id: id, pin: pin, entry: entry, restored: nil, isVerifiedAsLocked: entry.trust.isSigned,
                     hasLostSignature: false)
             case .historic(let historic):
                 do {
@@ -106,7 +107,7 @@ package struct Pinning: Sendable {
                     try transaction.stage(bundle, of: id, as: entry)
                     editor = edited
                     return Outcome(
-                        pin: pin, entry: entry, restored: historic.origin,
+                        id: id, pin: pin, entry: entry, restored: historic.origin,
                         isVerifiedAsLocked: isLocked && entry.trust.isSigned,
                         hasLostSignature: current?.trust.isSigned == true && !entry.trust.isSigned)
                 } catch let error as PinError {
@@ -240,5 +241,15 @@ extension Pinning {
         var distinct: [Timestamp] = []
         for timestamp in sorted where distinct.last != timestamp { distinct.append(timestamp) }
         return distinct
+    }
+}
+
+extension Pinning.Outcome: Encodable {
+    package func encode(to encoder: any Encoder) throws {
+        try pin.encode(to: encoder)
+        try encoder.encode(members: [
+            "collection": id, "restoredFrom": restored?.description, "verifiedAsLocked": isVerifiedAsLocked,
+            "entry": entry,
+        ])
     }
 }

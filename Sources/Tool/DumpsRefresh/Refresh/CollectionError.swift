@@ -142,3 +142,11 @@ extension CollectionError: CustomStringConvertible {
         }
     }
 }
+
+extension CollectionError: Encodable {
+    package func encode(to encoder: any Encoder) throws {
+        try encoder.encode(members: [
+            "code": code, "message": "\(self)", "overBudget": excess, "guards": violations.isEmpty ? nil : violations,
+        ])
+    }
+}

@@ -19,27 +19,8 @@ package struct CollectionOutcome: Sendable {
         case planned
     }
 
-    /// How many records differ from those of the earlier bundle.
-    package struct RecordCounts: Hashable, Sendable {
-        package var created = 0
-        package var updated = 0
-        package var deleted = 0
-
-        package init() {}
-
-        init(from old: RecordTable, to new: RecordTable) {
-            for difference in new.differences(from: old) {
-                switch difference {
-                case .created: created += 1
-                case .updated: updated += 1
-                case .deleted: deleted += 1
-                }
-            }
-        }
-    }
-
     /// How many attachments of the bundle came from each source.
-    package struct GatheredAttachments: Hashable, Sendable {
+    package struct GatheredAttachments: Hashable, Sendable, Encodable {
         package var reused = 0
         /// Files that an interrupted refresh had downloaded.
         package var resumed = 0
@@ -55,11 +36,12 @@ package struct CollectionOutcome: Sendable {
 
     package let id: CollectionID
     package var status: Status
-    package var action: PlannedCollection.Action
+    package let action: PlannedCollection.Action
     package var previous: Timestamp?
     package var serverTimestamp: Timestamp?
-    /// The lock entry after the refresh; `nil` if there is none.
+    /// The lock entry of its bundle; `nil` if there is none, if it failed, or if it is only planned.
     package var entry: LockFile.Collection?
+    /// How its records differ from those of the earlier bundle; `nil` if there is none.
     package var changes: RecordCounts?
     /// The state of its pin; `nil` if it has none.
     package var pin: PinState?
@@ -70,11 +52,6 @@ package struct CollectionOutcome: Sendable {
     package var accepted: [GuardViolation] = []
     package var error: CollectionError?
 
-    /// Makes the outcome a failure of the commit: the collection stays as it was.
-    mutating func fail(_ error: CollectionError, keeping held: LockFile.Collection?) {
-        (status, self.error, entry) = (.failed, error, held)
-    }
-
     init(_ planned: PlannedCollection, status: Status) {
         id = planned.id
         self.status = status
@@ -82,5 +59,15 @@ package struct CollectionOutcome: Sendable {
         previous = planned.held?.timestamp
         serverTimestamp = planned.serverTimestamp
         entry = planned.held
+    }
+}
+
+extension CollectionOutcome: Encodable {
+    package func encode(to encoder: any Encoder) throws {
+        try encoder.encode(members: [
+            "collection": id, "status": status.rawValue, "action": action, "reason": action.reason,
+            "previousTimestamp": previous, "serverTimestamp": serverTimestamp, "pin": pin, "entry": entry,
+            "changes": changes, "attachments": attachments, "notes": notes, "error": error,
+        ])
     }
 }

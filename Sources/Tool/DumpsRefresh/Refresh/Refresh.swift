@@ -67,24 +67,22 @@ package struct Refresh: Sendable {
     /// - Throws: ``DumpsError``; `HTTPError` if the monitor cannot be fetched; ``FileError`` or `BundleError` if the
     ///   lock cannot be read or written. Errors of single collections are in their outcomes.
     package func run(_ names: [CollectionID] = []) async throws -> RefreshReport {
-        var settings = try configuration.selecting(names, file: directory.configurationPath)
-        if configuration.catalogue != nil { settings = configuration.allCollections }
-        let strangers = options.accepted.filter { id in !settings.contains { $0.id == id } }
-        guard strangers.isEmpty else {
-            throw DumpsError.notConfigured(strangers.sorted(), directory.configurationPath)
-        }
+        let settings = try selected(names)
         let transaction = try await DumpsTransaction.begin(
             in: directory, waiting: options.wait, isReadOnly: !isWriting, limits: limits)
         let unlisted = try directory.unlistedCollections(transaction.before)
         try transaction.remove(unlisted)
-        var pass: Pass
+        var plan: Plan
+        var results: [CollectionOutcome]
         do {
-            pass = try await self.pass(settings, transaction, expected: nil)
-            if isWriting, let newest = pass.newestOtherState,
+            plan = try await surveyAndPlan(settings, transaction)
+            results = try await refreshEach(plan, transaction)
+            if isWriting, let newest = results.newestOtherState,
                 // The publisher was publishing, or a cache is behind. Ask again, for states that are not older.
-                let again = try? await self.pass(settings, transaction, expected: newest, keeping: pass.outcomes)
+                let again = try? await surveyAndPlan(settings, transaction, expecting: newest),
+                let others = try? await refreshEach(again, transaction, keeping: results)
             {
-                pass = again
+                (plan, results) = (again, others)
             }
         } catch {
             if isWriting {
@@ -93,35 +91,92 @@ package struct Refresh: Sendable {
             }
             throw error
         }
-        if isWriting { try commit(&pass, transaction) }
-        return try await report(pass, transaction, unlisted: unlisted)
+        let staged = Set(results.map(\.id).filter(transaction.hasStaged))
+        let refusal = isWriting ? try commit(plan, results, staged, transaction) : nil
+        return try await report(plan, results, staged, refusal, transaction, unlisted: unlisted)
+    }
+
+    private func selected(_ names: [CollectionID]) throws(DumpsError) -> [DumpsConfiguration.Collection] {
+        var settings = try configuration.selecting(names, file: directory.configurationPath)
+        if configuration.catalogue != nil { settings = configuration.allCollections }
+        let strangers = options.accepted.filter { id in !settings.contains { $0.id == id } }
+        guard strangers.isEmpty else { throw .notConfigured(strangers.sorted(), directory.configurationPath) }
+        return settings
+    }
+
+    /// What the refresh does with each collection.
+    private struct Plan {
+        var collections: [PlannedCollection]
+        let monitor: MonitorChangeset
+        let chains: ChainStore
+        var step = CatalogueStep.Result()
+    }
+
+    private func surveyAndPlan(
+        _ settings: [DumpsConfiguration.Collection], _ transaction: DumpsTransaction, expecting newest: Timestamp? = nil
+    ) async throws -> Plan {
+        let survey = Survey(directory, configuration: configuration, policy: policy, now: now, limits: limits)
+        let (collections, monitor) = try await survey.planned(
+            settings, transaction.before, client: client, isFull: options.isFull, expected: newest)
+        var plan = Plan(
+            collections: collections, monitor: monitor, chains: ChainStore(client: client, policy: policy, time: now))
+        if let catalogue = configuration.catalogue {
+            plan.step = await CatalogueStep(
+                publisher: catalogue.publisher, directory: directory,
+                fetcher: CollectionFetcher(client: client, chains: plan.chains, policy: policy), policy: policy,
+                now: now, limits: limits
+            ).run(&plan.collections, transaction.before)
+            plan.collections = plan.collections.map { replanned($0, of: plan.step.catalogue?.catalogue) }
+        }
+        onEvent(.planned(plan.collections))
+        return plan
+    }
+
+    /// Fetches, verifies, selects and packs each collection that needs it.
+    ///
+    /// - Parameter known: what came of the collections before. Bundles that were packed then are used if they have the
+    ///   right state.
+    /// - Returns: what came of each collection so far. Bundles that were packed wait for the commit.
+    private func refreshEach(
+        _ plan: Plan, _ transaction: DumpsTransaction, keeping known: [CollectionOutcome] = []
+    ) async throws -> [CollectionOutcome] {
+        if options.isLocked { return await compare(plan) }
+        if options.isDryRun {
+            return plan.collections.map {
+                outcomeWithoutWork($0, plan.step) ?? CollectionOutcome($0, status: .planned)
+            }
+        }
+        return try await work(plan, transaction, keeping: known)
     }
 
     /// Makes the staged bundles current. If they belong together, it is all of them or none. Does I/O.
-    private func commit(_ pass: inout Pass, _ transaction: DumpsTransaction) throws {
-        let staged = pass.outcomes.indices.filter { transaction.hasStaged(pass.outcomes[$0].id) }
-        if let error = try commitError(pass, transaction) {
-            try transaction.discard(staged.map { pass.outcomes[$0].id })
-            try transaction.commit(configuration)
-            for index in staged { pass.outcomes[index].fail(error, keeping: pass.plan[index].held) }
-        }
-        for index in staged {
-            let outcome = pass.outcomes[index]
+    ///
+    /// - Returns: why none could become current; `nil` if all are.
+    private func commit(
+        _ plan: Plan, _ results: [CollectionOutcome], _ staged: Set<CollectionID>, _ transaction: DumpsTransaction
+    ) throws -> CollectionError? {
+        let refusal = try commitError(plan, results, transaction)
+        if refusal == nil {
             // The commit is done, so a download that cannot be removed is not a failure.
-            if outcome.status != .failed { try? directory.removeDownloads(of: outcome.id) }
-            onEvent(.finished(outcome))
+            for id in staged { try? directory.removeDownloads(of: id) }
+        } else {
+            try transaction.discard(staged)
+            try transaction.commit(configuration)
         }
         try keepBackoff()
-        try transaction.end(keepingDownloads: pass.outcomes.contains { $0.status == .failed })
+        try transaction.end(keepingDownloads: hasFailures(results, staged, refusal))
+        return refusal
     }
 
     /// Commits what is staged.
     ///
     /// - Returns: why nothing could be committed: the bundles exceed their budget, or the catalogue is not whole.
-    private func commitError(_ pass: Pass, _ transaction: DumpsTransaction) throws -> CollectionError? {
+    private func commitError(
+        _ plan: Plan, _ results: [CollectionOutcome], _ transaction: DumpsTransaction
+    ) throws -> CollectionError? {
         // A collection that is pinned, or that the catalogue does not list, does not hold the others back.
-        let missing = zip(pass.plan, pass.outcomes).filter { planned, outcome in
-            outcome.status == .failed && planned.problem == nil && planned.settings.pin == nil
+        let missing = zip(plan.collections, results).filter { planned, result in
+            result.status == .failed && planned.problem == nil && planned.settings.pin == nil
         }.map(\.1.id)
         if configuration.catalogue != nil, !missing.isEmpty { return .catalogue(.notWhole(failed: missing)) }
         do {
@@ -132,87 +187,82 @@ package struct Refresh: Sendable {
         }
     }
 
-    private func report(
-        _ pass: Pass, _ transaction: DumpsTransaction, unlisted: [CollectionID]
-    ) async throws -> RefreshReport {
-        let lock = try directory.readableLock(limits: limits).lock
-        let catalogue = catalogue(after: lock, pass)
-        var outcomes = pass.outcomes
-        await explainFailures(&outcomes, pass.monitor)
-        let refused = outcomes.lazy.compactMap(\.error?.excess).first { $0.subject == .total }
-        var report = RefreshReport(
-            server: "\(client.server)", monitor: pass.monitor.timestamp, isDryRun: !isWriting,
-            isLocked: options.isLocked,
-            outcomes: zip(pass.plan, outcomes).map(judged).map { confirmed($0, by: catalogue) },
-            metrics: client.metrics, recovered: transaction.recovered, unlisted: unlisted,
-            excess: refused ?? lock.excess(over: configuration.totalBudget))
-        report.catalogue = catalogue
-        return report
+    private func hasFailures(
+        _ results: [CollectionOutcome], _ staged: Set<CollectionID>, _ refusal: CollectionError?
+    ) -> Bool {
+        results.contains { $0.status == .failed } || (refusal != nil && !staged.isEmpty)
     }
 
-    /// Adds to each failure when it began, and the name that was probably meant.
-    private func explainFailures(_ outcomes: inout [CollectionOutcome], _ monitor: MonitorChangeset) async {
-        guard outcomes.contains(where: { $0.status == .failed }) else { return }
-        let missed = await MissedRefreshes(directory, limits: limits)
-        for index in outcomes.indices where outcomes[index].status == .failed {
-            let outcome = outcomes[index]
-            if let sentence = missed.sentence(outcome.serverTimestamp, bundle: outcome.previous) {
-                outcomes[index].notes.append(sentence)
-            }
+    private func report(
+        _ plan: Plan, _ results: [CollectionOutcome], _ staged: Set<CollectionID>, _ refusal: CollectionError?,
+        _ transaction: DumpsTransaction, unlisted: [CollectionID]
+    ) async throws -> RefreshReport {
+        let lock = try directory.readableLock(limits: limits).lock
+        let catalogue = catalogue(after: lock, plan)
+        let missed =
+            hasFailures(results, staged, refusal) ? await MissedRefreshes(directory, limits: limits) : nil
+        let outcomes = zip(plan.collections, results).map { planned, result in
+            outcome(
+                of: planned, result, refusal: staged.contains(planned.id) ? refusal : nil, catalogue: catalogue,
+                missed: missed, monitor: plan.monitor)
+        }
+        for outcome in outcomes where staged.contains(outcome.id) { onEvent(.finished(outcome)) }
+        let refused = outcomes.lazy.compactMap(\.error?.excess).first { $0.subject == .total }
+        return RefreshReport(
+            server: "\(client.server)", monitor: plan.monitor.timestamp, isDryRun: !isWriting,
+            isLocked: options.isLocked, outcomes: outcomes, metrics: client.metrics, recovered: transaction.recovered,
+            unlisted: unlisted, excess: refused ?? lock.excess(over: configuration.totalBudget), catalogue: catalogue)
+    }
+
+    /// The outcome of a collection: what came of its own work, of the commit, of its pin and of its catalogue.
+    ///
+    /// - Parameters:
+    ///   - refusal: why its packed bundle could not become current.
+    ///   - catalogue: the one that the directory has after the commit.
+    ///   - missed: the earlier refreshes; `nil` if nothing failed.
+    private func outcome(
+        of planned: PlannedCollection, _ result: CollectionOutcome, refusal: CollectionError?,
+        catalogue: VerifiedCatalogue?, missed: MissedRefreshes?, monitor: MonitorChangeset
+    ) -> CollectionOutcome {
+        var outcome = result
+        if let refusal { (outcome.status, outcome.error) = (.failed, refusal) }
+        if outcome.status == .failed {
+            // When the failure began, and the name that was probably meant.
+            missed?.sentence(outcome.serverTimestamp, bundle: outcome.previous).map { outcome.notes.append($0) }
             if case .fetch(.unknownCollection)? = outcome.error, monitor.collections[outcome.id] == nil {
                 let similar = outcome.id.mostSimilar(in: monitor.collections.keys)
-                outcomes[index].notes.append(
+                outcome.notes.append(
                     similar.map { "did you mean \($0)?" } ?? "rsdump list shows the collections that the server has")
             }
         }
-    }
-
-    /// The result of one pass over the collections. Bundles that wait for others do not have their final names yet.
-    private struct Pass {
-        var plan: [PlannedCollection]
-        var monitor: MonitorChangeset
-        var outcomes: [CollectionOutcome]
-        /// The catalogue whose states this pass takes.
-        var catalogue: VerifiedCatalogue?
-
-        /// The newest state of the server that its catalogue does not list; `nil` if there is none.
-        var newestOtherState: Timestamp? {
-            outcomes.compactMap { outcome in
-                guard case .catalogue(.otherState(_, let listed, let found))? = outcome.error else { return nil }
-                return max(listed, found)
-            }.max()
+        if let pin = planned.settings.pin {
+            // The monitor's timestamp is used, because after repacking the outcome has the bundle's own.
+            let state = PinState(pin, serverTimestamp: planned.serverTimestamp, now: now)
+            outcome.pin = state
+            if let number = planned.leftCatalogue {
+                outcome.notes.append("it is pinned to a state that catalogue \(number) does not list")
+            }
+            if state.isOverdue, let until = pin.until {
+                outcome.notes.append(
+                    "its pin ended on \(Pin.dateText(until)); unpin it, or pin it again with a later --until")
+                // Only an unchanged collection fails because of its age, so that new data is not discarded.
+                if outcome.status == .pinned, let maxAge = options.maxAge, let age = planned.held?.age(at: now),
+                    age > maxAge
+                {
+                    (outcome.status, outcome.error) = (.failed, .pin(.overdue(planned.id, pin)))
+                }
+            }
         }
-    }
-
-    /// - Parameter known: the outcomes of an earlier pass. The bundles that it packed are used if they have the right
-    ///   state.
-    private func pass(
-        _ settings: [DumpsConfiguration.Collection], _ transaction: DumpsTransaction, expected: Timestamp?,
-        keeping known: [CollectionOutcome] = []
-    ) async throws -> Pass {
-        let survey = Survey(directory, configuration: configuration, policy: policy, now: now, limits: limits)
-        var (plan, monitor) = try await survey.planned(
-            settings, transaction.before, client: client, isFull: options.isFull, expected: expected)
-        let chains = ChainStore(client: client, policy: policy, time: now)
-        var step = CatalogueStep.Result()
-        if let catalogue = configuration.catalogue {
-            step = await CatalogueStep(
-                publisher: catalogue.publisher, directory: directory,
-                fetcher: CollectionFetcher(client: client, chains: chains, policy: policy), policy: policy, now: now,
-                limits: limits
-            ).run(&plan, transaction.before)
-            plan = plan.map { replanned($0, of: step.catalogue?.catalogue) }
+        // If nothing confirms the catalogue any more, it fails. What was fetched stays, because it is newer than what
+        // was there.
+        if outcome.id == Catalogue.collection, outcome.error == nil, let catalogue,
+            let since = configuration.catalogue?.unconfirmedSince(catalogue, at: now)
+        {
+            let number = catalogue.catalogue.number
+            (outcome.status, outcome.error) = (.failed, .catalogue(.unconfirmed(number: number, since: since)))
         }
-        onEvent(.planned(plan))
-        let outcomes: [CollectionOutcome]
-        if options.isLocked {
-            outcomes = await compare(plan, step)
-        } else if options.isDryRun {
-            outcomes = plan.map { outcomeWithoutWork($0, step) ?? planned($0) }
-        } else {
-            outcomes = try await work(plan, step, chains, transaction, keeping: known)
-        }
-        return Pass(plan: plan, monitor: monitor, outcomes: outcomes, catalogue: step.catalogue)
+        if outcome.status == .failed || outcome.status == .planned { outcome.entry = nil }
+        return outcome
     }
 
     /// The plan for a collection, changed so that it takes the state of the catalogue.
@@ -225,30 +275,14 @@ package struct Refresh: Sendable {
     }
 
     /// The catalogue that the directory now has, or would have after a dry run.
-    private func catalogue(after lock: LockFile, _ pass: Pass) -> VerifiedCatalogue? {
+    private func catalogue(after lock: LockFile, _ plan: Plan) -> VerifiedCatalogue? {
         guard configuration.catalogue != nil else { return nil }
-        guard isWriting else { return pass.catalogue }
+        guard isWriting else { return plan.step.catalogue }
         let verifier = BundleVerifier(policy, limits: limits)
         return (try? directory.packagedCatalogue(lock, by: verifier, limits: limits)) ?? nil
     }
 
-    /// Makes the catalogue's outcome a failure if nothing confirms the catalogue any more. What was fetched stays,
-    /// because it is newer than what was there.
-    private func confirmed(_ outcome: CollectionOutcome, by catalogue: VerifiedCatalogue?) -> CollectionOutcome {
-        guard outcome.id == Catalogue.collection, outcome.error == nil, let catalogue,
-            let since = configuration.catalogue?.unconfirmedSince(catalogue, at: now)
-        else { return outcome }
-        var outcome = outcome
-        outcome.status = .failed
-        outcome.error = .catalogue(.unconfirmed(number: catalogue.catalogue.number, since: since))
-        return outcome
-    }
-
     private var isWriting: Bool { !options.isDryRun && !options.isLocked }
-
-    private func planned(_ planned: PlannedCollection) -> CollectionOutcome {
-        CollectionOutcome(planned, status: .planned)
-    }
 
     /// The outcome for a collection that needs no work; `nil` for the others.
     private func outcomeWithoutWork(_ planned: PlannedCollection, _ step: CatalogueStep.Result) -> CollectionOutcome? {
@@ -298,35 +332,13 @@ package struct Refresh: Sendable {
         return outcome
     }
 
-    /// Adds the state of the collection's pin to its outcome.
-    private func judged(_ planned: PlannedCollection, _ outcome: CollectionOutcome) -> CollectionOutcome {
-        guard let pin = planned.settings.pin else { return outcome }
-        var outcome = outcome
-        // The monitor's timestamp is used, because after repacking the outcome has the bundle's own.
-        let state = PinState(pin, serverTimestamp: planned.serverTimestamp, now: now)
-        outcome.pin = state
-        if let number = planned.leftCatalogue {
-            outcome.notes.append("it is pinned to a state that catalogue \(number) does not list")
-        }
-        guard state.isOverdue, let until = pin.until else { return outcome }
-        outcome.notes.append(
-            "its pin ended on \(Pin.dateText(until)); unpin it, or pin it again with a later --until")
-        // Only an unchanged collection fails because of its age, so that new data is not discarded.
-        if outcome.status == .pinned, let maxAge = options.maxAge, let age = planned.held?.age(at: now), age > maxAge {
-            outcome.status = .failed
-            outcome.error = .pin(.overdue(planned.id, pin))
-        }
-        return outcome
-    }
-
     /// Compares each collection with the server's state. Writes nothing.
-    private func compare(_ plan: [PlannedCollection], _ step: CatalogueStep.Result) async -> [CollectionOutcome] {
-        let fetcher = CollectionFetcher(
-            client: client, chains: ChainStore(client: client, policy: policy, time: now), policy: policy)
+    private func compare(_ plan: Plan) async -> [CollectionOutcome] {
+        let fetcher = CollectionFetcher(client: client, chains: plan.chains, policy: policy)
         let verifier = BundleVerifier(policy, limits: limits)
         var outcomes: [CollectionOutcome] = []
-        for planned in plan {
-            var outcome = outcomeWithoutWork(planned, step) ?? self.planned(planned)
+        for planned in plan.collections {
+            var outcome = outcomeWithoutWork(planned, plan.step) ?? CollectionOutcome(planned, status: .planned)
             // The monitor does not list it, so only its state shows whether it changed.
             if planned.action == .probe, outcome.error == nil {
                 do {
@@ -351,27 +363,26 @@ package struct Refresh: Sendable {
     }
 
     private func work(
-        _ plan: [PlannedCollection], _ step: CatalogueStep.Result, _ chains: ChainStore,
-        _ transaction: DumpsTransaction, keeping known: [CollectionOutcome]
+        _ plan: Plan, _ transaction: DumpsTransaction, keeping known: [CollectionOutcome]
     ) async throws -> [CollectionOutcome] {
         // Done once, before collections are refreshed concurrently.
-        if plan.contains(where: { $0.action.needsWork }) { try directory.prepareWork() }
+        if plan.collections.contains(where: { $0.action.needsWork }) { try directory.prepareWork() }
         let gate = RequestGate(
             connections: options.jobs, streams: options.streams, isMultiplexed: client.isMultiplexed)
         let refresher = CollectionRefresher(
             transaction: transaction,
-            fetcher: CollectionFetcher(client: client, chains: chains, policy: policy, gate: gate),
+            fetcher: CollectionFetcher(client: client, chains: plan.chains, policy: policy, gate: gate),
             gatherer: AttachmentGatherer(
                 client: client, directory: directory, gate: gate,
                 attachmentsURL: AttachmentsURLSource(), width: max(options.jobs, options.streams), limits: limits,
                 onEvent: onEvent),
             verifier: BundleVerifier(policy, limits: limits), server: "\(client.server)", limits: limits,
-            accepted: options.accepted, catalogue: step.catalogue?.catalogue.number ?? 0, onEvent: onEvent)
+            accepted: options.accepted, catalogue: plan.step.catalogue?.catalogue.number ?? 0, onEvent: onEvent)
         let staged = Dictionary(
             known.filter { transaction.hasStaged($0.id) }.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         // The monitor's answer has shown which version of HTTP the server speaks.
         let width = client.isMultiplexed(client.server.root) ? options.streams : options.jobs
-        return try await plan.concurrentMap(width: width) { planned in
+        return try await plan.collections.concurrentMap(width: width) { planned in
             if let outcome = staged[planned.id], let entry = outcome.entry, let listed = planned.listed,
                 (try? directory.listedState(
                     of: planned.id, entry, at: transaction.bundlePath(planned.id), limits: limits)) == listed
@@ -379,12 +390,12 @@ package struct Refresh: Sendable {
                 return outcome
             }
             try transaction.discard([planned.id])
-            if let finished = outcomeWithoutWork(planned, step) {
+            if let finished = outcomeWithoutWork(planned, plan.step) {
                 onEvent(.finished(finished))
                 return finished
             }
             onEvent(.began(planned.id))
-            let fetched = planned.id == Catalogue.collection ? step.snapshot : nil
+            let fetched = planned.id == Catalogue.collection ? plan.step.snapshot : nil
             let outcome = await refresher.refresh(planned, fetched: fetched)
             // The commit may still fail.
             if !transaction.hasStaged(planned.id) { onEvent(.finished(outcome)) }
@@ -400,16 +411,12 @@ package struct Refresh: Sendable {
     }
 }
 
-extension DumpsDirectory {
-    private var backoffPath: String { "\(workPath)/backoff.json" }
-
-    /// The pauses that servers asked for (`Backoff`, `Retry-After`), as the last refresh stored them. An unreadable
-    /// file counts as empty, because the server will ask again.
-    package func backoff(limits: Limits) -> BackoffState { BackoffFile.read(backoffPath, limits: limits) }
-
-    /// Writes the pauses that have not ended, or removes the file if there are none.
-    fileprivate func keepBackoff(_ state: BackoffState, now: Timestamp) throws(FileError) {
-        if !state.holds(at: now).isEmpty { try prepareWork() }
-        try BackoffFile.write(state, to: backoffPath, now: now)
+extension [CollectionOutcome] {
+    /// The newest state of the server that its catalogue does not list; `nil` if there is none.
+    fileprivate var newestOtherState: Timestamp? {
+        compactMap { outcome in
+            guard case .catalogue(.otherState(_, let listed, let found))? = outcome.error else { return nil }
+            return Swift.max(listed, found)
+        }.max()
     }
 }

@@ -21,7 +21,7 @@ package struct RefreshReport: Sendable {
     /// The excess of all bundles together over their budget.
     package let excess: BudgetExcess?
     /// The catalogue that the directory has after the refresh, or would have; `nil` if there are no catalogues.
-    package var catalogue: VerifiedCatalogue?
+    package let catalogue: VerifiedCatalogue?
 
     /// Whether the refresh has changed anything, or would have.
     package var wouldChange: Bool {
@@ -52,17 +52,4 @@ package struct RefreshReport: Sendable {
 
     /// Whether files of this machine are the only cause of failures, such as on a full disk.
     package var isStoppedByFiles: Bool { !causes.isEmpty && causes.allSatisfy(\.isOfMachine) }
-}
-
-/// Progress of a refresh. Events come from any task; those of one collection come in order.
-package enum RefreshEvent: Sendable {
-    case planned([PlannedCollection])
-    case began(CollectionID)
-    /// The attachments to download, in files and bytes.
-    case downloading(CollectionID, files: Int, bytes: UInt64)
-    case received(CollectionID, bytes: Int)
-    case downloaded(CollectionID)
-    case packing(CollectionID)
-    case finished(CollectionOutcome)
-    case http(HTTPEvent)
 }

@@ -4,57 +4,6 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotTrust
 
-/// The local state of a collection, the server's, and what a refresh would do.
-package struct SurveyedCollection: Sendable {
-    package let id: CollectionID
-    /// The lock entry; `nil` if the collection was never fetched.
-    package let entry: LockFile.Collection?
-    /// Whether the bundle exists, with the size and timestamp in the lock.
-    package let hasBundle: Bool
-    /// `nil` offline, and if the monitor does not list the collection.
-    package let serverTimestamp: Timestamp?
-    /// Offline, only what a refresh would do because `dumps.yaml` differs from the lock; `nil` if it does not differ.
-    package let action: PlannedCollection.Action?
-    /// The state of its pin; `nil` if it has none.
-    package let pin: PinState?
-    /// The most bytes that its bundle may have; `nil` if the configuration sets no limit.
-    package let budget: UInt64?
-    /// The excess of the current bundle over its budget, which may have been lowered since.
-    package let excess: BudgetExcess?
-}
-
-extension LockFile.Collection {
-    /// When the data was verified; `nil` if it is not signed.
-    package var verifiedAt: Timestamp? { trust.verdict?.verifiedAt }
-
-    /// The time since the data was verified or, if it is not signed, since it changed on the server.
-    package func age(at now: Timestamp) -> Duration { now.elapsed(since: verifiedAt ?? timestamp) }
-}
-
-extension SurveyedCollection {
-    /// Whether a bundle is new enough.
-    package enum Freshness: String, Hashable, Sendable {
-        case fresh
-        case old
-        case tooOld = "too-old"
-        case missing
-    }
-
-    /// Judges the bundle by its age.
-    ///
-    /// A bundle that has the server's state is fresh, however old that state is. A pinned bundle is fresh until its
-    /// pin's last day has passed.
-    ///
-    /// - Parameter maxAge: `nil` for any age.
-    package func freshness(at now: Timestamp, maxAge: Duration?) -> Freshness {
-        guard let entry, hasBundle else { return .missing }
-        let isTooOld = maxAge.map { entry.age(at: now) > $0 } ?? false
-        if let pin { return !pin.isOverdue ? .fresh : isTooOld ? .tooOld : .old }
-        if serverTimestamp == entry.timestamp { return .fresh }
-        return isTooOld ? .tooOld : .fresh
-    }
-}
-
 /// Compares the lock, the files and the monitor, and changes nothing.
 package struct Survey: Sendable {
     private let directory: DumpsDirectory
@@ -99,6 +48,20 @@ package struct Survey: Sendable {
         return plan.map { planned in
             surveyed(
                 planned.settings, planned.held, serverTimestamp: planned.serverTimestamp, action: planned.action)
+        }
+    }
+
+    /// What `dumps.yaml` asks for and a lock entry does not have.
+    package struct Disagreement: Sendable, Encodable {
+        package let collection: CollectionID
+        package let action: PlannedCollection.Action
+        let reason: String?
+    }
+
+    /// Compares the lock with `dumps.yaml`. Throws the errors of ``offline(_:)``.
+    package func disagreements() throws -> [Disagreement] {
+        try offline([]).compactMap { state in
+            state.action.map { Disagreement(collection: state.id, action: $0, reason: $0.reason) }
         }
     }
 
@@ -152,46 +115,5 @@ extension DumpsConfiguration {
         let unknown = names.filter { name in !allCollections.contains { $0.id == name } }
         guard unknown.isEmpty else { throw .notConfigured(unknown, file) }
         return allCollections.filter { names.contains($0.id) }
-    }
-}
-
-extension DumpsDirectory {
-    /// Whether the current bundle contains exactly this snapshot.
-    ///
-    /// - Throws: `BundleError` if the bundle cannot be read.
-    func isHeld(_ snapshot: Snapshot, _ planned: PlannedCollection, limits: Limits) throws(BundleError) -> Bool {
-        guard let held = planned.held, held.timestamp == snapshot.timestamp,
-            held.attachmentRule == planned.settings.attachments.text, diskState(planned.id, held) == .asLocked
-        else { return false }
-        return try BundleReader(path: bundlePath(planned.id), limits: limits).payloadText() == snapshot.payload.bytes
-    }
-
-    /// The state of a bundle's file, judged by its size and its first bytes.
-    func diskState(_ id: CollectionID, _ held: LockFile.Collection?) -> RefreshPlanner.DiskState {
-        let path = bundlePath(id)
-        let size: Int
-        do throws(FileError) {
-            guard case .file(let found)? = try FileStore.kind(path) else { return .absent }
-            size = found
-        } catch {
-            return .damaged("\(error)")
-        }
-        guard let held else { return .asLocked }
-        guard size == held.bundle.size else {
-            if (try? LargeFilePointer.isAt(path)) == true {
-                return .damaged("its bundle is \(LargeFilePointer.name), which git lfs pull replaces by the bundle")
-            }
-            return .damaged("its bundle has \(size) bytes, but the lock says \(held.bundle.size)")
-        }
-        do throws(BundleError) {
-            let head = try BundleHead.read(path: path)
-            guard head.collection == id, head.timestamp == held.timestamp else {
-                return .damaged(
-                    "its bundle has \(head.collection) at \(head.timestamp), which is not what the lock says")
-            }
-            return .asLocked
-        } catch {
-            return .damaged("\(error)")
-        }
     }
 }

@@ -51,6 +51,12 @@ struct Embed: AsyncParsableCommand {
         if isPublic, swiftFile == nil { throw ValidationError("--public requires --swift") }
     }
 
+    private struct Report: Encodable {
+        let output: String
+        let changed: [String]
+        let isCheck: Bool
+    }
+
     mutating func run() async throws {
         let commit = try await dumps.checkOutCommit()
         defer { withExtendedLifetime(commit) {} }
@@ -67,12 +73,10 @@ struct Embed: AsyncParsableCommand {
         let embedding = Embedding(opened.directory, to: folder, options: options, verifier: verifier)
         let paths = try check ? embedding.stale() : embedding.write()
         let lines = paths.map { "\($0): \(check ? "out of date" : "written")" }
-        result.print(
+        try result.print(
             paths.isEmpty
                 ? "\(folder): up to date" : lines.joined(separator: "\n"),
-            .members([
-                "output": .string(folder), "changed": .array(paths.map(JSONValue.string)), "isCheck": .bool(check),
-            ]))
+            Report(output: folder, changed: paths, isCheck: check))
         if check, !paths.isEmpty, result.format == .text {
             Console.error("rsdump: to write them, run rsdump embed without --check")
         }

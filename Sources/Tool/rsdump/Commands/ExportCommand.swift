@@ -1,6 +1,7 @@
 import ArgumentParser
 import Dumps
 import DumpsExchange
+import DumpsRefresh
 import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotOrigin
@@ -138,20 +139,29 @@ struct ExportCommand: AsyncParsableCommand {
         }
     }
 
+    private struct Report: Encodable {
+        let output: String
+        let layout: String
+        let files: Int
+        let bytes: Int
+        let notes: [String]
+        var collections: [CollectionID]?
+        var tree: String?
+        var unchanged: Bool?
+        var hooks: [ChangeHooks.Outcome]?
+    }
+
     private func export(to target: String, _ layout: ExportLayout) throws {
         let fields = key.flatMap { key in value.map { DefaultsFields(key: key, value: $0) } }
         let report = try Export(dumps.directory, to: layout, fields: fields, nameField: key).write(
             collections.names, to: target, existing: update ? .update : force ? .replace : .keep)
         for note in report.notes { Console.error("rsdump: \(Console.visible(note))") }
         let (names, files) = (Counted.text(report.collections.count, "collection"), Counted.text(report.files, "file"))
-        result.print(
+        try result.print(
             "\(target): \(names) in \(files), \(Counted.text(report.bytes, "byte"))",
-            .members([
-                "output": .string(target), "layout": .string(layout.rawValue),
-                "collections": .array(report.collections.map { .string("\($0)") }),
-                "files": .count(report.files), "bytes": .count(report.bytes),
-                "notes": .array(report.notes.map(JSONValue.string)),
-            ]))
+            Report(
+                output: target, layout: layout.rawValue, files: report.files, bytes: report.bytes,
+                notes: report.notes, collections: report.collections))
     }
 
     private func publish(to folder: String) async throws {
@@ -168,15 +178,12 @@ struct ExportCommand: AsyncParsableCommand {
         }
         for note in report.notes { Console.error("rsdump: \(Console.visible(note))") }
         let (files, size) = (Counted.text(report.objects, "file"), ByteSize.text(UInt64(clamping: report.bytes)))
-        result.print(
+        try result.print(
             "\(folder): \(files), \(size), in \(report.tree)" + (report.isUnchanged ? ", unchanged" : "")
                 + HooksReport.text(told),
-            .members([
-                "output": .string(folder), "layout": .string("mirror"), "tree": .string(report.tree),
-                "unchanged": .bool(report.isUnchanged), "files": .count(report.objects),
-                "bytes": .count(report.bytes), "notes": .array(report.notes.map(JSONValue.string)),
-                "hooks": HooksReport.json(told),
-            ]))
+            Report(
+                output: folder, layout: "mirror", files: report.objects, bytes: report.bytes, notes: report.notes,
+                tree: report.tree, unchanged: report.isUnchanged, hooks: told.isEmpty ? nil : told))
     }
 }
 

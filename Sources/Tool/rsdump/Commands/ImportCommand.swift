@@ -112,7 +112,7 @@ struct ImportCommand: AsyncParsableCommand {
         let outcomes = try await Import(into: opened.directory, from: source, options: options)
             .run(place, collections.names)
         let report = ImportReport(outcomes: outcomes)
-        result.print(report.text(.output), report.json)
+        try result.print(report.text(.output), report)
         if report.status != .done { throw report.status.code }
     }
 }
@@ -139,6 +139,13 @@ enum ImportSource: ExpressibleByArgument, Hashable {
 }
 
 extension ImportCommand {
+    private struct SourceReport: Encodable {
+        let collection: CollectionID
+        let source: String
+        let records: Int
+        let notes: [String]
+    }
+
     /// Converts another system's export to a source file.
     private func importSource() throws {
         guard collections.names.isEmpty else {
@@ -149,11 +156,8 @@ extension ImportCommand {
             path, as: source == .template ? .template(skipping: skipUnsupported) : .defaults, of: id,
             into: sources.sources)
         for note in made.notes { Console.error("note: \(Console.visible(note))") }
-        result.print(
+        try result.print(
             "\(id): \(Counted.text(made.records, "record")) in \(made.file); next: rsdump check, rsdump publish",
-            .members([
-                "collection": .string("\(id)"), "source": .string(made.file), "records": .count(made.records),
-                "notes": made.notes.isEmpty ? nil : .array(made.notes.map(JSONValue.string)),
-            ]))
+            SourceReport(collection: id, source: made.file, records: made.records, notes: made.notes))
     }
 }

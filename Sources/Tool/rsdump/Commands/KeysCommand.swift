@@ -310,7 +310,7 @@ extension KeysCommand {
         func run() async throws {
             let now = HTTPEnvironment.system.now()
             let report = KeyReport(try directory.keys.status(environment), now: now, warnDays: warnDays)
-            result.print(report.text(.output), report.json)
+            try result.print(report.text(.output), report)
             if !report.isGood { throw ExitStatus.someFailed.code }
         }
     }
@@ -331,10 +331,9 @@ extension CertificateRequest {
 extension KeyReport {
     fileprivate func text(_ style: Style) -> String {
         let texts = lines.map { line in
-            let certificate = line.entry.certificate
-            let end = certificate.map { "valid until \($0.notAfter.rfc3339)" } ?? "no certificate"
-            let name = certificate.map { Console.visible($0.name) } ?? "-"
-            return "\(line.entry.role.rawValue.padded(to: 12))  \(name), \(end), key \(line.entry.key.rawValue)"
+            let end = line.notAfter.map { "valid until \($0)" } ?? "no certificate"
+            let name = line.name.map(Console.visible) ?? "-"
+            return "\(line.role.padded(to: 12))  \(name), \(end), key \(line.key)"
                 + (line.warning.map { "\n  \(style.yellow("warning")): \(Console.visible($0))" } ?? "")
         }
         return ((root.map { ["trust-root \($0)"] } ?? []) + texts).joined(separator: "\n")

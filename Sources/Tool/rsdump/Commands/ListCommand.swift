@@ -30,12 +30,24 @@ struct ListCommand: AsyncParsableCommand {
     @OptionGroup var result: FormatOption<OutputFormat>
 
     /// The state in the dumps directory of a collection of the server.
-    private enum Standing: String {
+    private enum Standing: String, Encodable {
         case current
         case behind
         case named
         case new
         case other
+    }
+
+    private struct Row: Encodable {
+        let collection: CollectionID
+        let timestamp: Timestamp
+        let lastModified: String
+        let status: Standing
+    }
+
+    private struct Report: Encodable {
+        let server: String
+        let collections: [Row]
     }
 
     func run() async throws {
@@ -60,22 +72,17 @@ struct ListCommand: AsyncParsableCommand {
             return lastVerified.map { $0 < changed } ?? false ? .new : .other
         }
         let rows = monitor.collections.sorted { $0.key < $1.key }.filter { id, _ in text.map("\(id)".contains) ?? true }
-            .map { (id: $0.key, changed: $0.value, standing: standing($0.key, $0.value)) }
-        let width = rows.map { "\($0.id)".count }.max() ?? 0
-        let lines = rows.map { id, changed, standing in
-            "\("\(id)".padded(to: width))  \(changed.rfc3339)" + (standing == .other ? "" : "  \(standing.rawValue)")
+            .map { id, changed in
+                Row(
+                    collection: id, timestamp: changed, lastModified: changed.rfc3339, status: standing(id, changed))
+            }
+        let width = rows.map { "\($0.collection)".count }.max() ?? 0
+        let lines = rows.map { row in
+            "\("\(row.collection)".padded(to: width))  \(row.lastModified)"
+                + (row.status == .other ? "" : "  \(row.status.rawValue)")
         }
-        result.print(
+        try result.print(
             (lines + ["\(url): \(Counted.text(rows.count, "collection"))"]).joined(separator: "\n"),
-            .members([
-                "server": .string("\(url)"),
-                "collections": .array(
-                    rows.map { id, changed, standing in
-                        .members([
-                            "collection": .string("\(id)"), "timestamp": .count(changed.milliseconds),
-                            "lastModified": .string(changed.rfc3339), "status": .string(standing.rawValue),
-                        ])
-                    }),
-            ]))
+            Report(server: "\(url)", collections: rows))
     }
 }

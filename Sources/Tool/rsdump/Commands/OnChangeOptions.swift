@@ -88,18 +88,4 @@ enum HooksReport {
             return "\n\(name(outcome)) was notified: \(count) changed"
         }.joined()
     }
-
-    /// `nil` if there are no commands. The output then has no such member.
-    static func json(_ outcomes: [ChangeHooks.Outcome]) -> JSONValue? {
-        outcomes.isEmpty ? nil : .array(outcomes.map { .members(members($0)) })
-    }
-
-    static func members(_ outcome: ChangeHooks.Outcome) -> KeyValuePairs<String, JSONValue?> {
-        [
-            "command": .count(outcome.position), "status": .string(outcome.status),
-            "timestamp": .count(outcome.change.timestamp.milliseconds),
-            "collections": .array(outcome.change.collections.map { .string("\($0)") }),
-            "error": outcome.failure.map(JSONValue.string),
-        ]
-    }
 }

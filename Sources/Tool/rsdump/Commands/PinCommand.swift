@@ -117,20 +117,20 @@ struct PinCommand: AsyncParsableCommand {
                         + "\(id) && rsdump pin \(id) --at \(name)")
             }
         }
-        var (texts, documents, failures) = ([String](), [JSONValue](), [CommandFailure]())
+        var (outcomes, failures) = ([Pinning.Outcome](), [CommandFailure]())
         let results = try await pinning.pin(
             names, at ?? .present, from: path, reason: reason, until: until.flatMap(Pin.date))
-        for (id, result) in results {
+        for (_, result) in results {
             switch result {
             case .success(let outcome):
-                texts.append(Console.visible(PinText.outcome(id, outcome)))
-                documents.append(PinText.json(id, outcome))
-                PinText.warning(id, outcome.entry).map { Console.error("warning: \($0)") }
+                outcomes.append(outcome)
+                PinText.warning(outcome).map { Console.error("warning: \($0)") }
             case .failure(let error): failures.append(CommandFailure(error))
             }
         }
-        if !texts.isEmpty || result.format == .json {
-            result.print(texts.joined(separator: "\n"), .array(documents))
+        if !outcomes.isEmpty || result.format == .json {
+            try result.print(
+                outcomes.map { Console.visible(PinText.outcome($0)) }.joined(separator: "\n"), outcomes)
         }
         for failure in failures.dropLast() { Console.error(failure) }
         if let last = failures.last { throw last }

@@ -200,7 +200,7 @@ struct PublishCommand: AsyncParsableCommand {
         }
         let report = PublishReport(outcomes: outcomes, hooks: hooks)
         switch result.format {
-        case .json: Console.write(JSONText.indented(report.json), to: 1)
+        case .json: try Console.print(json: report)
         default: Console.print(report.text(.output))
         }
         if report.status != .done { throw report.status.code }
@@ -248,8 +248,8 @@ struct PublishCommand: AsyncParsableCommand {
     }
 }
 
-/// The result of publishing, as text and as JSON.
-private struct PublishReport {
+/// The result of publishing.
+private struct PublishReport: Encodable {
     let outcomes: [Publisher.Outcome]
     let hooks: [ChangeHooks.Outcome]
 
@@ -297,44 +297,29 @@ private struct PublishReport {
         case .metadata: "\(style.green("updated")), only metadata"
         case .repacked: "\(style.green("packed again")), with other attachments"
         case .created, .updated:
-            "\(style.green(state.status.rawValue)), \(state.count.created) new, \(state.count.updated) changed, "
-                + "\(state.count.deleted) deleted"
+            "\(style.green(state.status.rawValue)), \(state.changes.created) new, \(state.changes.updated) changed, "
+                + "\(state.changes.deleted) deleted"
         }
     }
 
-    var json: JSONValue {
-        .members([
-            "collections": .array(
-                outcomes.map { outcome in
-                    let state = try? outcome.result.get()
-                    var message: String?
-                    if case .failure(let error) = outcome.result { message = "\(CommandFailure(error))" }
-                    return .members([
-                        "collection": .string("\(outcome.id)"), "status": .string(state?.status.rawValue ?? "failed"),
-                        "timestamp": state.map { .count($0.timestamp.milliseconds) },
-                        "created": state.map { .count($0.count.created) },
-                        "updated": state.map { .count($0.count.updated) },
-                        "deleted": state.map { .count($0.count.deleted) },
-                        "chainNotAfter": outcome.chainEnd.map { .string($0.rfc3339) },
-                        "notes": outcome.notes.isEmpty ? nil : .array(outcome.notes.map(JSONValue.string)),
-                        "error": message.map(JSONValue.string),
-                        "catalogue": outcome.catalogue.map(CatalogueText.json),
-                    ])
-                }),
-            "hooks": HooksReport.json(hooks),
-            "exitCode": .count(status.rawValue),
+    func encode(to encoder: any Encoder) throws {
+        try encoder.encode(members: [
+            "collections": outcomes, "hooks": hooks.isEmpty ? nil : hooks,
+            "exitCode": status.rawValue,
         ])
     }
 }
 
-extension NextState {
-    fileprivate var count: (created: Int, updated: Int, deleted: Int) {
-        differences.reduce(into: (0, 0, 0)) { count, difference in
-            switch difference {
-            case .created: count.0 += 1
-            case .updated: count.1 += 1
-            case .deleted: count.2 += 1
-            }
-        }
+extension Publisher.Outcome: Encodable {
+    package func encode(to encoder: any Encoder) throws {
+        let state = try? result.get()
+        var message: String?
+        if case .failure(let error) = result { message = "\(CommandFailure(error))" }
+        try state?.changes.encode(to: encoder)
+        try encoder.encode(members: [
+            "collection": id, "status": state?.status.rawValue ?? "failed", "timestamp": state?.timestamp,
+            "chainNotAfter": chainEnd?.rfc3339, "notes": notes, "error": message,
+            "catalogue": catalogue,
+        ])
     }
 }

@@ -99,14 +99,12 @@ struct RefreshCommand: AsyncParsableCommand {
                 Console.error("warning: \(outcome.id): \(warning)")
             }
         }
-        let now = HTTPEnvironment.system.now()
-        result.print(
-            RefreshText(report: report, now: now, style: .output).text + HooksReport.text(told),
-            RefreshJSON.document(report, at: now, hooks: HooksReport.json(told)))
+        let refreshed = RefreshResult(report: report, hooks: told, now: HTTPEnvironment.system.now())
+        try result.print(RefreshText(result: refreshed, style: .output).text, refreshed)
         if let summary {
             // Checked again here, because the first refresh has just made the files of the dumps.
             try opened.refuseOwn(summary)
-            try FileStore.writeOutput(summary, Bytes(utf8: RefreshMarkdown(report: report, now: now).text))
+            try FileStore.writeOutput(summary, Bytes(utf8: RefreshMarkdown(result: refreshed).text))
         }
         if report.exitStatus != .done { throw report.exitStatus.code }
     }

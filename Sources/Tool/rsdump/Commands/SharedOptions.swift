@@ -26,10 +26,10 @@ struct FormatOption<Format: ResultFormat>: ParsableArguments {
 
 extension FormatOption<OutputFormat> {
     /// Prints a result to standard output, as text or as one JSON document and nothing else.
-    func print(_ text: @autoclosure () -> String, _ json: @autoclosure () -> JSONValue) {
+    func print(_ text: @autoclosure () -> String, _ value: some Encodable) throws {
         switch format {
         case .text: Console.print(text())
-        case .json: Console.write(JSONText.indented(json()), to: 1)
+        case .json: try Console.print(json: value)
         }
     }
 }

@@ -64,7 +64,7 @@ struct ShowCommand: AsyncParsableCommand {
             let report = BundleSummary(
                 manifest: try bundle.manifest(), content: Manifest.digest(of: try bundle.manifestText()),
                 name: bundle.name, listsAttachments: attachments)
-            result.print(report.text, report.json)
+            try result.print(report.text, report)
         }
     }
 

@@ -70,7 +70,7 @@ struct Status: AsyncParsableCommand {
             missed: await MissedRefreshes(opened.directory, limits: opened.limits),
             catalogue: catalogue,
             unconfirmed: CatalogueText.problem(catalogue, opened.configuration, at: now, limit: maxAge.age?.duration))
-        result.print(report.text(.output), report.json)
+        try result.print(report.text(.output), report)
         if let problem { throw problem }
         if report.hasFailures { throw ExitStatus.someFailed.code }
     }

@@ -88,15 +88,15 @@ struct Verify: AsyncParsableCommand {
             unlisted: locked
                 ? try opened.directory.unlistedCollections(opened.directory.lockFile(limits: opened.limits)) : nil,
             disagreements: locked ? try disagreements(opened, outcomes, at: now) : nil,
-            guarded: guards ? try await violations(opened, outcomes) : nil,
+            guarded: guards
+                ? try await verification.violations(
+                    by: opened.configuration, of: outcomes, history: await history(opened)) : nil,
             tooOld: hasLimit ? CatalogueText.problem(catalogue, opened.configuration, at: now) : nil,
-            excess: try opened.directory.lockFile(limits: opened.limits).excess(over: opened.configuration.totalBudget))
-        let rebuilt = rebuild ? try await self.rebuilt(opened) : nil
-        result.print(
-            [report.text(.output), rebuilt?.text(.output)].compactMap(\.self).joined(separator: "\n"),
-            report.json(rebuilt: rebuilt?.json))
-        if report.isGood, rebuilt?.isStoppedByFiles == true { throw ExitStatus.tryAgain.code }
-        if !report.isGood || rebuilt?.isGood == false { throw ExitStatus.verificationFailed.code }
+            excess: try opened.directory.lockFile(limits: opened.limits).excess(over: opened.configuration.totalBudget),
+            rebuilt: rebuild ? try await rebuilt(opened) : nil)
+        try result.print(report.text(.output), report)
+        if report.isGood, report.rebuilt?.isStoppedByFiles == true { throw ExitStatus.tryAgain.code }
+        if !report.isGood || report.rebuilt?.isGood == false { throw ExitStatus.verificationFailed.code }
         if !report.isWithinBudget || !report.passesGuards || report.tooOld != nil { throw ExitStatus.someFailed.code }
     }
 
@@ -115,44 +115,25 @@ struct Verify: AsyncParsableCommand {
         return report
     }
 
-    /// The violations of guards by bundles that verify.
-    private func violations(
-        _ opened: OpenDumps, _ outcomes: [Verification.Outcome]
-    ) async throws -> [(id: CollectionID, violations: [GuardViolation])] {
-        let history: BundleHistory?
+    /// The earlier states that guards compare with; `nil` if git has none.
+    private func history(_ opened: OpenDumps) async -> BundleHistory? {
         do throws(HistoryError) {
-            history = try await BundleHistory(of: opened.directory.path, in: ["git"], limits: opened.limits)
+            return try await BundleHistory(of: opened.directory.path, in: ["git"], limits: opened.limits)
         } catch {
             Console.error("note: guards that compare with earlier states were skipped: \(error)")
-            history = nil
+            return nil
         }
-        var found: [(id: CollectionID, violations: [GuardViolation])] = []
-        for outcome in outcomes where outcome.verdict.isGood && outcome.id != Catalogue.collection {
-            guard let entry = outcome.entry else { continue }
-            let bundle = try BundleReader(path: opened.directory.bundlePath(outcome.id), limits: opened.limits)
-            let earlier = try await history?.bundles(of: outcome.id).bundles.first { $0.timestamp < entry.timestamp }
-            let violations = opened.configuration.settings(of: outcome.id).guards.violations(
-                of: try bundle.payload().records, after: try await earlier?.open().payload().records,
-                limits: opened.limits
-            ).filter { violation in
-                !entry.accepted.contains { $0.hasPrefix("\(violation.guarding.rawValue):") }
-            }
-            if !violations.isEmpty { found.append((outcome.id, violations)) }
-        }
-        return found
     }
 
     /// What a refresh would change in bundles that verify, because dumps.yaml asks for something else.
     private func disagreements(
         _ opened: OpenDumps, _ outcomes: [Verification.Outcome], at now: Timestamp
-    ) throws -> [(id: CollectionID, action: PlannedCollection.Action)] {
+    ) throws -> [Survey.Disagreement] {
         guard !opened.configuration.allCollections.isEmpty else { return [] }
         let good = Set(outcomes.filter { $0.verdict.isGood }.map(\.id))
         let survey = Survey(
             opened.directory, configuration: opened.configuration, policy: opened.policy, now: now,
             limits: opened.limits)
-        return try survey.offline([]).compactMap { state in
-            state.action.flatMap { good.contains(state.id) ? (state.id, $0) : nil }
-        }
+        return try survey.disagreements().filter { good.contains($0.collection) }
     }
 }

@@ -2,8 +2,8 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The contents of a bundle's manifest, as text and as JSON.
-struct BundleSummary {
+/// The contents of a bundle's manifest.
+struct BundleSummary: Encodable {
     let manifest: Manifest
     let content: SHA256Digest
     let name: String
@@ -38,37 +38,31 @@ struct BundleSummary {
         return lines.joined(separator: "\n")
     }
 
-    var json: JSONValue {
+    func encode(to encoder: any Encoder) throws {
         let head = manifest.head
-        return .members([
-            "bundle": .string(name),
-            "collection": .string("\(head.collection)"),
-            "timestamp": .count(head.timestamp.milliseconds),
-            "lastModified": .string(head.timestamp.rfc3339),
-            "trust": .string(head.trust.rawValue),
-            "records": .count(head.records),
-            "attachments": .count(head.attachments),
-            "attachmentBytes": .count(total),
-            "omitted": .count(head.omitted),
-            "content": .string(content.hex),
-            "entries": .array(
-                manifest.entries.map { entry in
-                    .members([
-                        "name": .string(entry.name), "size": .count(entry.size), "sha256": .string(entry.sha256.hex),
-                    ])
-                }),
-            "files": listsAttachments ? .array(manifest.files.map(file)) : nil,
-        ])
-    }
-
-    private func file(_ file: Manifest.File) -> JSONValue {
-        .members([
-            "sha256": .string(file.sha256.hex), "size": .count(file.size), "location": .string(file.location),
-            "records": .array(file.records.map(JSONValue.string)),
-            "omitted": file.omitted.map { .string("\($0)") },
+        try encoder.encode(members: [
+            "bundle": name, "collection": head.collection, "timestamp": head.timestamp,
+            "lastModified": head.timestamp.rfc3339, "trust": head.trust.rawValue, "records": head.records,
+            "attachments": head.attachments, "attachmentBytes": total, "omitted": head.omitted, "content": content,
+            "entries": manifest.entries, "files": listsAttachments ? manifest.files : nil,
         ])
     }
 
     /// The size of the attachments in the bundle, in bytes. Each file counts once.
     private var total: UInt64 { manifest.packed.saturatingSum { UInt64(clamping: $0.size) } }
+}
+
+extension Manifest.Entry: Encodable {
+    package func encode(to encoder: any Encoder) throws {
+        try encoder.encode(members: ["name": name, "size": size, "sha256": sha256])
+    }
+}
+
+extension Manifest.File: Encodable {
+    package func encode(to encoder: any Encoder) throws {
+        try encoder.encode(members: [
+            "sha256": sha256, "size": size, "location": location, "records": records,
+            "omitted": omitted.map { "\($0)" },
+        ])
+    }
 }

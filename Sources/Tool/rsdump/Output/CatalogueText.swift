@@ -59,45 +59,37 @@ enum CatalogueText {
         return "unconfirmed since \(since.rfc3339), last confirmed at \(catalogue.catalogue.confirmed.rfc3339): "
             + whyUnconfirmed
     }
+}
 
-    static func json(_ catalogue: NextCatalogue) -> JSONValue {
-        .object(
-            members(catalogue.catalogue) + [
-                .init(key: "status", value: .string(catalogue.status.rawValue)),
-                .init(key: "added", value: names(catalogue.added)),
-                .init(key: "changed", value: names(catalogue.changed)),
-                .init(key: "removed", value: names(catalogue.removed)),
-            ])
+extension Catalogue: Encodable {
+    package func encode(to encoder: any Encoder) throws {
+        try encoder.encode(members: [
+            "publisher": "\(publisher)", "number": number, "made": made, "confirmed": confirmed, "expires": expires,
+        ])
     }
+}
 
-    static func json(_ catalogue: VerifiedCatalogue, at now: Timestamp) -> JSONValue {
-        .object(
-            members(catalogue.catalogue) + [
-                .init(key: "confirmedUntil", value: .count(catalogue.confirmedUntil.milliseconds)),
-                .init(key: "isConfirmed", value: .bool(catalogue.isConfirmed(at: now))),
-            ])
+extension NextCatalogue: Encodable {
+    package func encode(to encoder: any Encoder) throws {
+        try catalogue.encode(to: encoder)
+        try encoder.encode(members: [
+            "status": status.rawValue, "added": added, "changed": changed, "removed": removed,
+        ])
     }
+}
 
-    /// The result of `verify`.
-    static func json(_ catalogue: CatalogueVerification, at now: Timestamp) -> JSONValue {
-        var members: [JSONValue.Member] = []
-        if let held = catalogue.catalogue, case .object(let own) = json(held, at: now) { members = own }
-        return .object(
-            members + [
-                .init(key: "pinnedElsewhere", value: names(catalogue.left)),
-                .init(key: "problems", value: .array(catalogue.problems.map(JSONValue.string))),
-            ])
-    }
+/// A catalogue that a directory has, in the JSON documents of commands.
+struct CatalogueReport: Encodable {
+    /// `nil` if there is none that can be used.
+    let catalogue: VerifiedCatalogue?
+    var verification: CatalogueVerification?
+    let now: Timestamp
 
-    private static func names(_ ids: [CollectionID]) -> JSONValue { .array(ids.map { .string("\($0)") }) }
-
-    private static func members(_ catalogue: Catalogue) -> [JSONValue.Member] {
-        [
-            .init(key: "publisher", value: .string("\(catalogue.publisher)")),
-            .init(key: "number", value: .count(catalogue.number)),
-            .init(key: "made", value: .count(catalogue.made.milliseconds)),
-            .init(key: "confirmed", value: .count(catalogue.confirmed.milliseconds)),
-            .init(key: "expires", value: .count(catalogue.expires.milliseconds)),
-        ]
+    func encode(to encoder: any Encoder) throws {
+        try catalogue?.catalogue.encode(to: encoder)
+        try encoder.encode(members: [
+            "confirmedUntil": catalogue?.confirmedUntil, "isConfirmed": catalogue?.isConfirmed(at: now),
+            "pinnedElsewhere": verification?.left, "problems": verification?.problems,
+        ])
     }
 }

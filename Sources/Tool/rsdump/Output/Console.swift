@@ -2,6 +2,12 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// Standard output and standard error.
 enum Console {
     /// Whether standard error is a terminal, where progress can be drawn.
@@ -22,6 +28,18 @@ enum Console {
 
     /// Writes a line to standard output.
     static func print(_ text: String) { write(Array((text + "\n").utf8), to: 1) }
+
+    /// Writes a value to standard output as one JSON document and nothing else. Characters that control a terminal are
+    /// escaped.
+    static func print(json value: some Encodable) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        // The document is our own, so it may have any size.
+        var limits = Limits()
+        (limits.jsonMembers, limits.jsonValues) = (.max, .max)
+        let document = try JSONValue(parsing: Bytes(Array(encoder.encode(value))), limits: limits)
+        write(JSONText.indented(document), to: 1)
+    }
 
     /// Writes a line to standard error.
     static func error(_ text: String) { write(Array((text + "\n").utf8), to: 2) }
@@ -75,25 +93,5 @@ enum Console {
     @Sendable static func showAlert(_ event: HTTPEvent) {
         guard case .alert(let text, let url) = event else { return }
         error("warning: \(url) says: \(visible(text))")
-    }
-}
-
-/// Colours for a terminal, or none.
-struct Style {
-    let isColored: Bool
-
-    /// Without colours.
-    static let plain = Style(isColored: false)
-
-    /// The style of standard output.
-    static var output: Style { Style(isColored: Console.outputIsColored) }
-
-    func green(_ text: String) -> String { paint(text, 32) }
-    func red(_ text: String) -> String { paint(text, 31) }
-    func yellow(_ text: String) -> String { paint(text, 33) }
-    func dim(_ text: String) -> String { paint(text, 2) }
-
-    private func paint(_ text: String, _ code: Int) -> String {
-        isColored ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
     }
 }

@@ -2,8 +2,8 @@ import Dumps
 import DumpsExchange
 import RemoteSettingsModel
 
-/// The result of an import, as text and as JSON.
-struct ImportReport {
+/// The result of an import.
+struct ImportReport: Encodable {
     let outcomes: [Import.Outcome]
 
     var status: ExitStatus {
@@ -22,7 +22,7 @@ struct ImportReport {
             let name = "\(outcome.id)".padded(to: width)
             switch outcome.result {
             case .success(let taken):
-                lines.append("\(name)  \(style.green(Self.word(taken))), \(Self.state(outcome))")
+                lines.append("\(name)  \(style.green(taken.rawValue)), \(Self.state(outcome))")
             case .failure(let error):
                 lines.append("\(name)  \(style.red("failed")): \(Console.visible("\(error)"))")
             }
@@ -33,46 +33,14 @@ struct ImportReport {
         return lines.joined(separator: "\n")
     }
 
-    var json: JSONValue {
-        .members([
-            "collections": .array(
-                outcomes.map { outcome in
-                    var status = "failed"
-                    var message: String?
-                    switch outcome.result {
-                    case .success(let taken): status = Self.word(taken)
-                    case .failure(let error): message = "\(error)"
-                    }
-                    return .members([
-                        "collection": .string("\(outcome.id)"), "status": .string(status),
-                        "timestamp": outcome.snapshot.map { .count($0.timestamp.milliseconds) },
-                        "trust": outcome.snapshot.map { .string(Self.trust($0)) },
-                        "notes": outcome.notes.isEmpty ? nil : .array(outcome.notes.map(JSONValue.string)),
-                        "error": message.map(JSONValue.string),
-                    ])
-                }),
-            "exitCode": .count(status.rawValue),
+    func encode(to encoder: any Encoder) throws {
+        try encoder.encode(members: [
+            "collections": outcomes, "exitCode": status.rawValue,
         ])
-    }
-
-    private static func word(_ outcome: DumpsTransaction.Taken) -> String {
-        switch outcome {
-        case .created: "created"
-        case .updated: "updated"
-        case .unchanged: "unchanged"
-        }
     }
 
     private static func state(_ outcome: Import.Outcome) -> String {
         guard let snapshot = outcome.snapshot else { return "" }
-        return "\(trust(snapshot)), at \(snapshot.timestamp.rfc3339)"
-    }
-
-    private static func trust(_ snapshot: Snapshot) -> String {
-        switch snapshot.provenance {
-        case .signed: "signed"
-        case .unsigned: "unsigned"
-        case .imported: "imported"
-        }
+        return "\(snapshot.provenance.kind.rawValue), at \(snapshot.timestamp.rfc3339)"
     }
 }

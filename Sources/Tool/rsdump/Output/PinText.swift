@@ -3,7 +3,7 @@ import DumpsRefresh
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Pins, as text and as JSON.
+/// Pins in words.
 enum PinText {
     /// An example: `pinned at 1760000000000 (2025-10-09), 12 days behind the server's state of 2025-10-21`.
     static func sentence(_ state: PinState) -> String {
@@ -43,31 +43,16 @@ enum PinText {
     }
 
     /// What `pin` warns of; `nil` if nothing is missing.
-    static func warning(_ id: CollectionID, _ entry: LockFile.Collection) -> String? {
-        entry.leftToServer.map { sentence in
-            "\(id): \(sentence), which deletes what no record names any more; to keep all of them, set its "
+    static func warning(_ outcome: Pinning.Outcome) -> String? {
+        outcome.entry.leftToServer.map { sentence in
+            "\(outcome.id): \(sentence), which deletes what no record names any more; to keep all of them, set its "
                 + "attachments to all in dumps.yaml and run rsdump refresh while the server still has this state"
         }
     }
 
-    static func json(_ state: PinState) -> JSONValue {
-        let behind = state.serverTimestamp.map {
-            Int64(clamping: $0.milliseconds) - Int64(clamping: state.pin.at.milliseconds)
-        }
-        return .members([
-            "at": .count(state.pin.at.milliseconds),
-            "reason": state.pin.reason.map(JSONValue.string),
-            "until": state.pin.until.map { .string(Pin.dateText($0)) },
-            "overdue": .bool(state.isOverdue),
-            "serverTimestamp": state.serverTimestamp.map { .count($0.milliseconds) },
-            "behindMilliseconds": behind.map { .count($0) },
-            "behindDays": behind.map { .count($0 / 86_400_000) },
-        ])
-    }
-
-    static func outcome(_ id: CollectionID, _ outcome: Pinning.Outcome) -> String {
+    static func outcome(_ outcome: Pinning.Outcome) -> String {
         let at = outcome.pin.at
-        return "\(id): pinned at \(at) (\(at.rfc3339)), \(origin(outcome))\(terms(outcome.pin))"
+        return "\(outcome.id): pinned at \(at) (\(at.rfc3339)), \(origin(outcome))\(terms(outcome.pin))"
     }
 
     private static func origin(_ outcome: Pinning.Outcome) -> String {
@@ -80,18 +65,6 @@ enum PinText {
         return "from \(origin), verified at \(signature.verifiedAt.rfc3339), "
             + (outcome.isVerifiedAsLocked
                 ? "the time in its own lock" : "the current time, because it has no lock of its own")
-    }
-
-    static func json(_ id: CollectionID, _ outcome: Pinning.Outcome) -> JSONValue {
-        .members([
-            "collection": .string("\(id)"),
-            "at": .count(outcome.pin.at.milliseconds),
-            "reason": outcome.pin.reason.map(JSONValue.string),
-            "until": outcome.pin.until.map { .string(Pin.dateText($0)) },
-            "restoredFrom": outcome.restored.map { .string("\($0)") },
-            "verifiedAsLocked": .bool(outcome.isVerifiedAsLocked),
-            "entry": LockJSON.entry(outcome.entry),
-        ])
     }
 }
 

@@ -1,8 +1,8 @@
 import Dumps
 import RemoteSettingsModel
 
-/// The result of rebuilding bundles, as text and as JSON.
-struct RebuildReport {
+/// The result of rebuilding bundles.
+struct RebuildReport: Encodable {
     let outcomes: [Rebuild.Outcome]
 
     var isGood: Bool { outcomes.allSatisfy { $0.verdict.isGood } }
@@ -35,56 +35,9 @@ struct RebuildReport {
         return lines.joined(separator: "\n")
     }
 
-    var json: JSONValue {
-        .members([
-            "identical": .bool(isGood),
-            "collections": .array(
-                outcomes.map { outcome in
-                    .members([
-                        "collection": .string("\(outcome.id)"),
-                        "status": .string(outcome.verdict.word),
-                        "content": .string(outcome.entry.content.hex),
-                        "lockedBundle": .members([
-                            "size": .count(outcome.entry.bundle.size),
-                            "sha256": .string(outcome.entry.bundle.sha256.hex),
-                        ]),
-                        "rebuiltBundle": outcome.verdict.other.map { size, digest in
-                            .members(["size": .count(size), "sha256": .string(digest.hex)])
-                        },
-                        "error": outcome.verdict.message.map(JSONValue.string),
-                    ])
-                }),
+    func encode(to encoder: any Encoder) throws {
+        try encoder.encode(members: [
+            "identical": isGood, "collections": outcomes,
         ])
-    }
-}
-
-extension Rebuild.Verdict {
-    var isGood: Bool {
-        switch self {
-        case .identical: true
-        case .sameContent, .different, .failed: false
-        }
-    }
-
-    var word: String {
-        switch self {
-        case .identical: "identical"
-        case .sameContent: "same-content"
-        case .different: "different"
-        case .failed: "failed"
-        }
-    }
-
-    var other: (size: Int, sha256: SHA256Digest)? {
-        if case .sameContent(let size, let sha256) = self { (size, sha256) } else { nil }
-    }
-
-    var message: String? {
-        switch self {
-        case .identical, .sameContent: nil
-        case .different(let content):
-            "expected the same content, found \(content); please report this as a bug of rsdump"
-        case .failed(let error): "\(error)"
-        }
     }
 }

@@ -5,8 +5,9 @@ import RemoteSettingsModel
 /// A refresh's report as Markdown, for a job's summary or a pull request. Its length is bounded, because GitHub refuses
 /// more.
 struct RefreshMarkdown {
-    let report: RefreshReport
-    let now: Timestamp
+    let result: RefreshResult
+
+    private var report: RefreshReport { result.report }
 
     /// The text, of which lines at the end are only counted if there is no room for them.
     var text: String {
@@ -33,7 +34,7 @@ struct RefreshMarkdown {
         if let catalogue = report.catalogue {
             lines += [
                 "",
-                "This is \(MarkdownText.code(CatalogueText.sentence(catalogue, at: now, Style.plain))).",
+                "This is \(MarkdownText.code(CatalogueText.sentence(catalogue, at: result.now, Style.plain))).",
             ]
         }
         // Whoever reads a job's page looks for failures first, and for a wrong signature before all others.

@@ -3,9 +3,10 @@ import RemoteSettingsModel
 
 /// A refresh's report for people.
 struct RefreshText {
-    let report: RefreshReport
-    let now: Timestamp
+    let result: RefreshResult
     let style: Style
+
+    private var report: RefreshReport { result.report }
 
     var text: String {
         let width = report.outcomes.map { "\($0.id)".count }.max() ?? 0
@@ -18,12 +19,12 @@ struct RefreshText {
             lines += outcome.notes.map { "\(String(repeating: " ", count: width))  note: \(Console.visible($0))" }
         }
         if let excess = report.excess { lines.append("\(style.red("over budget")): \(excess)") }
-        if let catalogue = report.catalogue { lines.append(CatalogueText.sentence(catalogue, at: now, style)) }
+        if let catalogue = report.catalogue { lines.append(CatalogueText.sentence(catalogue, at: result.now, style)) }
         lines.append(total)
         if report.isLocked {
             lines.append(report.wouldChange ? style.red("something would change") : style.green("nothing would change"))
         }
-        return lines.joined(separator: "\n")
+        return lines.joined(separator: "\n") + HooksReport.text(result.hooks)
     }
 
     private func line(_ outcome: CollectionOutcome, _ width: Int) -> String {
@@ -38,7 +39,7 @@ struct RefreshText {
         guard let entry = outcome.entry else { return "" }
         var parts = ["\(entry.timestamp.rfc3339)"]
         var records = Counted.text(entry.records, "record")
-        if let changes = outcome.changes, changes.created + changes.updated + changes.deleted > 0 {
+        if let changes = outcome.changes, !changes.isEmpty {
             records += " (+\(changes.created) ~\(changes.updated) -\(changes.deleted))"
         }
         parts.append(records)
@@ -73,11 +74,5 @@ struct RefreshText {
             + counts.map { "\($0.1) \($0.0)" }.joined(separator: ", ")
             + "; \(Counted.text(report.metrics.requests, "request")), "
             + "\(ByteSize.text(UInt64(report.metrics.bodyBytes))) received"
-    }
-}
-
-extension String {
-    func padded(to width: Int) -> String {
-        count >= width ? self : self + String(repeating: " ", count: width - count)
     }
 }

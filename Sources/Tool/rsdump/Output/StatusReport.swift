@@ -2,8 +2,8 @@ import Dumps
 import DumpsRefresh
 import RemoteSettingsModel
 
-/// The age of the bundles, as text and as JSON.
-struct StatusReport {
+/// The age of the bundles.
+struct StatusReport: Encodable {
     let states: [(SurveyedCollection, SurveyedCollection.Freshness)]
     /// The collections of the lock file that `dumps.yaml` does not list.
     let unlisted: [CollectionID]
@@ -52,11 +52,11 @@ struct StatusReport {
         rows.append(total)
         // Every directory has the default guard, so only others are worth a line.
         if configuration.guards != Guards() {
-            rows.append("guards: \(GuardsText.words(configuration.guards))")
+            rows.append("guards: \(configuration.guards.words)")
         }
         for (state, _) in states {
             let guards = configuration.settings(of: state.id).guards
-            if guards != configuration.guards { rows.append("guards of \(state.id): \(GuardsText.words(guards))") }
+            if guards != configuration.guards { rows.append("guards of \(state.id): \(guards.words)") }
         }
         if let catalogue {
             if let held = catalogue.catalogue { rows.append(CatalogueText.sentence(held, at: now, style)) }
@@ -110,39 +110,35 @@ struct StatusReport {
         state.excess.map { style.red("  error: \(Console.visible($0.sentence))") } ?? ""
     }
 
-    var json: JSONValue {
-        .members([
-            "server": .string(configuration.server),
-            "offline": .bool(isOffline),
-            "catalogue": catalogue.map { CatalogueText.json($0, at: now) },
-            "unconfirmed": unconfirmed.map(JSONValue.string),
-            "collections": .array(
-                states.map { state, freshness in
-                    .members([
-                        "collection": .string("\(state.id)"),
-                        "verdict": .string(freshness.rawValue),
-                        "timestamp": state.entry.map { .count($0.timestamp.milliseconds) },
-                        "serverTimestamp": state.serverTimestamp.map { .count($0.milliseconds) },
-                        "ageSeconds": state.entry.map { .count($0.age(at: now).components.seconds) },
-                        "action": state.action.map { .string($0.word) },
-                        "reason": state.action?.reason.map(JSONValue.string),
-                        "missedRefreshes": missed(state).map { .count($0.count) },
-                        "missedSince": missed(state).map { .string($0.first.rfc3339) },
-                        "bundleBytes": state.entry.map { .count($0.bundle.size) },
-                        "omitted": state.entry.map { .count($0.omittedAttachments) },
-                        "growthBytes": sizes.growth(of: state.id).map { .count($0) },
-                        "budgetBytes": state.budget.map { .count($0) },
-                        "overBudget": state.excess.map(RefreshJSON.excess),
-                        "pin": state.pin.map(PinText.json),
-                        "guards": GuardsText.json(configuration.settings(of: state.id).guards),
-                    ])
-                }),
-            "unlisted": .array(unlisted.map { .string("\($0)") }),
-            "totalBytes": .count(sizes.total),
-            "totalGrowthBytes": sizes.totalGrowth.map { .count($0) },
-            "totalBudgetBytes": configuration.totalBudget.map { .count($0) },
-            "growthUnknown": sizes.problem.map(JSONValue.string),
+    func encode(to encoder: any Encoder) throws {
+        try encoder.encode(members: [
+            "server": configuration.server, "offline": isOffline,
+            "catalogue": catalogue.map { CatalogueReport(catalogue: $0.catalogue, verification: $0, now: now) },
+            "unconfirmed": unconfirmed,
+            "collections": states.map { Collection(report: self, state: $0, freshness: $1) }, "unlisted": unlisted,
+            "totalBytes": sizes.total, "totalGrowthBytes": sizes.totalGrowth,
+            "totalBudgetBytes": configuration.totalBudget, "growthUnknown": sizes.problem,
         ])
+    }
+
+    private struct Collection: Encodable {
+        let report: StatusReport
+        let state: SurveyedCollection
+        let freshness: SurveyedCollection.Freshness
+
+        func encode(to encoder: any Encoder) throws {
+            let missed = report.missed(state)
+            try encoder.encode(members: [
+                "collection": state.id, "verdict": freshness.rawValue, "timestamp": state.entry?.timestamp,
+                "serverTimestamp": state.serverTimestamp,
+                "ageSeconds": state.entry?.age(at: report.now).components.seconds, "action": state.action,
+                "reason": state.action?.reason, "missedRefreshes": missed?.count,
+                "missedSince": missed?.first.rfc3339, "bundleBytes": state.entry?.bundle.size,
+                "omitted": state.entry?.omittedAttachments, "growthBytes": report.sizes.growth(of: state.id),
+                "budgetBytes": state.budget, "overBudget": state.excess, "pin": state.pin,
+                "guards": report.configuration.settings(of: state.id).guards,
+            ])
+        }
     }
 
     private static func time(_ timestamp: Timestamp) -> String { "\(timestamp) \(timestamp.rfc3339.prefix(10))" }
@@ -150,24 +146,5 @@ struct StatusReport {
     /// Examples: `+1.4 KiB`, `-20 B` and `=`.
     private static func change(_ bytes: Int64) -> String {
         bytes == 0 ? "=" : (bytes < 0 ? "-" : "+") + ByteSize.text(bytes.magnitude)
-    }
-}
-
-extension Duration {
-    /// The duration in the largest unit of which it has at least two.
-    var rounded: String {
-        let seconds = components.seconds
-        if seconds >= 2 * 86_400 { return "\(seconds / 86_400) d" }
-        if seconds >= 2 * 3600 { return "\(seconds / 3600) h" }
-        return seconds >= 120 ? "\(seconds / 60) min" : "\(seconds) s"
-    }
-}
-
-extension String {
-    /// The text without the spaces that a table's last column leaves at its end.
-    fileprivate func trimmingSpaces() -> String {
-        var text = self[...]
-        while text.last == " " { text = text.dropLast() }
-        return String(text)
     }
 }

@@ -3,8 +3,8 @@ import Dumps
 import DumpsRefresh
 import RemoteSettingsModel
 
-/// The result of a verification, as text and as JSON.
-struct VerifyReport {
+/// The result of a verification.
+struct VerifyReport: Encodable {
     let outcomes: [Verification.Outcome]
     /// Whether the bundles belong to one catalogue; `nil` if that was not checked.
     let catalogue: CatalogueVerification?
@@ -14,13 +14,15 @@ struct VerifyReport {
     /// The collections of the lock file that dumps.yaml does not list; `nil` if they were not compared.
     let unlisted: [CollectionID]?
     /// What dumps.yaml asks for and the lock does not have; `nil` if they were not compared.
-    let disagreements: [(id: CollectionID, action: PlannedCollection.Action)]?
+    let disagreements: [Survey.Disagreement]?
     /// The violations of guards; `nil` if they were not checked.
-    let guarded: [(id: CollectionID, violations: [GuardViolation])]?
+    let guarded: [Verification.Guarded]?
     /// Why the catalogue's last confirmation is too old; `nil` if `dumps.yaml` has no limit, or a higher one.
     let tooOld: String?
     /// The amount by which all bundles together exceed their budget.
     let excess: BudgetExcess?
+    /// The result of `--rebuild`; `nil` without it.
+    let rebuilt: RebuildReport?
 
     var isWithinBudget: Bool { excess == nil && outcomes.allSatisfy { $0.excess == nil } }
 
@@ -51,14 +53,14 @@ struct VerifyReport {
         lines += (unlisted ?? []).map { id in
             "\("\(id)".padded(to: width))  \(style.red("failed")): dumps.yaml does not list it; rsdump refresh removes it"
         }
-        lines += (disagreements ?? []).map { id, action in
-            "\("\(id)".padded(to: width))  \(style.red("failed")): dumps.yaml asks for something other than the lock "
-                + "has; with rsdump refresh it \(action.sentence)"
-                + (action.isRefetch ? "; where it is published, run rsdump publish --resign" : "")
+        lines += (disagreements ?? []).map { each in
+            "\("\(each.collection)".padded(to: width))  \(style.red("failed")): dumps.yaml asks for something other than the lock "
+                + "has; with rsdump refresh it \(each.action.sentence)"
+                + (each.action.isRefetch ? "; where it is published, run rsdump publish --resign" : "")
         }
-        for (id, violations) in guarded ?? [] {
-            lines += violations.map {
-                "\("\(id)".padded(to: width))  \(style.red("failed")): guard \(Console.visible("\($0)"))"
+        for each in guarded ?? [] {
+            lines += each.violations.map {
+                "\("\(each.collection)".padded(to: width))  \(style.red("failed")): guard \(Console.visible("\($0)"))"
             }
         }
         if let catalogue {
@@ -77,48 +79,16 @@ struct VerifyReport {
         lines.append(
             "\(good) of \(Counted.text(outcomes.count, "bundle")) verified"
                 + (isWhole ? "" : ", but other checks failed, as listed above"))
+        if let rebuilt { lines.append(rebuilt.text(style)) }
         return lines.joined(separator: "\n")
     }
 
-    /// - Parameter rebuilt: the result of `--rebuild`; `nil` without it.
-    func json(rebuilt: JSONValue?) -> JSONValue {
-        .members([
-            "verified": .bool(isGood),
-            "rebuild": rebuilt,
-            "catalogue": catalogue.map { CatalogueText.json($0, at: now) },
-            "catalogueTooOld": tooOld.map(JSONValue.string),
-            "unexpectedFiles": strays.map { .array($0.map(JSONValue.string)) },
-            "unlisted": unlisted.map { .array($0.map { .string("\($0)") }) },
-            "disagreements": disagreements.map { disagreements in
-                .array(
-                    disagreements.map { id, action in
-                        .members([
-                            "collection": .string("\(id)"), "action": .string(action.word),
-                            "reason": action.reason.map(JSONValue.string),
-                        ])
-                    })
-            },
-            "guards": guarded.map { guarded in
-                .array(
-                    guarded.map { id, violations in
-                        .members([
-                            "collection": .string("\(id)"),
-                            "violations": .array(violations.map(GuardsText.json)),
-                        ])
-                    })
-            },
-            "overBudget": excess.map(RefreshJSON.excess),
-            "collections": .array(
-                outcomes.map { outcome in
-                    .members([
-                        "collection": .string("\(outcome.id)"),
-                        "status": .string(outcome.verdict.word),
-                        "error": outcome.verdict.message.map(JSONValue.string),
-                        "overBudget": outcome.excess.map(RefreshJSON.excess),
-                        "pinnedAt": outcome.pin.map { .count($0.at.milliseconds) },
-                        "entry": outcome.entry.map(LockJSON.entry),
-                    ])
-                }),
+    func encode(to encoder: any Encoder) throws {
+        try encoder.encode(members: [
+            "verified": isGood, "rebuild": rebuilt,
+            "catalogue": catalogue.map { CatalogueReport(catalogue: $0.catalogue, verification: $0, now: now) },
+            "catalogueTooOld": tooOld, "unexpectedFiles": strays, "unlisted": unlisted,
+            "disagreements": disagreements, "guards": guarded, "overBudget": excess, "collections": outcomes,
         ])
     }
 
@@ -131,32 +101,6 @@ struct VerifyReport {
                 + "at \(signature.verifiedAt.rfc3339)"
         case .unsigned: return "\(counts), unsigned"
         case .imported: return "\(counts), imported without a signature"
-        }
-    }
-}
-
-extension Verification.Outcome.Verdict {
-    var isGood: Bool {
-        if case .good = self { true } else { false }
-    }
-
-    var word: String {
-        switch self {
-        case .good: "verified"
-        case .interrupted: "interrupted"
-        case .missing: "missing"
-        case .bad: "failed"
-        }
-    }
-
-    var message: String? {
-        switch self {
-        case .good: nil
-        case .interrupted:
-            "a commit was interrupted; the new bundle is complete, but not in the lock file yet; run rsdump refresh"
-        case .missing: "it has never been fetched; run rsdump refresh"
-        case .bad(let error as ContentSignatureError): "\(error); to fetch it again, run rsdump refresh --full"
-        case .bad(let error): "\(error)"
         }
     }
 }

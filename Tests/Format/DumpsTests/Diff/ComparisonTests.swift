@@ -106,7 +106,7 @@ struct ComparisonTests {
                 [#"{"id":"a","value":1}"#, #"{"id":"b","value":2}"#, #"{"id":"c","value":1}"#]))
         #expect(diff.records.map(\.id) == ["b", "c", "d"])
         #expect(diff.records.map(\.kind) == [.updated, .created, .deleted])
-        #expect(diff.count(.created) == 1 && diff.count(.updated) == 1 && diff.count(.deleted) == 1)
+        #expect(diff.counts.created == 1 && diff.counts.updated == 1 && diff.counts.deleted == 1)
     }
 
     @Test func fieldsAreNamedWithBothValues() throws {
@@ -188,9 +188,9 @@ struct ComparisonTests {
     @Test func aCollectionThatOneSideLacks() throws {
         let state = try States.snapshot([#"{"id":"a"}"#])
         #expect(SnapshotDiff(from: nil, to: state)?.status == .added)
-        #expect(SnapshotDiff(from: nil, to: state)?.count(.created) == 1)
+        #expect(SnapshotDiff(from: nil, to: state)?.counts.created == 1)
         #expect(SnapshotDiff(from: state, to: nil)?.status == .removed)
-        #expect(SnapshotDiff(from: state, to: nil)?.count(.deleted) == 1)
+        #expect(SnapshotDiff(from: state, to: nil)?.counts.deleted == 1)
         #expect(SnapshotDiff(from: nil, to: nil) == nil)
     }
 

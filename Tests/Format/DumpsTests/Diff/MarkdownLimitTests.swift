@@ -22,7 +22,7 @@ struct MarkdownLimitTests {
         let report = try report(collections: 150, records: 30)
         let text = DiffMarkdown(report, limit: limit).text
         #expect(text.utf8.count <= limit)
-        #expect(text.contains("150 of 150 collections changed: \(report.count(.created)) records created"))
+        #expect(text.contains("150 of 150 collections changed: \(report.counts.created) records created"))
         #expect(text.contains("more changed collections"))
         #expect(text.contains("more collections.") || text.contains("more records"))
     }

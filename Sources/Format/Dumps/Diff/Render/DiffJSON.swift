@@ -71,7 +71,7 @@ package enum DiffJSON {
                     ])
                 }),
             "counts": counts(
-                collections: report.changed.count, records: { report.count($0) }, attachments: report.attachments),
+                collections: report.changed.count, records: report.counts, attachments: report.attachments),
         ])
     }
 
@@ -81,20 +81,20 @@ package enum DiffJSON {
             "status": .string(diff.status.rawValue),
             "old": diff.old.map(side),
             "new": diff.new.map(side),
-            "counts": counts(collections: nil, records: { diff.count($0) }, attachments: diff.attachments),
+            "counts": counts(collections: nil, records: diff.counts, attachments: diff.attachments),
             "metadata": .array(diff.metadata.shown.map(field)),
             "omittedMetadata": omitted(diff.metadata),
         ])
     }
 
     private static func counts(
-        collections: Int?, records: (RecordChange.Kind) -> Int, attachments: AttachmentCounts
+        collections: Int?, records: RecordCounts, attachments: AttachmentCounts
     ) -> JSONValue {
         .members([
             "collections": collections.map { .count($0) },
-            "created": .count(records(.created)),
-            "updated": .count(records(.updated)),
-            "deleted": .count(records(.deleted)),
+            "created": .count(records.created),
+            "updated": .count(records.updated),
+            "deleted": .count(records.deleted),
             "attachmentsAdded": .count(attachments.added),
             "attachmentsChanged": .count(attachments.changed),
             "attachmentsRemoved": .count(attachments.removed),

@@ -75,8 +75,8 @@ package struct DiffMarkdown {
             return "\(old ?? "none") → \(new ?? "none")"
         }
         let cells = [
-            MarkdownText.cell("\(diff.collection)"), sides { "\($0.records)" }, "\(diff.count(.created))",
-            "\(diff.count(.updated))", "\(diff.count(.deleted))", DiffWords.attachments(diff.attachments) ?? "",
+            MarkdownText.cell("\(diff.collection)"), sides { "\($0.records)" }, "\(diff.counts.created)",
+            "\(diff.counts.updated)", "\(diff.counts.deleted)", DiffWords.attachments(diff.attachments) ?? "",
             sides { "\($0.timestamp.rfc3339.prefix(10))" },
         ]
         return "| " + cells.joined(separator: " | ") + " |\n"

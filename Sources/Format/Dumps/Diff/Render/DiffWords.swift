@@ -12,18 +12,16 @@ enum DiffWords {
             let settings = Counted.text(report.settings.count, "setting")
             return "\(collections) without a difference; \(settings) of dumps.yaml changed"
         }
-        let counts = self.counts({ report.count($0) }, report.attachments)
+        let counts = self.counts(report.counts, report.attachments)
         return "\(report.changed.count) of \(collections) changed: \(counts ?? "no records")"
     }
 
     /// The counts of one collection's changed records and attachments; `nil` if nothing changed.
-    static func counts(_ diff: SnapshotDiff) -> String? { counts({ diff.count($0) }, diff.attachments) }
+    static func counts(_ diff: SnapshotDiff) -> String? { counts(diff.counts, diff.attachments) }
 
-    private static func counts(
-        _ records: (RecordChange.Kind) -> Int, _ attachments: AttachmentCounts
-    ) -> String? {
+    private static func counts(_ records: RecordCounts, _ attachments: AttachmentCounts) -> String? {
         let words = [
-            counted(RecordChange.Kind.allCases.map { (records($0), $0.rawValue) }, of: "record"),
+            counted(RecordChange.Kind.allCases.map { (records[$0], $0.rawValue) }, of: "record"),
             self.attachments(attachments),
         ].compactMap(\.self)
         return words.isEmpty ? nil : words.joined(separator: "; ")

@@ -18,8 +18,8 @@ package struct DiffReport: Sendable {
     package var changed: [SnapshotDiff] { collections.filter { $0.status != .same } }
     package var isSame: Bool { changed.isEmpty && settings.isEmpty }
 
-    /// How many records of all collections changed in this way.
-    package func count(_ kind: RecordChange.Kind) -> Int { collections.reduce(0) { $0 + $1.count(kind) } }
+    /// The changed records of all collections.
+    package var counts: RecordCounts { collections.reduce(RecordCounts()) { $0 + $1.counts } }
 
     package var attachments: AttachmentCounts {
         collections.reduce(AttachmentCounts()) { $0 + $1.attachments }

@@ -68,7 +68,7 @@ package struct ChangedRecords: RandomAccessCollection, Sendable {
     private let new: RecordTable
     /// The positions of each record; -1 if a table does not have it.
     private var places: [(old: Int, new: Int)] = []
-    private var counts: [RecordChange.Kind: Int] = [:]
+    package private(set) var counts = RecordCounts()
     /// The sums over all changes of attachments.
     package private(set) var attachments = AttachmentCounts()
 
@@ -76,9 +76,11 @@ package struct ChangedRecords: RandomAccessCollection, Sendable {
     init(from old: RecordTable = RecordTable(), to new: RecordTable = RecordTable()) {
         self.old = old
         self.new = new
-        new.forEachDifference(from: old) { old, new in places.append((old ?? -1, new ?? -1)) }
+        new.forEachDifference(from: old) { old, new in
+            places.append((old ?? -1, new ?? -1))
+            counts.add(old: old, new: new)
+        }
         for change in self {
-            counts[change.kind, default: 0] += 1
             if let attachment = change.attachment { attachments.add(attachment) }
         }
     }
@@ -92,9 +94,6 @@ package struct ChangedRecords: RandomAccessCollection, Sendable {
         if place.new < 0 { return RecordChange(deleted: old[place.old]) }
         return RecordChange(from: old[place.old], to: new[place.new])
     }
-
-    /// How many records changed in this way.
-    package func count(_ kind: RecordChange.Kind) -> Int { counts[kind] ?? 0 }
 
     /// The changes with the most bytes, the largest first. Changes of equal size are in the order of ids.
     package func largest(_ most: Int) -> [RecordChange] {

@@ -62,8 +62,7 @@ package struct SnapshotDiff: Sendable {
         status = isSame && metadata.isEmpty && old.isSameSeal(as: new) ? .same : .changed
     }
 
-    /// How many records changed in this way.
-    package func count(_ kind: RecordChange.Kind) -> Int { records.count(kind) }
+    package var counts: RecordCounts { records.counts }
 
     /// The counts of attachments that were added or removed, or whose bytes changed, as the records name them.
     package var attachments: AttachmentCounts { records.attachments }

@@ -56,7 +56,7 @@ struct ChangesPage {
         _ title: String, _ kind: RecordChange.Kind, of changes: ChangedRecords, left: inout Int,
         to html: inout HTMLWriter
     ) {
-        let count = changes.count(kind)
+        let count = changes.counts[kind]
         guard count > 0 else { return }
         html.element(.h2, text: "\(title): \(Wording.count(count, "record"))")
         var shown = 0

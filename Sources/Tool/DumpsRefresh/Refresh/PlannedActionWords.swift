@@ -1,7 +1,7 @@
-import DumpsRefresh
+extension PlannedCollection.Action: Encodable {
+    package func encode(to encoder: any Encoder) throws { try word.encode(to: encoder) }
 
-extension PlannedCollection.Action {
-    var word: String {
+    package var word: String {
         switch self {
         case .unchanged: "unchanged"
         case .create: "create"
@@ -14,7 +14,7 @@ extension PlannedCollection.Action {
         }
     }
 
-    var reason: String? {
+    package var reason: String? {
         switch self {
         case .refetch(let reason), .pinUnmet(let reason): reason
         default: nil
@@ -22,7 +22,7 @@ extension PlannedCollection.Action {
     }
 
     /// What a refresh would do, in words.
-    var sentence: String {
+    package var sentence: String {
         switch self {
         case .unchanged: "nothing to do"
         case .create: "would be created"

@@ -1,0 +1,39 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+// How values appear in the JSON documents that commands print.
+
+extension CollectionID: Encodable {
+    public func encode(to encoder: any Encoder) throws { try "\(self)".encode(to: encoder) }
+}
+
+extension Timestamp: Encodable {
+    public func encode(to encoder: any Encoder) throws { try milliseconds.encode(to: encoder) }
+}
+
+extension SHA256Digest: Encodable {
+    public func encode(to encoder: any Encoder) throws { try hex.encode(to: encoder) }
+}
+
+extension LockFile.Collection: Encodable {
+    package func encode(to encoder: any Encoder) throws { try json.encode(to: encoder) }
+}
+
+extension Encoder {
+    /// Writes the members that have a value.
+    package func encode(members: KeyValuePairs<StaticString, (any Encodable)?>) throws {
+        var container = container(keyedBy: MemberName.self)
+        for (name, value) in members {
+            if let value { try container.encode(value, forKey: MemberName(stringValue: "\(name)")) }
+        }
+    }
+}
+
+private struct MemberName: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init(stringValue: String) { self.stringValue = stringValue }
+
+    init?(intValue: Int) { nil }
+}

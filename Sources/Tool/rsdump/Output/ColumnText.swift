@@ -1,0 +1,22 @@
+extension Duration {
+    /// The duration in the largest unit of which it has at least two.
+    var rounded: String {
+        let seconds = components.seconds
+        if seconds >= 2 * 86_400 { return "\(seconds / 86_400) d" }
+        if seconds >= 2 * 3600 { return "\(seconds / 3600) h" }
+        return seconds >= 120 ? "\(seconds / 60) min" : "\(seconds) s"
+    }
+}
+
+extension String {
+    func padded(to width: Int) -> String {
+        count >= width ? self : self + String(repeating: " ", count: width - count)
+    }
+
+    /// The text without the spaces that a table's last column leaves at its end.
+    func trimmingSpaces() -> String {
+        var text = self[...]
+        while text.last == " " { text = text.dropLast() }
+        return String(text)
+    }
+}

@@ -1,0 +1,21 @@
+import DumpsRefresh
+import RemoteSettingsModel
+
+/// The result of `rsdump refresh`. ``RefreshText`` and ``RefreshMarkdown`` show it to people.
+struct RefreshResult: Encodable {
+    let report: RefreshReport
+    /// The results of the commands of `--on-change`.
+    let hooks: [ChangeHooks.Outcome]
+    let now: Timestamp
+
+    func encode(to encoder: any Encoder) throws {
+        try encoder.encode(members: [
+            "server": report.server, "dryRun": report.isDryRun, "locked": report.isLocked,
+            "catalogue": report.catalogue.map { CatalogueReport(catalogue: $0, now: now) },
+            "collections": report.outcomes, "recovered": report.recovered, "removed": report.unlisted,
+            "failed": report.failed.count, "overBudget": report.excess, "requests": report.metrics.requests,
+            "receivedBytes": report.metrics.bodyBytes, "hooks": hooks.isEmpty ? nil : hooks,
+            "exitCode": report.exitStatus.rawValue,
+        ])
+    }
+}
