@@ -286,6 +286,8 @@ package struct Publisher: Sendable {
         // If a signer fails, nothing has been changed.
         let transaction = try await DumpsTransaction.begin(in: directory, limits: limits)
         defer { try? transaction.end() }
+        // A directory that cannot be written is an error of the run, not of each collection.
+        try directory.prepareWork()
         if configuration.catalogue != nil {
             do {
                 try directory.checkCatalogue(transaction.before, roots: policy.roots, limits: limits)
@@ -447,7 +449,8 @@ package struct Publisher: Sendable {
         let published = Set(outcomes.filter { (try? $0.result.get()) != nil }.map(\.id))
         let failed = Set(outcomes.map(\.id)).subtracting(published)
         var states: [CollectionID: Catalogue.Entry] = [:]
-        for (id, entry) in run.transaction.after.collections.sorted(by: { $0.key < $1.key }) where id != Catalogue.collection {
+        let entries = run.transaction.after.collections.sorted { $0.key < $1.key }
+        for (id, entry) in entries where id != Catalogue.collection {
             let listed = present?.entries[id]
             do {
                 let state = try directory.listedState(

@@ -5,12 +5,13 @@ import Synchronization
 
 /// A change of a dumps directory: of its bundles, its lock file and its `dumps.yaml`. No other code writes them.
 ///
-/// ``begin(in:waiting:replacing:isReadOnly:limits:)`` locks the directory and finishes a commit that was killed. Then bundles are
-/// staged, which means that they are packed beside the current ones. ``commit(_:text:)`` makes all of them current, or
-/// none. ``end(keepingDownloads:)`` removes what is left over.
+/// ``begin(in:waiting:replacing:isReadOnly:limits:)`` locks the directory and finishes a commit that was killed. Then
+/// bundles are staged, which means that they are packed beside the current ones. ``commit(_:text:)`` makes all of them
+/// current, or none. ``end(keepingDownloads:)`` removes what is left over.
 ///
 /// If the process is killed at any moment, every reader sees the old state or the new one. What makes the difference is
-/// the redo log (`RedoLog`): without it, the next transaction discards what was staged; with it, it finishes the commit.
+/// the redo log (`RedoLog`): without it, the next transaction discards what was staged; with it, that one finishes the
+/// commit.
 package final class DumpsTransaction: Sendable {
     package let directory: DumpsDirectory
     /// The lock file before the change.
@@ -135,7 +136,8 @@ package final class DumpsTransaction: Sendable {
 
     /// Stages a bundle that exists already. The caller has verified it against `entry`. Does I/O.
     ///
-    /// - Throws: `FileError`, or `BundleError` if the bytes have changed since they were verified. Nothing is staged then.
+    /// - Throws: `FileError`, or `BundleError` if the bytes have changed since they were verified. Nothing is staged
+    ///   then.
     package func stage(_ bundle: Bytes, of id: CollectionID, as entry: LockFile.Collection) throws {
         let path = directory.packPath(id)
         try discard([id])
@@ -198,11 +200,12 @@ extension DumpsTransaction {
     /// Does I/O.
     ///
     /// - Parameters:
-    ///   - configuration: the directory's configuration after the change, of which the budget for all bundles is checked,
-    ///     and from which the lock file's catalogue follows; `nil` for a merge, whose lock file names its catalogue.
+    ///   - configuration: the directory's configuration after the change, of which the budget for all bundles is
+    ///     checked, and from which the lock file's catalogue follows; `nil` for a merge, whose lock file names its
+    ///     catalogue.
     ///   - text: the new text of `dumps.yaml`; `nil` to leave it as it is.
-    /// - Throws: `BudgetExcess`, or `BundleError` or `CatalogueError` for a bad catalogue; nothing has changed then. Also
-    ///   `FileError`: if the redo log could be written, the next transaction finishes the commit.
+    /// - Throws: `BudgetExcess`, or `BundleError` or `CatalogueError` for a bad catalogue; nothing has changed then.
+    ///   Also `FileError`: if the redo log could be written, the next transaction finishes the commit.
     package func commit(_ configuration: DumpsConfiguration?, text: String? = nil) throws {
         var next = self.next.withLock { $0 }
         if let configuration {

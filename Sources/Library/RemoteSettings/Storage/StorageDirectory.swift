@@ -322,6 +322,9 @@ extension StorageDirectory {
             || (try? FileStore.size(statePath(stored.file))) == stored.size
     }
 
+    /// Whether a state is only in memory, because it could not be written.
+    var hasUnsaved: Bool { state.withLock { !$0.unsaved.isEmpty } }
+
     /// Whether a state is there and whole. Reads all of it.
     func isWhole(_ stored: StoredState) -> Bool {
         if state.withLock({ $0.unsaved[stored.file] != nil }) { return true }

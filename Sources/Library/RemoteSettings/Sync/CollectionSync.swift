@@ -66,8 +66,9 @@ struct CollectionSync {
         return .updated(stored.timestamp ?? fetched.snapshot.timestamp)
     }
 
-    /// Writes the file of the state in use again if it was lost or damaged.
+    /// Writes the file of the state in use again if it was lost or damaged, and what could not be written before.
     func restore(_ current: CurrentState) async throws {
+        if session.storage.hasUnsaved { session.remember { _ in } }
         guard current.source == .cached, let snapshot = current.snapshot,
             current.stored.map({ !collection.isThere($0) }) ?? true
         else { return }

@@ -54,7 +54,8 @@ package struct Import: Sendable {
     ///
     /// - Parameter path: a directory, an archive or a file.
     /// - Throws: ``ExchangeError``, `BundleError` for an archive that is damaged or unsafe, `FileError`, `BudgetExcess`
-    ///   if all bundles together would be too large, or `DumpsError` if the directory is busy. Nothing has changed then.
+    ///   if all bundles together would be too large, or `DumpsError` if the directory is busy. Nothing has changed
+    ///   then.
     ///   An error of a single collection is in its outcome.
     package func run(_ path: String, _ names: [CollectionID] = []) async throws -> [Outcome] {
         let transaction = try await DumpsTransaction.begin(in: directory, limits: limits)
@@ -65,7 +66,9 @@ package struct Import: Sendable {
                 transaction.before == LockFile()
             {
                 let source = DumpsDirectory(try root(of: path, scratch: directory.scratchPath))
-                if let text = try source.configurationText() { return try restore(source, text, transaction, from: path) }
+                if let text = try source.configurationText() {
+                    return try restore(source, text, transaction, from: path)
+                }
             }
             return try take(offers(path, names, for: transaction), from: path, names, transaction)
         } catch {
@@ -166,7 +169,9 @@ package struct Import: Sendable {
 
     private typealias Offered = (CollectionID, Result<DumpsTransaction.Offer, any Error>, notes: [String])
 
-    private func offers(_ path: String, _ names: [CollectionID], for transaction: DumpsTransaction) throws -> [Offered] {
+    private func offers(
+        _ path: String, _ names: [CollectionID], for transaction: DumpsTransaction
+    ) throws -> [Offered] {
         switch format {
         case .firefox, .applicationServices:
             let root = try root(of: path, scratch: directory.scratchPath)

@@ -46,8 +46,8 @@ package struct Pinning: Sendable {
     ///   - until: the pin's last day; `nil` to keep that of the current pin.
     /// - Returns: the result for each collection. An error is a ``PinError``, ``DumpsError``, ``ConfigurationError``,
     ///   `HistoryError` or `FileError`.
-    /// - Throws: ``DumpsError``, ``ConfigurationError``, `FileError`, or `BudgetExcess` if all bundles together would be
-    ///   too large. Nothing has changed then.
+    /// - Throws: ``DumpsError``, ``ConfigurationError``, `FileError`, or `BudgetExcess` if all bundles together would
+    ///   be too large. Nothing has changed then.
     package func pin(
         _ ids: [CollectionID], _ request: PinRequest, from path: String?, reason: String?, until: Timestamp?
     ) async throws -> [(id: CollectionID, result: Result<Outcome, any Error>)] {

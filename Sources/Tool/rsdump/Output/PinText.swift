@@ -29,7 +29,8 @@ enum PinText {
         let (count, unit) =
             seconds >= 86_400
             ? (seconds / 86_400, "day")
-            : seconds >= 3600 ? (seconds / 3600, "hour") : seconds >= 60 ? (seconds / 60, "minute") : (seconds, "second")
+            : seconds >= 3600
+                ? (seconds / 3600, "hour") : seconds >= 60 ? (seconds / 60, "minute") : (seconds, "second")
         return Counted.text(count, unit)
     }
 
