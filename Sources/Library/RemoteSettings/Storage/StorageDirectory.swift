@@ -249,7 +249,10 @@ extension StorageDirectory {
     /// Writes the states that the index names and that are not in the directory, then the index.
     private func save(_ new: StorageIndex, after old: StorageIndex, flushing: Bool) throws(FileError) {
         let (states, unsaved) = (new.states, state.withLock { $0.unsaved })
-        for (file, content) in unsaved where states.contains(file) {
+        // An index that is made again must not find a catalogue before all states that it lists.
+        let catalogues = new.catalogueStates
+        for file in states.subtracting(catalogues).sorted(by: { $0.hex < $1.hex }) + catalogues {
+            guard let content = unsaved[file] else { continue }
             try FileStore.replace(statePath(file), below: path, with: content, limit: Self.mostStateBytes(limits))
         }
         let isLost = try FileStore.identity(indexPath) == nil

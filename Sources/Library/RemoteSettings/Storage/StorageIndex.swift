@@ -1,6 +1,7 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
+import SnapshotTrust
 
 /// One state of a collection in the storage directory, as the index names it. Nothing of it is verified.
 package struct StoredState: Hashable, Sendable {
@@ -61,6 +62,11 @@ package struct StorageIndex: Hashable, Sendable {
         package var config: JSONValue?
 
         var isEmpty: Bool { self == Collection() }
+
+        /// The files of its states.
+        var files: [SHA256Digest] {
+            [synced.current, synced.previous, activated.current, activated.previous].compactMap { $0?.file }
+        }
     }
 
     /// By `bucket/name`. What is kept while a file replaces the collection, and each publisher's catalogues, have an
@@ -80,14 +86,11 @@ package struct StorageIndex: Hashable, Sendable {
     }
 
     /// The files of all states that something refers to.
-    var states: Set<SHA256Digest> {
-        var files: Set<SHA256Digest> = []
-        for entry in collections.values {
-            for slot in [entry.synced, entry.activated] {
-                for state in [slot.current, slot.previous] { if let state { files.insert(state.file) } }
-            }
-        }
-        return files
+    var states: Set<SHA256Digest> { Set(collections.values.flatMap(\.files)) }
+
+    /// Those of them that are catalogues.
+    var catalogueStates: Set<SHA256Digest> {
+        Set(collections.filter { $0.key.hasPrefix("\(Catalogue.collection)") }.values.flatMap(\.files))
     }
 
     /// Whether a failure of the machine must not lose it: it has something that no server and no state can give back.
