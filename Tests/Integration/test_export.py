@@ -197,6 +197,14 @@ def test_changesets_are_what_the_server_answers(dumps, sample, tmp_path):
 # The output
 
 
+def test_a_lost_bundle_is_not_replaced_by_one_without_a_signature(dumps, tmp_path):
+    tree = exported("firefox", dumps, tmp_path / "tree", SETTINGS)
+    dumps.bundle_path(SETTINGS).unlink()
+    outcome = rsdump.run("import", "--from", "firefox", tree, SETTINGS, "--dumps", dumps.path)
+    assert outcome.code == rsdump.SOME_FAILED and outcome.says("expected a signature"), str(outcome)
+    assert not dumps.bundle_path(SETTINGS).exists()
+
+
 def test_a_directory_arrives_as_it_was(dumps, sample, tmp_path):
     """With its rules, what was accepted, its server and its roots: nothing has to be given again."""
     text = dumps.config.read_text()

@@ -111,7 +111,7 @@ def sync():
 
 
 def serving():
-    """LocalCollection.swift and SnapshotLoader.swift: the newest trusted state serves."""
+    """LocalCollection.swift and SnapshotChoice.swift: the newest trusted state serves."""
     c = Canvas(960, 378, "Which state serves, and when", (
         "Five moments in the life of an app. First launch, offline: the packaged state A serves, as nothing is cached. After a "
         "sync: the server had B, which is cached and serves. Offline later: the server has C, the app still serves B from the "

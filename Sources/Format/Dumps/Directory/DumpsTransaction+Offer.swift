@@ -42,9 +42,8 @@ extension DumpsTransaction {
         let held = before.collections[id]
         let present = try presentBundle(id)
         let isSameState = present?.hasPayload(snapshot.payload) ?? false
-        // Without its bundle, a lock entry proves nothing.
-        if let held, present != nil {
-            try check(snapshot, against: held, isSameState: isSameState)
+        if let held {
+            try check(snapshot, against: held, hasBundle: present != nil, isSameState: isSameState)
             // Unsigned records must not replace the same records with a signature.
             if isSameState, held.trust.isSigned, !snapshot.provenance.isSigned { return .unchanged }
         }
@@ -56,13 +55,14 @@ extension DumpsTransaction {
     }
 
     private func check(
-        _ snapshot: Snapshot, against held: LockFile.Collection, isSameState: Bool
+        _ snapshot: Snapshot, against held: LockFile.Collection, hasBundle: Bool, isSameState: Bool
     ) throws(DumpsError) {
         // The timestamp of an unsigned state proves nothing against a signed one.
         guard held.trust.isSigned || !snapshot.provenance.isSigned else { return }
         let (id, offered) = (snapshot.collection, snapshot.timestamp)
         let removal = "if this is intended, remove the collection first: rsdump remove \(id)"
-        guard offered >= held.timestamp else {
+        // Without its bundle, the timestamp in a lock entry proves nothing. That there was a signature still counts.
+        guard offered >= held.timestamp || !hasBundle else {
             throw .refused(
                 id, expected: "at least \(held.timestamp) (\(held.timestamp.rfc3339)), the current timestamp",
                 found: "\(offered) (\(offered.rfc3339))", remedy: removal)
@@ -72,7 +72,7 @@ extension DumpsTransaction {
             throw .refused(
                 id, expected: "a signature, because the current bundle has one", found: "none", remedy: removal)
         }
-        guard offered > held.timestamp else {
+        guard offered > held.timestamp || !hasBundle else {
             throw .refused(
                 id, expected: "the current records of \(held.timestamp)", found: "other signed records",
                 remedy: "the current bundle is kept; ask the server's owner which records are correct")
