@@ -17,84 +17,84 @@ I = "Tests/Integration/"
 # What a feature is, who uses it, its code, its tests. Paths are files, folders, or the beginnings of names.
 FEATURES = [
     ("catalogues", "apps and jobs that want states which belong together", [
-        "Sources/Format/SnapshotTrust/Catalogue", "Sources/Library/RemoteSettings/Catalogue", "Sources/Library/RemoteSettings/API/CatalogueStatus",
-        "Sources/Library/RemoteSettings/API/RemoteSettingsService+Catalogue", "Sources/Tool/DumpsRefresh/Catalogue",
-        "Sources/Format/Dumps/Directory/DumpsDirectory+Catalogue", "Sources/Format/Dumps/Verify/CatalogueVerification",
+        "Sources/Format/SnapshotBundle/Trust/Catalogue", "Sources/Library/RemoteSettings/Catalogue", "Sources/Library/RemoteSettings/API/CatalogueStatus",
+        "Sources/Library/RemoteSettings/API/RemoteSettingsService+Catalogue", "Sources/Dumps/Dumps/Catalogue",
+        "Sources/Dumps/Dumps/Directory/DumpsDirectory+Catalogue", "Sources/Dumps/Dumps/Verify/CatalogueVerification",
         "Sources/Publish/Publish/NextCatalogue", "Sources/Library/RemoteSettingsTesting/InMemoryOrigin/OriginTransport+Catalogue"], [
-        "Tests/Format/SnapshotTrustTests/Catalogue", "Tests/Library/RemoteSettingsTests/CatalogueReadTests", "Tests/Library/RemoteSettingsTests/SubstitutionTests",
-        "Tests/Library/RemoteConfigurationTests/CatalogueReadTests", "Tests/Publish/PublishTests/PublishedCatalogueTests", "Tests/Lab/catalogue-process",
+        "Tests/FormatTests/Trust/Catalogue", "Tests/LibraryTests/RemoteSettings/CatalogueReadTests", "Tests/LibraryTests/RemoteSettings/SubstitutionTests",
+        "Tests/LibraryTests/RemoteConfiguration/CatalogueReadTests", "Tests/PublishTests/Publish/PublishedCatalogueTests", "Tests/Lab/catalogue-process",
         I + "test_catalogues", I + "test_catalogue_kill"]),
     ("real time: event streams, `--on-change`", "apps and mirrors that follow within seconds", [
         "Sources/Network/RemoteSettingsHTTP/Updates", "Sources/Network/RemoteSettingsHTTP/Updates", "Sources/Library/RemoteSettings/Updates",
         "Sources/Library/RemoteSettings/API/RemoteSettingsService+Updates", "Sources/Library/RemoteSettings/API/UpdatePolicy",
-        "Sources/Server/SnapshotServer/Updates", "Sources/Tool/DumpsRefresh/OnChange",
+        "Sources/Server/SnapshotServer/Updates", "Sources/Dumps/Dumps/OnChange",
         "Sources/Network/RemoteSettingsHTTP/UpdateStream",
         "Sources/Library/RemoteSettingsTesting/InMemoryOrigin/ScriptedUpdates"], [
-        "Tests/Network/RemoteSettingsHTTPTests/Updates", "Tests/Network/RemoteSettingsHTTPTests/Updates", "Tests/Tool/DumpsRefreshTests/OnChange",
-        "Tests/Library/RemoteSettingsTests/UpdateChannelTests", "Tests/Library/RemoteSettingsTests/UpdateFaultTests",
-        "Tests/Server/SnapshotServerTests/UpdateTests", "Tests/Network/RemoteSettingsHTTPTests/UpdateStreamTests",
-        "Tests/Library/RemoteConfigurationTests/RealTimeTests",
+        "Tests/NetworkTests/RemoteSettingsHTTP/Updates", "Tests/NetworkTests/RemoteSettingsHTTP/Updates", "Tests/DumpsTests/Refresh/OnChange",
+        "Tests/LibraryTests/RemoteSettings/UpdateChannelTests", "Tests/LibraryTests/RemoteSettings/UpdateFaultTests",
+        "Tests/SnapshotServerTests/UpdateTests", "Tests/NetworkTests/RemoteSettingsHTTP/UpdateStreamTests",
+        "Tests/LibraryTests/RemoteConfiguration/RealTimeTests",
         I + "updates", I + "test_on_change",
         I + "trusting", I + "test_real_time", I + "test_serve_updates", I + "test_updates_nchan", "Tests/Firefox"]),
     ("remote config", "apps with parameters, values and conditions", [
         "Sources/Library/RemoteConfiguration", "Sources/Library/RemoteSettingsConfiguration", "Examples/FlagServer", "Sources/Library/ConfigParameters", "Sources/Library/ConfigParameters/DefaultsFiles", "Examples/ConfigExample",
         "Examples/SampleApp"], [
-        "Tests/Library/RemoteConfigurationTests", "Tests/Library/RemoteSettingsConfigurationTests", I + "test_flag_server", "Tests/Library/ConfigParametersTests", "Tests/Library/ConfigParametersTests/DefaultsFiles", "Tests/Lab/config-process",
+        "Tests/LibraryTests/RemoteConfiguration", "Tests/LibraryTests/RemoteSettingsConfiguration", I + "test_flag_server", "Tests/LibraryTests/ConfigParameters", "Tests/LibraryTests/ConfigParameters/DefaultsFiles", "Tests/Lab/config-process",
         "Tests/ConfigConsumer", "Tests/Checks/config_consumer", "Examples/SampleApp/Tests", I + "test_config_"]),
     ("moving from Firebase: templates, conditions, in-app defaults", "teams that leave Firebase",
-     ["Sources/Publish/Publish/FirebaseFormats"], ["Tests/Publish/PublishTests/FirebaseFormats"]),
+     ["Sources/Publish/Publish/FirebaseFormats"], ["Tests/PublishTests/Publish/FirebaseFormats"]),
     ("publishing: sources, schemas, keys, signing", "teams with settings of their own", [
-        "Sources/Publish/Publish", "Sources/Publish/SigningKeys", "Sources/Format/ContentSigning", "Sources/Publish/Publish/CollectionSources", "Sources/Format/Dumps/Guards", "Sources/Format/Dumps"], [
-        "Tests/Publish/PublishTests", "Tests/Publish/SigningKeysTests", "Tests/Publish/PublishTests/CollectionSources", "Tests/Format/DumpsTests/Guards",
+        "Sources/Publish/Publish", "Sources/Publish/Publish/Keys", "Sources/Format/ContentSigning", "Sources/Publish/Publish/CollectionSources", "Sources/Dumps/Dumps/Guards", "Sources/Dumps/Dumps"], [
+        "Tests/PublishTests/Publish", "Tests/PublishTests/Keys", "Tests/PublishTests/Publish/CollectionSources", "Tests/DumpsTests/Dumps/Guards",
         I + "test_publish", I + "test_schemas", I + "publishing", I + "test_review", I + "test_signing_programs"]),
     ("the library: `getRecords`, cache, sync, attachments", "apps", [
         "Sources/Library/RemoteSettings", "Sources/Library/FirefoxDumps", "Sources/Library/EmbeddedFirefoxDumps", "Examples/OfflineExample"], [
-        "Tests/Library/RemoteSettingsTests", "Tests/Lab/storage-process", I + "test_library_commands", I + "test_shared_storage",
+        "Tests/LibraryTests/RemoteSettings", "Tests/Lab/storage-process", I + "test_library_commands", I + "test_shared_storage",
         I + "test_start_pages", I + "test_snippets", "Tests/Snippets", "Tests/Checks/consumer"]),
     ("the blocking API of Mozilla's binding", "apps that move over from Mozilla's component", [
         "Sources/Library/RemoteSettingsBlocking"], [
-        "Tests/Library/RemoteSettingsTests/Blocking", "Tests/Library/RemoteSettingsTests/BindingNames",
-        "Tests/Library/RemoteSettingsTests/MovingOver", "Tests/Library/RemoteSettingsTests/MozillaClient", "Tests/Lab/blocking-process"]),
+        "Tests/LibraryTests/RemoteSettings/Blocking", "Tests/LibraryTests/RemoteSettings/BindingNames",
+        "Tests/LibraryTests/RemoteSettings/MovingOver", "Tests/LibraryTests/RemoteSettings/MozillaClient", "Tests/Lab/blocking-process"]),
     ("a server in memory, for apps' tests", "the tests of apps, and our own", [
         "Sources/Library/RemoteSettingsTesting/InMemoryOrigin", "Sources/Library/RemoteSettingsTesting", "Examples/TestedApp"], []),
     ("Apple systems: a transport, locks, a check without a Mac", "apps on iOS and macOS", [
         "Sources/Network/URLSessionTransport", "Sources/Format/RemoteSettingsModel/Locks"], [
-        "Tests/Network/URLSessionTransportTests", "Tests/AppleSystems", "Tests/Checks/apple"]),
+        "Tests/NetworkTests/URLSessionTransport", "Tests/AppleSystems", "Tests/Checks/apple"]),
     ("libcurl as a transport", "the tool, apps on Linux", ["Sources/Network/CurlTransport", "Sources/C/CCurl", "Sources/C/CZstd"], [
-        "Tests/Network/CurlTransportTests", I + "test_http2_refresh"]),
-    ("the filter language", "every reader of records with filters", ["Sources/Format/TargetFilter"], ["Tests/Format/TargetFilterTests"]),
+        "Tests/NetworkTests/CurlTransport", I + "test_http2_refresh"]),
+    ("the filter language", "every reader of records with filters", ["Sources/Format/TargetFilter"], ["Tests/FormatTests/TargetFilter"]),
     ("`serve`: the protocol, history, HTTP limits", "tests, sites without network, mirrors", [
         "Sources/Network/SnapshotOrigin", "Sources/Server/SnapshotServer", "Sources/C/CMappedFaults", "Sources/C/CLZ4"], [
-        "Tests/Network/SnapshotOriginTests", "Tests/Server/SnapshotServerTests", I + "test_serve", I + "serve", I + "test_server_faults",
+        "Tests/NetworkTests/SnapshotOrigin", "Tests/SnapshotServerTests", I + "test_serve", I + "serve", I + "test_server_faults",
         I + "readers", I + "test_readers", I + "test_origin"]),
     ("the page for people", "whoever looks at what is served", ["Sources/Server/SnapshotServer/Page"], [
-        "Tests/Server/SnapshotServerTests/Page", I + "test_page", I + "browser"]),
-    ("a static mirror", "sites that serve files, or a bucket", ["Sources/Server/StaticMirror"], [
-        "Tests/Server/StaticMirrorTests", I + "test_mirror", I + "mirror", I + "nginx_examples", I + "test_upload", I + "store"]),
+        "Tests/SnapshotServerTests/Page", I + "test_page", I + "browser"]),
+    ("a static mirror", "sites that serve files, or a bucket", ["Sources/Dumps/DumpsExchange/Mirror"], [
+        "Tests/DumpsTests/Mirror", I + "test_mirror", I + "mirror", I + "nginx_examples", I + "test_upload", I + "store"]),
     ("import, export, archives, embedding", "packagers, Mozilla's trees", [
-        "Sources/Tool/DumpsExchange", "Sources/C/CArchive"], [
-        "Tests/Tool/DumpsExchangeTests", I + "test_import", I + "test_export", I + "test_embed"]),
+        "Sources/Dumps/DumpsExchange", "Sources/C/CArchive"], [
+        "Tests/DumpsTests/Exchange", I + "test_import", I + "test_export", I + "test_embed"]),
     ("pins, history, differences, budgets", "release engineers", [
-        "Sources/Format/Dumps/Diff", "Sources/Format/Dumps/History", "Sources/Tool/DumpsRefresh/Pins", "Sources/Tool/DumpsRefresh/Budget",
-        "Sources/Format/Dumps/Configuration/Pin", "Sources/Format/Dumps/Configuration/ConfigurationEditor+Pin",
-        "Sources/Format/Dumps/Configuration/Budget"], [
-        "Tests/Format/DumpsTests/Diff", "Tests/Format/DumpsTests/History", "Tests/Tool/DumpsRefreshTests/Pin", I + "test_diff",
+        "Sources/Dumps/Dumps/Diff", "Sources/Dumps/Dumps/History", "Sources/Dumps/Dumps/Pins", "Sources/Dumps/Dumps/Budget",
+        "Sources/Dumps/Dumps/Configuration/Pin", "Sources/Dumps/Dumps/Configuration/ConfigurationEditor+Pin",
+        "Sources/Dumps/Dumps/Configuration/Budget"], [
+        "Tests/DumpsTests/Dumps/Diff", "Tests/DumpsTests/Dumps/History", "Tests/DumpsTests/Refresh/Pin", I + "test_diff",
         I + "test_pins", I + "test_budgets", I + "git"]),
     ("refresh, verify, the dumps directory", "the nightly job", [
-        "Sources/Tool/DumpsRefresh", "Sources/Format/Dumps", "Sources/Format/Dumps/AuthoredText", "Sources/C/CYAML"], [
-        "Tests/Tool/DumpsRefreshTests", "Tests/Format/DumpsTests", I + "test_refresh", I + "test_changes", I + "test_attachments",
+        "Sources/Dumps/Dumps", "Sources/Dumps/Dumps", "Sources/Dumps/Dumps/AuthoredText", "Sources/C/CYAML"], [
+        "Tests/DumpsTests/Refresh", "Tests/DumpsTests/Dumps", I + "test_refresh", I + "test_changes", I + "test_attachments",
         I + "test_faults", I + "test_kill", I + "test_locked", I + "test_links", I + "test_servers", I + "test_machines",
         I + "test_nightly", I + "nightly", I + "gh", I + "dumps", I + "test_models", I + "test_week", I + "weeks",
         I + "test_foreign_programs"]),
     ("bundles and the lock file", "everything", ["Sources/Format/SnapshotBundle", "Sources/Format/RemoteSettingsModel/Compression", "Sources/C/CZlib"], [
-        "Tests/Format/SnapshotBundleTests", "Tests/Format/RemoteSettingsModelTests/Compression"]),
-    ("verification: chains and signatures", "everything", ["Sources/Format/SnapshotTrust"], ["Tests/Format/SnapshotTrustTests"]),
+        "Tests/FormatTests/SnapshotBundle", "Tests/FormatTests/RemoteSettingsModel/Compression"]),
+    ("verification: chains and signatures", "everything", ["Sources/Format/SnapshotBundle/Trust"], ["Tests/FormatTests/Trust"]),
     ("the protocol", "everything", [
         "Sources/Network/RemoteSettingsHTTP", "Sources/Network/RemoteSettingsHTTP/Fetch"], [
-        "Tests/Network/RemoteSettingsHTTPTests", "Tests/Network/FaultyServer"]),
+        "Tests/NetworkTests/RemoteSettingsHTTP", "Tests/FaultyServer"]),
     ("records, canonical JSON, files, threads", "everything", [
         "Sources/Format/RemoteSettingsModel", "Sources/Format/SnapshotBundle/FileStorage", "Sources/Format/RemoteSettingsModel", "Sources/Network/RemoteSettingsHTTP", "Sources/C/CThreads"], [
-        "Tests/Format/RemoteSettingsModelTests", "Tests/Format/SnapshotBundleTests/FileStorage"]),
+        "Tests/FormatTests/RemoteSettingsModel", "Tests/FormatTests/SnapshotBundle/FileStorage"]),
     ("the commands: options, help, reports", "everybody at a terminal", ["Sources/Tool/rsdump", "Plugins"], [
         I + "test_commands", I + "rsdump", I + "json_shape", I + "git_tree", I + "conftest", "Tests/Promises",
         "Tests/Checks/promises", I + "test_promises", "Tests/Packages"]),

@@ -1,24 +1,21 @@
 #!/usr/bin/env python3
-"""scripts/check documents: holds ARCHITECTURE.md, CONTRIBUTING.md and all other documents against the package.
+"""scripts/check documents: checks ARCHITECTURE.md, CONTRIBUTING.md and all other documents against the package.
 
-  - The tables under "The rooms" name every target of Package.swift but the test targets, and no other. A target imports only what
-    stands above it. Test targets have the names of their rooms, or are named in the text.
-  - A floor of Sources uses only floors before it, and Tool, Publish and Server use one another only in rsdump.
-  - The stops under "The ways" are there: each file exists, and declares the type or the function that the stop names. Each stop
-    after the first is mentioned in the files of earlier ones. If something stands between the two, the stop says
+  - The table under "The modules" names every target of Package.swift but the test targets, and no other.
+  - The steps under "The data flows" exist: each file, and in it the type or the function that the step names. Each step
+    after the first is mentioned in the files of earlier ones. If something stands between the two, the step says
     "through `Name`": an earlier file mentions that name, and some file of Sources mentions both.
   - Every promise that SECURITY.md and README.md print bold has its row in the table of promises, and the suites and files that
     guard it exist.
   - CONTRIBUTING.md has a row for each stage of scripts/test, and each stage that is named after scripts/test exists.
   - What every .md file says of commands, options, files, numbers and exit codes holds: statements.py, which see.
 """
-import json
 import pathlib
 import re
 import subprocess
 import sys
-import tempfile
 
+import layers
 import statements
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -27,27 +24,10 @@ DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "DECISIONS.md", 
 PROMISING = {"SECURITY.md": "What is promised", "README.md": "What you can rely on"}
 # Only Macs compile it: Package.swift adds it there.
 ON_MACS = {"SampleApp"}
-# The folders of Sources, each of which uses only those before it.
-FLOORS = ["C", "Format", "Network", "Library", "Tool", "Publish", "Server"]
-# These three are used by nothing but the commands and themselves.
-LAST_FLOORS = {"Tool", "Publish", "Server"}
 KIND = r"(?:struct|class|enum|actor|protocol|extension)"
 MEMBER = r"(?:func|var|let|case|struct|class|enum|actor|typealias)"
-STOP = re.compile(r"^(\d+)\. \[`[^`]+`\]\(([^)]+)\),\s+`([\w.]+)`(?:\s+\(through\s+`(\w+)`\))?:\s", re.MULTILINE)
+STEP = re.compile(r"^(\d+)\. \[`[^`]+`\]\(([^)]+)\),\s+`([\w.]+)`(?:\s+\(through\s+`(\w+)`\))?:\s", re.MULTILINE)
 SUITE = re.compile(r"`(?:(Tests/[\w/.+-]+)|(test_\w+)(?:\.(\w+))?|(\w+(?:Tests|Examples))(?:\.(\w+))?)`")
-
-
-def manifest():
-    """Package.swift as SwiftPM reads it. The scratch path is another one, so that no build is waited for."""
-    with tempfile.TemporaryDirectory() as scratch:
-        dump = subprocess.run(["swift", "package", "--scratch-path", scratch, "dump-package"],
-                              cwd=ROOT, check=True, capture_output=True, text=True)
-    return json.loads(dump.stdout)
-
-
-def dependencies(target):
-    """The names of the package's own targets that a target depends on."""
-    return {value[0] for dependency in target["dependencies"] for kind, value in dependency.items() if kind != "product"}
 
 
 def section(text, heading):
@@ -69,40 +49,11 @@ def rows(text):
     return found
 
 
-def room_problems(architecture, package):
-    listed = [name for row in rows(section(architecture, "The rooms")) for name in re.findall(r"`([\w-]+)`", row[0])]
-    targets = {target["name"]: target for target in package["targets"] if target["type"] != "test"}
-    for name in sorted({name for name in listed if listed.count(name) > 1}):
-        yield f"the room {name} is in the table more than once"
-    for name in sorted(targets.keys() - set(listed) - ON_MACS):
-        yield f"the target {name} of Package.swift is not in the table of rooms"
-    for name in sorted(set(listed) - targets.keys()):
-        yield f"the room {name} is in the table, and Package.swift has no such target"
-    for target in package["targets"]:
-        room = target["name"].removesuffix("Tests")
-        if target["type"] == "test" and room not in targets and f"`{target['name']}`" not in section(architecture, "The rooms"):
-            yield f"the tests {target['name']} belong to no room; name them under \"The rooms\""
-    for position, name in enumerate(listed):
-        below = dependencies(targets[name]) & set(listed[position + 1:]) if name in targets else set()
-        for other in sorted(below):
-            yield f"the room {name} imports {other}, which stands below it"
-
-
-def floor_problems(package):
-    floors = {target["name"]: target["path"].split("/")[1] for target in package["targets"]
-              if target["path"].startswith("Sources/")}
-    for name in sorted(name for name, floor in floors.items() if floor not in FLOORS):
-        yield f"the room {name} is on no floor; expected Sources/FLOOR/{name} with one of {', '.join(FLOORS)}"
-    for target in package["targets"]:
-        name = target["name"]
-        if floors.get(name) not in FLOORS or name == "rsdump":
-            continue
-        for other in sorted(dependencies(target)):
-            floor, used = floors[name], floors.get(other)
-            if used not in FLOORS:
-                yield f"the room {name} uses {other}, which is on no floor"
-            elif FLOORS.index(used) > FLOORS.index(floor) or used != floor and {floor, used} <= LAST_FLOORS:
-                yield f"the room {name} of {floor} uses {other} of {used}"
+def module_problems(architecture, package):
+    listed = [name for row in rows(section(architecture, "The modules")) for name in re.findall(r"`([\w-]+)`", row[0])]
+    targets = {target["name"] for target in package["targets"] if target["type"] != "test"}
+    for name in sorted((targets - set(listed) - ON_MACS) | (set(listed) - targets)):
+        yield f"the table of modules and Package.swift disagree about {name}"
 
 
 def code(text):
@@ -124,31 +75,31 @@ def mentions(text, symbol):
     return all(re.search(rf"\b{name}\b", text) for name in symbol.split(".") if name != "init")
 
 
-def stop_problems(architecture, root=ROOT, read=lambda path: path.read_text()):
-    ways = re.split(r"^### ", section(architecture, "The ways"), flags=re.MULTILINE)[1:]
-    if len(ways) < 5:
-        yield f"there are {len(ways)} ways, expected five"
+def step_problems(architecture, root=ROOT, read=lambda path: path.read_text()):
+    flows = re.split(r"^### ", section(architecture, "The data flows"), flags=re.MULTILINE)[1:]
+    if len(flows) < 5:
+        yield f"there are {len(flows)} data flows, expected five"
     sources = None
-    for way in ways:
-        title = way.splitlines()[0]
-        stops = STOP.findall(way)
-        numbers = re.findall(r"^(\d+)\. ", way, re.MULTILINE)
-        if len(stops) != len(numbers) or len(stops) < 3:
-            yield f"{title}: of {len(numbers)} stops, {len(stops)} have the form: 1. [`File`](path), `Type.member`: text"
+    for flow in flows:
+        title = flow.splitlines()[0]
+        steps = STEP.findall(flow)
+        numbers = re.findall(r"^(\d+)\. ", flow, re.MULTILINE)
+        if len(steps) != len(numbers) or len(steps) < 3:
+            yield f"{title}: of {len(numbers)} steps, {len(steps)} have the form: 1. [`File`](path), `Type.member`: text"
         earlier = ""
-        for number, path, symbol, through in stops:
+        for number, path, symbol, through in steps:
             if not (root / path).is_file():
-                yield f"{title}: stop {number}: there is no file {path}"
+                yield f"{title}: step {number}: there is no file {path}"
                 continue
             text = code(read(root / path))
             if not declares(text, symbol):
-                yield f"{title}: stop {number}: {path} does not declare {symbol}"
+                yield f"{title}: step {number}: {path} does not declare {symbol}"
             if earlier and not mentions(earlier, through or symbol):
-                yield f"{title}: stop {number}: the files of the stops before it do not mention {through or symbol}"
+                yield f"{title}: step {number}: the files of the steps before it do not mention {through or symbol}"
             if through:
                 sources = sources or [code(read(file)) for file in sorted((root / "Sources").rglob("*.swift"))]
                 if not any(mentions(each, through) and mentions(each, symbol) for each in sources):
-                    yield f"{title}: stop {number}: no file of Sources mentions both {through} and {symbol}"
+                    yield f"{title}: step {number}: no file of Sources mentions both {through} and {symbol}"
             earlier += text
 
 
@@ -198,10 +149,8 @@ def stage_problems(name, text, stages):
 def problems():
     texts = {name: (ROOT / name).read_text() for name in DOCUMENTS}
     listed = subprocess.run([ROOT / "scripts/test", "--list"], check=True, capture_output=True, text=True)
-    package = manifest()
-    yield from room_problems(texts["ARCHITECTURE.md"], package)
-    yield from floor_problems(package)
-    yield from stop_problems(texts["ARCHITECTURE.md"])
+    yield from module_problems(texts["ARCHITECTURE.md"], layers.manifest())
+    yield from step_problems(texts["ARCHITECTURE.md"])
     promising = [(name, texts[name], heading) for name, heading in PROMISING.items()]
     yield from promise_problems(texts["CONTRIBUTING.md"], promising)
     stages = set(listed.stdout.split())

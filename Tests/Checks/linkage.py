@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 RUNTIME = {
-    "CZlib", "CCurl", "CThreads", "CZstd", "RemoteSettingsModel", "SnapshotTrust", "SnapshotBundle", "TargetFilter", "RemoteSettingsHTTP",
+    "CZlib", "CCurl", "CThreads", "CZstd", "RemoteSettingsModel", "SnapshotBundle", "TargetFilter", "RemoteSettingsHTTP",
     "CurlTransport", "URLSessionTransport", "RemoteSettings", "RemoteSettingsBlocking", "ConfigParameters", "RemoteConfiguration",
 }
 ALLOWED_PRODUCTS = {"X509", "SwiftASN1", "Crypto", "Logging"}
@@ -43,15 +43,11 @@ def manifest_problems(package):
 
 
 def unused_dependencies(package):
-    rooms = {target["name"]: target for target in package["targets"]}
     for target in package["targets"]:
-        sources = pathlib.Path(target["path"]).rglob("*.swift")
+        sources = pathlib.Path(target.get("path") or f"Tests/{target['name']}").rglob("*.swift")
         imported = {name for source in sources for name in IMPORT.findall(source.read_text())}
         targets, products = dependencies(target)
-        # Tests may use what their room does, and every target may use the model.
-        shared = set().union(*dependencies(rooms.get(target["name"].removesuffix("Tests"), {"dependencies": []})))
-        given = NOT_IMPORTED | {"RemoteSettingsModel"} | (shared if target["type"] == "test" else set())
-        for name in sorted((targets | products) - imported - given):
+        for name in sorted((targets | products) - imported - NOT_IMPORTED):
             yield f"{target['name']} declares the dependency {name} and imports it nowhere"
 
 

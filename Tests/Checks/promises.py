@@ -22,7 +22,7 @@ BUILD = ROOT / ".build/debug"
 RSDUMP = os.environ.get("RSDUMP", str(BUILD / "rsdump"))
 # The products' modules, and those whose types they show.
 MODULES = ["RemoteSettings", "RemoteSettingsBlocking", "RemoteConfiguration", "RemoteSettingsTesting", "FirefoxDumps",
-           "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotTrust"]
+           "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle"]
 GIVEN = "0.1.0"
 
 

@@ -17,6 +17,8 @@ import re
 import subprocess
 import sys
 
+import layers
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HELP = "Tests/Promises/help.txt"
 FENCE = re.compile(r"^( *)(```+)(\w*)\n(.*?)^ *\2$", re.MULTILINE | re.DOTALL)
@@ -128,8 +130,10 @@ def megabytes_of_dumps():
 
 
 def packages_of_an_app():
-    text = (ROOT / "Package.swift").read_text()
-    return len(set(re.findall(r'"([\w-]+)"[,\n]', re.search(r"let packages = \[(.*?)\n    \]", text, re.DOTALL)[1])))
+    """Those that are resolved without a trait."""
+    products = [value for target in layers.manifest()["targets"] for dependency in target["dependencies"]
+                for kind, value in dependency.items() if kind == "product"]
+    return len({package for _, package, _, condition in products if not (condition or {}).get("traits")})
 
 
 def all_commands():

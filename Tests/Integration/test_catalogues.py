@@ -27,7 +27,7 @@ from serve import Serving
 
 ROUNDS = int(os.environ.get("RELEASE_KILL_ROUNDS", "8"))
 SEED = os.environ.get("KILL_SEED") or secrets.token_hex(4)
-SCHEMA = rsdump.REPOSITORY / "Sources/Format/SnapshotTrust/Documentation.docc/Resources/catalogue-record.schema.json"
+SCHEMA = rsdump.REPOSITORY / "Sources/Format/SnapshotBundle/Documentation.docc/Resources/catalogue-record.schema.json"
 CATALOGUE = "publisher/catalogue"
 HIGHEST = 2**53 - 1
 # A clock that is days ahead, of Debian's libfaketime.

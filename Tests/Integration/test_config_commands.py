@@ -11,7 +11,7 @@ import pytest
 
 import rsdump
 
-SCHEMA = rsdump.REPOSITORY / "Sources/Library/ConfigParameters/Documentation.docc/Resources/parameter-record.schema.json"
+SCHEMA = rsdump.REPOSITORY / "Sources/Format/SnapshotBundle/Documentation.docc/Resources/parameter-record.schema.json"
 
 RECORDS = [
     {"id": "banner", "key": "banner_text", "value": "Welcome"},

@@ -1,6 +1,6 @@
 """What remote config keeps in the index when the machine fails: an app fetches and activates while an operation on a file fails, the
 process is killed there, or the machine crashes. The next start has a state that was published, whole, and the one after that
-has the newest. Tests/Library/RemoteConfigurationTests kills the process at random moments."""
+has the newest. Tests/LibraryTests/RemoteConfiguration kills the process at random moments."""
 import itertools
 import json
 import os

@@ -84,7 +84,7 @@ def test_a_floor_that_uses_one_behind_it(package, name, other, problem):
 
 
 @pytest.mark.parametrize("path, old, new", [
-    ("Sources/Format/SnapshotTrust/SnapshotVerification.swift", "func verified(", "func checked("),
+    ("Sources/Format/SnapshotBundle/Trust/SnapshotVerification.swift", "func verified(", "func checked("),
     ("Sources/Format/SnapshotBundle/Lock/LockFile.swift", "extension LockFile.Collection", "extension LockFile.Entry"),
     ("Sources/Network/SnapshotOrigin/Records/ServedCollection.swift", "func delta(", "func difference("),
     ("Sources/Library/RemoteSettings/API/RemoteSettingsClient.swift", "func getRecords(", "func records("),
@@ -145,7 +145,7 @@ def known():
     # A command, an option, a file and a number, changed by hand in a copy.
     ("README.md", "rsdump refresh", "rsdump freshen", "rsdump has no command freshen"),
     ("README.md", "rsdump verify --locked", "rsdump verify --looked", "rsdump verify has no option --looked"),
-    ("Sources/Publish/SigningKeys/Documentation.docc/Keys.md", "rsdump keys renew", "rsdump keys renow", "rsdump has no command keys renow"),
+    ("Sources/Tool/rsdump/Documentation.docc/Keys.md", "rsdump keys renew", "rsdump keys renow", "rsdump has no command keys renow"),
     ("Sources/Tool/rsdump/Documentation.docc/StartRelease.md", "rsdump verify --locked", "rsdump verify --looked",
      "rsdump verify has no option --looked"),
     ("ARCHITECTURE.md", "`Examples/OfflineExample`", "`Examples/OnlineExample`", "`Examples/OnlineExample` does not exist"),

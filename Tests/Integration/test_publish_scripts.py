@@ -15,7 +15,7 @@ from test_publish import CONFIG, SETTINGS
 EXAMPLES = rsdump.REPOSITORY / "Examples/publish"
 SCRIPTS = rsdump.REPOSITORY / "scripts"
 WEEKS = rsdump.REPOSITORY / "Tests/Integration/weeks"
-ARTICLES = rsdump.REPOSITORY / "Sources/Publish/Publish/Documentation.docc"
+ARTICLES = rsdump.REPOSITORY / "Sources/Tool/rsdump/Documentation.docc"
 SCHEMA = json.loads((ARTICLES / "Resources/source.schema.json").read_text())
 
 

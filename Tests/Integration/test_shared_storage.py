@@ -1,4 +1,4 @@
-"""Processes of an app that share a storage directory, against a real server. Tests/Library/RemoteSettingsTests has the same
+"""Processes of an app that share a storage directory, against a real server. Tests/LibraryTests/RemoteSettings has the same
 against a server in memory."""
 import subprocess
 

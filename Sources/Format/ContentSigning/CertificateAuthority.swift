@@ -1,6 +1,6 @@
 import Crypto
 import RemoteSettingsModel
-import SnapshotTrust
+import SnapshotBundle
 import SwiftASN1
 import X509
 

@@ -1,6 +1,6 @@
 import Crypto
 import RemoteSettingsModel
-import SnapshotTrust
+import SnapshotBundle
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

@@ -1,6 +1,6 @@
 import Crypto
 import RemoteSettingsModel
-import SnapshotTrust
+import SnapshotBundle
 
 /// A signing certificate with its issuers, up to the root. None of it is secret.
 package struct SignerChain: Sendable {

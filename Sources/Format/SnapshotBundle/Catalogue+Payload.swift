@@ -1,5 +1,4 @@
 import RemoteSettingsModel
-import SnapshotTrust
 
 extension Catalogue {
     /// Whether the catalogue lists these signed bytes as the collection's state.

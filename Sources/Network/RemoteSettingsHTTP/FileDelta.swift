@@ -1,7 +1,6 @@
 import CZstd
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotTrust
 
 /// Writes a file as a delta to another one, in the form `dcz` of RFC 9842. A delta consists of the SHA-256 of the other
 /// file, and a zstd frame that refers to its bytes.

@@ -1,7 +1,6 @@
 import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotTrust
 
 /// An earlier state of a collection, from the commits of the dumps directory, to be published again as a new one.
 package struct EarlierState: Sendable {

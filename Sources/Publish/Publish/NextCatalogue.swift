@@ -1,5 +1,5 @@
 import RemoteSettingsModel
-import SnapshotTrust
+import SnapshotBundle
 
 /// The catalogue that `publish` makes from the current catalogue and from the directory's next states. No I/O, no
 /// clock.

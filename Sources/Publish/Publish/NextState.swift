@@ -1,7 +1,6 @@
 import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotTrust
 
 /// The state that `publish` makes from a collection's sources and its current state. Nothing is signed yet. No I/O, no
 /// clock.

@@ -1,6 +1,5 @@
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotTrust
 
 /// The inputs of a published state. There is nothing to publish if, and only if, two values are equal.
 struct PublishedFrom: Hashable {

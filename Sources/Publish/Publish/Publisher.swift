@@ -2,7 +2,6 @@ import ContentSigning
 import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotTrust
 
 /// Publishes sources: signs each collection that changed, and packs it into a dumps directory like any other snapshot.
 package struct Publisher: Sendable {

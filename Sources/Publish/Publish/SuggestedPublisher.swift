@@ -1,6 +1,6 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SnapshotTrust
+import SnapshotBundle
 
 extension PublisherName {
     /// A name for a publisher that nobody has named. Two publishers of one team, such as staging and production, must

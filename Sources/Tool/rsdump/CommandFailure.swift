@@ -7,8 +7,6 @@ import SnapshotBundle
 #if Server
 import SnapshotServer
 #endif
-import SnapshotTrust
-import StaticMirror
 
 /// An error that ends a command, with a message and an exit code.
 struct CommandFailure: Error, CustomStringConvertible {

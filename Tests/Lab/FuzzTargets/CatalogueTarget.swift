@@ -1,6 +1,6 @@
 #if Lab
 import RemoteSettingsModel
-import SnapshotTrust
+import SnapshotBundle
 
 extension FuzzTarget {
     static let catalogue = FuzzTarget(

@@ -3,7 +3,7 @@ import Crypto
 import Dispatch
 import Foundation
 import RemoteSettingsModel
-import SnapshotTrust
+import SnapshotBundle
 import SwiftASN1
 @_spi(FixedExpiryValidationTime) import X509
 

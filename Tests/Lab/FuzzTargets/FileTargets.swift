@@ -1,11 +1,9 @@
 #if Lab
 import Dumps
 import DumpsExchange
-import DumpsRefresh
 import Foundation
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotTrust
 
 /// A directory of this process alone, in memory if the system has such a place.
 struct Scratch: Sendable {

@@ -6,9 +6,7 @@ import Dumps
 import Foundation
 import Publish
 import RemoteSettingsModel
-import SigningKeys
 import SnapshotBundle
-import SnapshotTrust
 import TargetFilter
 
 private let sourceWords = [

@@ -2,7 +2,7 @@
 import RemoteSettings
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import StaticMirror
+import DumpsExchange
 
 extension FuzzTarget {
     static let cache = FuzzTarget(

@@ -1,12 +1,11 @@
 #if Lab
 import Dumps
-import DumpsRefresh
 import Foundation
 import RemoteConfiguration
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import RemoteSettingsTesting
-import SnapshotTrust
+import SnapshotBundle
 
 /// Remote config over a collection of 2,000 parameters, one in ten with a condition, that this process serves and
 /// signs.

@@ -2,7 +2,6 @@
 import Foundation
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotTrust
 
 /// What is worked upon: a directory that `rsdump refresh` wrote, and the changesets that the server answered.
 struct Input {

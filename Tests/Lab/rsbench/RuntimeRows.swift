@@ -3,7 +3,6 @@ import Foundation
 import RemoteSettings
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotTrust
 
 /// What an app's calls take, each in a service of its own as after a start; the process itself is warm.
 struct RuntimeRows {

@@ -1,7 +1,7 @@
 #if Lab
 import Crypto
 import RemoteSettingsModel
-import SnapshotTrust
+import SnapshotBundle
 
 /// A payload's signature and a chain, against hashing alone.
 struct VerifyRows {

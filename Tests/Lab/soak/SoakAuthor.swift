@@ -3,7 +3,6 @@ import ContentSigning
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotTrust
 
 /// Writes signed states of a few collections into a dumps directory, as often as it is told to.
 ///

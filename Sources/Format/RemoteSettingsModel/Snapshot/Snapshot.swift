@@ -25,7 +25,7 @@ package struct Snapshot: Sendable {
 
 /// A collection's full state at one timestamp, before it is verified.
 ///
-/// Neither the bundle writer nor a cache accepts it. Verification (`SnapshotTrust`) turns it into a ``Snapshot``.
+/// Neither the bundle writer nor a cache accepts it. `UnverifiedSnapshot.verified` turns it into a ``Snapshot``.
 package struct UnverifiedSnapshot: Sendable {
     package let collection: CollectionID
     package let payload: Payload

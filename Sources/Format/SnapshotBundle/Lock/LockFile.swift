@@ -1,5 +1,4 @@
 import RemoteSettingsModel
-import SnapshotTrust
 
 /// The contents of `dumps.lock.json`, which states exactly what is in `dumps/`. The caller reads and writes the file.
 package struct LockFile: Hashable, Sendable {

@@ -1,5 +1,4 @@
 import RemoteSettingsModel
-import SnapshotTrust
 
 extension LockFile {
     /// Reads a lock's text. Does no I/O.

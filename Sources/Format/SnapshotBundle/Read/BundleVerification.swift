@@ -7,8 +7,8 @@ extension BundleReader {
     /// attachments against the manifest, and that nothing lies between the entries. Does I/O. It needs little memory
     /// besides the manifest and the payload, which is inflated and read once.
     ///
-    /// Signatures are checked by `SnapshotTrust`, and the hash of the file is in the lock. This function checks
-    /// neither.
+    /// This function checks neither signatures, as `UnverifiedSnapshot.verified` does, nor the hash of the file, which
+    /// is in the lock file.
     ///
     /// - Returns: the manifest.
     /// - Throws: ``BundleError`` with the first wrong entry.

@@ -1,5 +1,5 @@
 import RemoteSettingsModel
-import SnapshotTrust
+import SnapshotBundle
 
 /// The catalogue in use, and whether its publisher still confirms it. See <doc:Catalogues>.
 public struct CatalogueStatus: Hashable, Sendable {

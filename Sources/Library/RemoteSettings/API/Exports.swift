@@ -1,5 +1,5 @@
 import RemoteSettingsModel
-import SnapshotTrust
+import SnapshotBundle
 
 // The types of other modules that the public interface uses, so that an app imports one module.
 //
@@ -7,7 +7,7 @@ import SnapshotTrust
 // are exported whose names mean nothing elsewhere. The others have names of their own here.
 @_exported import enum RemoteSettingsModel.Provenance
 @_exported import struct RemoteSettingsModel.SignatureVerdict
-@_exported import struct SnapshotTrust.TrustAnchors
+@_exported import struct SnapshotBundle.TrustAnchors
 
 /// Bytes in memory, which may be part of the program or of a file.
 public typealias RemoteSettingsBytes = Bytes

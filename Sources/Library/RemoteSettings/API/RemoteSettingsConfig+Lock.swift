@@ -1,7 +1,6 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotTrust
 
 extension RemoteSettingsConfig {
     /// A configuration whose server, roots and signer are those that a packaged source's lock states.

@@ -1,6 +1,6 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SnapshotTrust
+import SnapshotBundle
 
 /// The configuration of a ``RemoteSettingsService``.
 public struct RemoteSettingsConfig: Sendable {

@@ -1,7 +1,6 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotTrust
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

@@ -1,6 +1,6 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SnapshotTrust
+import SnapshotBundle
 
 /// Several collections in the states of one catalogue. Made by ``RemoteSettingsService/read(_:)``.
 public struct CatalogueReading: Sendable {

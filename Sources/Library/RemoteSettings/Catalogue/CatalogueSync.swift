@@ -1,7 +1,6 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotTrust
 
 /// A sync of a catalogue: fetch and verify the catalogue, fetch and verify what it lists, store all of it, show it.
 ///

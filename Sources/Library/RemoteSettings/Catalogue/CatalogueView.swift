@@ -1,5 +1,5 @@
 import RemoteSettingsModel
-import SnapshotTrust
+import SnapshotBundle
 
 /// A catalogue as this process reads it: a verified catalogue of the configured publisher, and where it came from.
 ///

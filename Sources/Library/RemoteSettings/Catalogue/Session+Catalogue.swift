@@ -1,6 +1,5 @@
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotTrust
 
 /// What a session knows about the catalogue in use.
 struct KnownCatalogue {

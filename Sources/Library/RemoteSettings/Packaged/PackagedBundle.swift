@@ -1,6 +1,5 @@
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotTrust
 
 /// One collection in one packaged source: its entry in the source's lock, and its bundle.
 ///

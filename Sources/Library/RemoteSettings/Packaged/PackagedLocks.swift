@@ -1,6 +1,5 @@
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotTrust
 
 /// The locks of the packaged sources. They say which collections each source has.
 struct PackagedLocks: Sendable {

@@ -1,6 +1,5 @@
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotTrust
 
 /// What a process holds of one collection: the snapshot in use, why others are not used, and what it was chosen from.
 struct CurrentState: Sendable {

@@ -1,6 +1,5 @@
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotTrust
 import TargetFilter
 
 /// One collection under one session, for all its clients: the snapshot that is served, and its records for this app.

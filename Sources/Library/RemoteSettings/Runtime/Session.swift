@@ -1,7 +1,6 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotTrust
 import TargetFilter
 
 #if canImport(Darwin)

@@ -1,7 +1,6 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotTrust
 
 /// Decides which snapshot of a collection is served:
 /// ``choose(_:from:of:usesPackaged:usesStored:isActivation:asking:)``.

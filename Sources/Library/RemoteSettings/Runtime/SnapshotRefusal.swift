@@ -1,6 +1,5 @@
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotTrust
 
 /// Why a snapshot is not used.
 struct SnapshotRefusal: Error {

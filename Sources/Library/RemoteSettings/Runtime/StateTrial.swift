@@ -1,5 +1,5 @@
 import RemoteSettingsModel
-import SnapshotTrust
+import SnapshotBundle
 
 /// How the states of a collection have fared with this app.
 ///

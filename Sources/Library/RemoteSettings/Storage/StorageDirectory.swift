@@ -1,11 +1,9 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotTrust
 
 #if canImport(Darwin)
 import Foundation
-import RemoteSettingsModel
 #endif
 
 /// The storage directory:

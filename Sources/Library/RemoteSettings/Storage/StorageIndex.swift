@@ -1,7 +1,6 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotTrust
 
 /// One state of a collection in the storage directory, as the index names it. Nothing of it is verified.
 package struct StoredState: Hashable, Sendable {

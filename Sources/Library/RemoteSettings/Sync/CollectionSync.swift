@@ -1,7 +1,6 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotTrust
 
 /// A sync of one collection: compare, fetch and verify, store, serve.
 ///

@@ -1,6 +1,6 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SnapshotTrust
+import SnapshotBundle
 
 extension RemoteSettingsService {
     /// Takes the collections' states from the server's bundle for a first launch. Uses the network.

@@ -1,6 +1,6 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SnapshotTrust
+import SnapshotBundle
 
 /// A verified state is not taken. What was held stays.
 package struct StateRejection: Error, CustomStringConvertible {

@@ -1,6 +1,6 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SnapshotTrust
+import SnapshotBundle
 
 extension LocalCollection {
     /// Brings the collection to the server's state. Uses the network. Concurrent calls share one sync.

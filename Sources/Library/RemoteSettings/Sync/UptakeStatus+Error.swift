@@ -1,6 +1,5 @@
 import RemoteSettingsHTTP
 import SnapshotBundle
-import SnapshotTrust
 
 extension UptakeEvent.Status {
     /// The telemetry status of an error.

@@ -2,7 +2,6 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotOrigin
-import SnapshotTrust
 
 /// Everything that an ``OriginTransport`` remembers.
 struct OriginState {

@@ -1,7 +1,7 @@
 import Foundation
 import RemoteSettings
 import RemoteSettingsModel
-import SnapshotTrust
+import SnapshotBundle
 
 extension OriginTransport {
     /// Publishes the current states of all collections with a catalogue in `publisher/catalogue`, as `rsdump publish`

@@ -2,7 +2,7 @@ import Foundation
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotOrigin
-import SnapshotTrust
+import SnapshotBundle
 
 /// A Remote Settings server in memory. Tests write to its collections, which are signed on each write.
 ///

@@ -1,7 +1,7 @@
 import ContentSigning
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SnapshotTrust
+import SnapshotBundle
 
 /// How a signature in a collection's metadata is made. By default it is valid.
 public struct SignatureForm: Sendable, Hashable {

@@ -1,5 +1,5 @@
 import RemoteSettingsModel
-import SnapshotTrust
+import SnapshotBundle
 
 /// The certificate chains of one run. Each URL is fetched once, and each chain is verified once for each signer.
 package actor ChainStore {

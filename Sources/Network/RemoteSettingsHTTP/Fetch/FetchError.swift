@@ -1,5 +1,5 @@
 import RemoteSettingsModel
-import SnapshotTrust
+import SnapshotBundle
 
 /// Why a collection's state could not be fetched. The local state stays as it was.
 package enum FetchError: Error, Sendable {

@@ -1,6 +1,5 @@
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotTrust
 
 /// One collection as a server sends it: a bundle in place, and the older states that deltas can start from.
 ///

@@ -1,6 +1,5 @@
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotTrust
 
 /// A collection's metadata as a server sends it: as received, except for the URL of its chain.
 ///

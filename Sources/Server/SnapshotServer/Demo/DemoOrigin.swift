@@ -1,7 +1,6 @@
 import ContentSigning
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotTrust
 
 /// A dumps directory of sample collections to serve and to change. They are signed with keys that are made at the
 /// start.

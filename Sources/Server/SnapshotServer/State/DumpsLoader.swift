@@ -4,8 +4,7 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotOrigin
-import StaticMirror
-import SnapshotTrust
+import DumpsExchange
 
 /// Loads the states of a dumps directory: reads the lock, and verifies each bundle against it before the bundle is
 /// served.

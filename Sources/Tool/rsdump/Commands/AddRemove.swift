@@ -1,9 +1,8 @@
 import ArgumentParser
 import Dumps
-import DumpsRefresh
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SnapshotTrust
+import SnapshotBundle
 
 /// `rsdump add`
 struct Add: AsyncParsableCommand {

@@ -1,10 +1,9 @@
 import ArgumentParser
 import Dumps
-import DumpsRefresh
 import RemoteSettings
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SnapshotTrust
+import SnapshotBundle
 
 /// The options of the commands that use the `RemoteSettings` library as an app does.
 struct ClientOptions: ParsableArguments {

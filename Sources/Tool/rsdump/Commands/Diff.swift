@@ -1,6 +1,5 @@
 import ArgumentParser
 import Dumps
-import DumpsRefresh
 import Publish
 import RemoteSettingsHTTP
 import RemoteSettingsModel

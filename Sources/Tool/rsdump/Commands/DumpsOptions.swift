@@ -1,11 +1,9 @@
 import ArgumentParser
 import CurlTransport
 import Dumps
-import DumpsRefresh
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotTrust
 
 /// Reads a collection's name from the command line.
 ///

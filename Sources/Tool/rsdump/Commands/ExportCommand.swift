@@ -1,11 +1,9 @@
 import ArgumentParser
 import Dumps
 import DumpsExchange
-import DumpsRefresh
 import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotOrigin
-import StaticMirror
 
 /// `rsdump export`
 struct ExportCommand: AsyncParsableCommand {

@@ -5,7 +5,6 @@ import Publish
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotTrust
 
 /// `rsdump import`
 struct ImportCommand: AsyncParsableCommand {

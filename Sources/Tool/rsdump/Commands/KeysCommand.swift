@@ -2,9 +2,8 @@ import ArgumentParser
 import ContentSigning
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SigningKeys
+import Publish
 import SnapshotBundle
-import SnapshotTrust
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

@@ -1,7 +1,6 @@
 import ArgumentParser
 import CurlTransport
 import Dumps
-import DumpsRefresh
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Dumps
-import DumpsRefresh
 import Foundation
 import RemoteSettingsModel
 import SnapshotBundle

@@ -1,9 +1,8 @@
 import ArgumentParser
 import Dumps
-import DumpsRefresh
 import RemoteSettingsModel
 import SnapshotBundle
-import StaticMirror
+import DumpsExchange
 
 /// The option `--on-change`, which runs commands after a change.
 struct OnChangeOptions: ParsableArguments {

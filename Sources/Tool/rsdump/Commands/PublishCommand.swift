@@ -1,13 +1,10 @@
 import ArgumentParser
 import ContentSigning
 import Dumps
-import DumpsRefresh
 import Publish
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SigningKeys
 import SnapshotBundle
-import SnapshotTrust
 
 /// The option that names the directory of sources.
 struct SourcesOptions: ParsableArguments {

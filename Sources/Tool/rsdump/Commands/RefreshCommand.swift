@@ -1,9 +1,8 @@
 import ArgumentParser
-import DumpsRefresh
+import Dumps
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotTrust
 
 /// `rsdump refresh`
 struct RefreshCommand: AsyncParsableCommand {

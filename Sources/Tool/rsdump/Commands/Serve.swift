@@ -139,7 +139,6 @@ private struct ConsoleLog: LogHandler {
     }
 }
 #else
-import ArgumentParser
 
 /// `rsdump serve` in a program that was built without the trait `Server`.
 struct Serve: ParsableCommand {

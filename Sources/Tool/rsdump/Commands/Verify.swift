@@ -1,10 +1,8 @@
 import ArgumentParser
 import Dumps
-import DumpsRefresh
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
-import SnapshotTrust
 
 /// `rsdump verify`
 struct Verify: AsyncParsableCommand {

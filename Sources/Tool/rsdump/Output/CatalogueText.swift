@@ -2,7 +2,7 @@ import Dumps
 import Publish
 import RemoteSettings
 import RemoteSettingsModel
-import SnapshotTrust
+import SnapshotBundle
 
 /// Describes a catalogue in words.
 enum CatalogueText {

@@ -1,5 +1,4 @@
 import Dumps
-import DumpsRefresh
 import RemoteSettingsModel
 import SnapshotBundle
 

@@ -1,4 +1,4 @@
-import DumpsRefresh
+import Dumps
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 

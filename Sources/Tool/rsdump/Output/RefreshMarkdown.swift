@@ -1,5 +1,4 @@
 import Dumps
-import DumpsRefresh
 import RemoteSettingsModel
 
 /// A refresh's report as Markdown, for a job's summary or a pull request. Its length is bounded, because GitHub refuses

@@ -1,4 +1,4 @@
-import DumpsRefresh
+import Dumps
 import RemoteSettingsModel
 
 /// The result of `rsdump refresh`. ``RefreshText`` and ``RefreshMarkdown`` show it to people.

@@ -1,4 +1,4 @@
-import DumpsRefresh
+import Dumps
 import RemoteSettingsModel
 
 /// A refresh's report for people.

@@ -1,5 +1,4 @@
 import Dumps
-import DumpsRefresh
 import RemoteSettingsModel
 
 /// The age of the bundles.

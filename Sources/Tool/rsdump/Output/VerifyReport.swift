@@ -1,6 +1,5 @@
-import SnapshotTrust
+import SnapshotBundle
 import Dumps
-import DumpsRefresh
 import RemoteSettingsModel
 
 /// The result of a verification.

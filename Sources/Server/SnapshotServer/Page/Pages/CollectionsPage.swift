@@ -1,6 +1,6 @@
 #if Server
 import RemoteSettingsModel
-import SnapshotTrust
+import SnapshotBundle
 
 /// The front page: every collection that is served.
 struct CollectionsPage {

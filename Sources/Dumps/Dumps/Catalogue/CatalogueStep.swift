@@ -1,0 +1,144 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// The first step of a refresh with a catalogue: fetches the server's catalogue, verifies it, and checks it against the
+/// packaged one.
+struct CatalogueStep: Sendable {
+    /// The result of this step.
+    struct Result: Sendable {
+        /// The catalogue whose states the refresh takes; `nil` if the server's catalogue failed and none is packaged.
+        var catalogue: VerifiedCatalogue?
+        /// The server's catalogue, if it replaces the packaged one.
+        var snapshot: Snapshot?
+        var error: CollectionError?
+    }
+
+    let publisher: PublisherName
+    let directory: DumpsDirectory
+    let fetcher: CollectionFetcher
+    let policy: TrustPolicy
+    let now: Timestamp
+    let limits: Limits
+
+    /// Fetches the catalogue if the monitor lists a state other than the packaged one. Does I/O and network.
+    ///
+    /// - Parameter plan: the catalogue's action becomes `unchanged` if nothing of it needs to be written.
+    func run(_ plan: inout [PlannedCollection], _ lock: LockFile) async -> Result {
+        guard let index = plan.firstIndex(where: { $0.id == Catalogue.collection }) else { return Result() }
+        let result = await run(plan[index], lock)
+        plan[index].isVouchedFor = true
+        if result.error == nil, result.snapshot == nil { plan[index].action = .unchanged }
+        return result
+    }
+
+    private func run(_ planned: PlannedCollection, _ lock: LockFile) async -> Result {
+        let held = packaged(lock)
+        if planned.action == .unchanged, let held { return Result(catalogue: held) }
+        do {
+            let bundle = held == nil ? nil : try? BundleReader(path: directory.bundlePath(planned.id), limits: limits)
+            let base = planned.isBase(bundle?.head) ? try? bundle?.payload() : nil
+            var known = planned
+            // Only its number must go forward. Nothing but the catalogue itself vouches for its timestamp.
+            known.isVouchedFor = true
+            let snapshot = try await fetcher.fetch(known, onto: base, minimum: nil).snapshot
+            let found = try verified(snapshot, after: held)
+            guard let held, !isWorthWriting(found, over: held, planned) else {
+                return Result(catalogue: found, snapshot: snapshot)
+            }
+            return Result(catalogue: held)
+        } catch {
+            switch CollectionError(error) {
+            case .gone, .fetch(.unknownCollection):
+                return Result(catalogue: held, error: .catalogue(.noCatalogue(publisher)))
+            case let error: return Result(catalogue: held, error: error)
+            }
+        }
+    }
+
+    /// The packaged catalogue, if a configured root vouches for it and it is of the configured publisher. The number of
+    /// any other is not a floor.
+    private func packaged(_ lock: LockFile) -> VerifiedCatalogue? {
+        let verifier = BundleVerifier(policy, limits: limits)
+        guard let held = try? directory.packagedCatalogue(lock, by: verifier, limits: limits),
+            held.catalogue.publisher == publisher
+        else { return nil }
+        return held
+    }
+
+    private func verified(
+        _ snapshot: Snapshot, after held: VerifiedCatalogue?
+    ) throws(CollectionError) -> VerifiedCatalogue {
+        do throws(CatalogueError) {
+            let found = try VerifiedCatalogue(snapshot, roots: policy.roots, limits: limits)
+            guard found.catalogue.publisher == publisher else {
+                throw .otherPublisher(found: found.catalogue.publisher, expected: publisher)
+            }
+            try found.checkAcceptance(after: held, at: now, limits: limits)
+            return found
+        } catch {
+            throw .catalogue(.catalogue(error))
+        }
+    }
+
+    /// Whether the new catalogue has more than a new time of confirmation, or half of the packaged one's time is over.
+    /// Otherwise a publisher that confirms its catalogue every night would change the directory every night.
+    ///
+    /// A confirmation whose end differs by more than the publisher's term is written at once, because a thief who had
+    /// the key for a day may have made the packaged one, with an end that is far away.
+    private func isWorthWriting(
+        _ found: VerifiedCatalogue, over held: VerifiedCatalogue, _ planned: PlannedCollection
+    ) -> Bool {
+        guard planned.action == .update || planned.action == .probe, found.chains == held.chains,
+            found.catalogue.number == held.catalogue.number, found.catalogue.made == held.catalogue.made
+        else { return true }
+        let term = found.confirmedUntil.elapsed(since: found.catalogue.confirmed)
+        guard found.confirmedUntil <= held.confirmedUntil.advanced(by: term),
+            held.confirmedUntil <= found.confirmedUntil.advanced(by: term)
+        else { return true }
+        let lasts = held.confirmedUntil.elapsed(since: held.catalogue.confirmed)
+        return now >= held.catalogue.confirmed.advanced(by: lasts / 2)
+    }
+}
+
+extension RefreshPlanner {
+    /// What the refresh does with a collection so that it has the state of a catalogue.
+    ///
+    /// - Parameter state: the state of the current bundle; `nil` if it cannot be read.
+    func plan(
+        _ settings: DumpsConfiguration.Collection, held: LockFile.Collection?, disk: DiskState, of catalogue: Catalogue,
+        state: Catalogue.Entry?
+    ) -> PlannedCollection {
+        guard let listed = catalogue.entries[settings.id] else {
+            var planned = PlannedCollection(settings: settings, action: .unchanged, held: held, serverTimestamp: nil)
+            planned.problem =
+                catalogue.removed[settings.id].map { .removed(publisher: catalogue.publisher, since: $0) }
+                ?? .unlisted(publisher: catalogue.publisher, number: catalogue.number)
+            return planned
+        }
+        var planned = plan(settings, held: held, disk: disk, monitor: [settings.id: listed.timestamp])
+        guard settings.pin == nil else {
+            if state != listed { planned.leftCatalogue = catalogue.number }
+            return planned
+        }
+        planned.listed = listed
+        planned.isVouchedFor = true
+        guard state != listed else { return planned }
+        switch planned.action {
+        case .unchanged, .repack, .probe:
+            planned.action = .refetch("its bundle does not have the state that catalogue \(catalogue.number) lists")
+        case .create, .update, .refetch, .pinned, .pinUnmet: break
+        }
+        return planned
+    }
+}
+
+extension PlannedCollection {
+    /// Checks that a verified state is the one in the catalogue.
+    func check(_ snapshot: Snapshot, number: UInt64) throws(CollectionError) {
+        guard let listed else { return }
+        guard listed.lists(snapshot.payload) else {
+            throw .catalogue(.otherState(number: number, listed: listed.timestamp, found: snapshot.timestamp))
+        }
+    }
+}

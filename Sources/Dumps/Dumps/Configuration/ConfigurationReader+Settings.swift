@@ -1,0 +1,214 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+extension ConfigurationReader {
+    /// Reads `pin: TIMESTAMP`, or a mapping of `at`, `reason` and `until`.
+    func pin(_ node: YAMLNode) throws(ConfigurationError) -> Pin {
+        guard case .mapping(let mapping) = node.content else { return Pin(at: try timestamp(node)) }
+        var at: Timestamp?
+        var pin = Pin(at: Timestamp(milliseconds: 0))
+        for (key, value) in mapping {
+            switch key.string {
+            case "at": at = try timestamp(value)
+            case "reason":
+                let reason = try string(value, "reason")
+                guard Pin.isReason(reason) else {
+                    throw error(value, "reason is not a single line of at most 500 characters", remedy: "shorten it")
+                }
+                pin.reason = reason
+            case "until":
+                guard case .scalar(let scalar) = value.content, let date = Pin.date(scalar.string) else {
+                    throw error(value, "until is \(shown(value))", remedy: "write a date, such as 2026-12-31")
+                }
+                pin.until = date
+            default: throw unknown(key, ["at", "reason", "until"])
+            }
+        }
+        guard let at else {
+            throw error(node, "the pin has no timestamp", remedy: "write at: with the collection's timestamp")
+        }
+        pin.at = at
+        return pin
+    }
+
+    private func timestamp(_ node: YAMLNode) throws(ConfigurationError) -> Timestamp {
+        guard case .scalar(let scalar) = node.content, scalar.string.count <= 18,
+            let timestamp = Timestamp(scalar.string),
+            timestamp.milliseconds > 0
+        else {
+            throw error(
+                node, "a pin at \(shown(node))",
+                remedy:
+                    "write the collection's timestamp in milliseconds; rsdump pin BUCKET/COLLECTION --at DATE finds it")
+        }
+        return timestamp
+    }
+}
+
+extension ConfigurationReader {
+    /// Reads a mapping of `publisher`, `expires-after` and `max-age`.
+    ///
+    /// - Returns: `nil` for the word `off`.
+    func catalogue(_ node: YAMLNode) throws(ConfigurationError) -> DumpsConfiguration.CatalogueSettings? {
+        if case .scalar(let scalar) = node.content, scalar.string == "off" { return nil }
+        var publisher: PublisherName?
+        var expiresAfter: Duration?
+        var maxAge: Duration?
+        for (key, value) in try mapping(node, "catalogue") {
+            switch key.string {
+            case "publisher":
+                publisher = PublisherName(try string(value, "publisher"))
+                if publisher == nil {
+                    throw error(value, "publisher is \(shown(value))", remedy: "write a name: \(PublisherName.rule)")
+                }
+            case "expires-after":
+                expiresAfter = try age(value, "expires-after", "how long a confirmation is valid")
+            case "max-age": maxAge = try age(value, "max-age", "how old the last confirmation may be")
+            default: throw unknown(key, ["publisher", "expires-after", "max-age"])
+            }
+        }
+        guard let publisher else {
+            throw error(
+                node, "the catalogue has no publisher", remedy: "write publisher: with the publisher's name")
+        }
+        var catalogue = DumpsConfiguration.CatalogueSettings(publisher: publisher)
+        if let expiresAfter { catalogue.expiresAfter = expiresAfter }
+        catalogue.maxAge = maxAge
+        return catalogue
+    }
+
+    private func age(_ node: YAMLNode, _ name: String, _ meaning: String) throws(ConfigurationError) -> Duration {
+        guard let age = Duration(age: try string(node, name)), .seconds(3600)...Catalogue.longestConfirmation ~= age
+        else {
+            throw error(
+                node, "\(name) is \(shown(node))", remedy: "write \(meaning), from 1h to 366d, such as 7d")
+        }
+        return age
+    }
+}
+
+extension Duration {
+    /// Reads a duration: a whole number of at most 6 digits, then `d`, `h` or `m` for days, hours or minutes.
+    package init?(age text: String) {
+        let factors: [Character: Int] = ["d": 86_400, "h": 3600, "m": 60]
+        guard let unit = text.last, let factor = factors[unit], text.utf8.count <= 7, let count = Int(text.dropLast()),
+            count >= 0
+        else { return nil }
+        self = .seconds(count * factor)
+    }
+}
+
+extension ConfigurationReader {
+    func compression(_ node: YAMLNode) throws(ConfigurationError) -> BundleWriter.Compression {
+        switch node.string {
+        case "deflate": return .deflate
+        case "stored": return .stored
+        default: throw error(node, "compression is \(shown(node))", remedy: "write deflate or stored")
+        }
+    }
+}
+
+extension ConfigurationReader {
+    /// Reads a mapping of `bundle` and `attachment`. If `isOfAll` is set, `total` is allowed too.
+    func budget(_ node: YAMLNode, isOfAll: Bool) throws(ConfigurationError) -> (budget: Budget, total: UInt64?) {
+        let known = isOfAll ? ["bundle", "attachment", "total"] : ["bundle", "attachment"]
+        var budget = Budget()
+        var total: UInt64?
+        for (key, value) in try mapping(node, "budget") {
+            switch key.string {
+            case "bundle": budget.bundle = try size(value, "bundle")
+            case "attachment": budget.attachment = try size(value, "attachment")
+            case "total" where isOfAll: total = try size(value, "total")
+            default: throw unknown(key, known)
+            }
+        }
+        return (budget, total)
+    }
+}
+
+extension ConfigurationReader {
+    /// Reads a mapping of guards. A guard that the mapping does not name keeps its value.
+    func guards(_ node: YAMLNode, into guards: inout Guards) throws(ConfigurationError) {
+        for (key, value) in try mapping(node, "guards") {
+            guard key.string != "field-types" else {
+                throw error(
+                    key, "the guard field-types no longer exists",
+                    remedy: "write the types as a schema: schema: {properties: {FIELD: {type: string}}}")
+            }
+            guard let name = key.string.flatMap(Guards.Name.init(rawValue:)) else {
+                throw unknown(key, Guards.Name.allCases.map(\.rawValue))
+            }
+            switch name {
+            case .notEmptied: guards.keepsRecords = try bool(value, name.rawValue)
+            case .minRecords:
+                guard let count = count(value) else {
+                    throw error(value, "\(name.rawValue) is \(shown(value))", remedy: "write a number of records")
+                }
+                guards.minRecords = count
+            case .maxRemoved: guards.maxRemoved = try limit(value, name)
+            case .maxChanged: guards.maxChanged = try limit(value, name)
+            case .maxAdded: guards.maxAdded = try limit(value, name)
+            case .maxGrowth:
+                guard let percent = percent(value) else {
+                    throw error(value, "\(name.rawValue) is \(shown(value))", remedy: "write a percentage, such as 50%")
+                }
+                guards.maxGrowth = percent
+            case .requiredIDs:
+                guard case .sequence(let items) = value.content else {
+                    throw error(value, "\(name.rawValue) is \(shown(value))", remedy: "write a list of ids")
+                }
+                guards.requiredIDs = []
+                for item in items { guards.requiredIDs.append(try string(item, "an id")) }
+            case .schema: guards.schema = try schema(value)
+            }
+        }
+    }
+
+    private func limit(_ node: YAMLNode, _ name: Guards.Name) throws(ConfigurationError) -> Guards.Limit {
+        if let percent = percent(node) { return .percent(percent) }
+        if let count = count(node) { return .records(count) }
+        throw error(
+            node, "\(name.rawValue) is \(shown(node))", remedy: "write a number of records, or 10% for a percentage")
+    }
+
+    private func count(_ node: YAMLNode) -> Int? {
+        guard let text = node.string, text.utf8.count <= 9, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            return nil
+        }
+        return Int(text)
+    }
+
+    /// Reads a percentage from 0 to 999,999, such as `10%` or `0.25%`.
+    private func percent(_ node: YAMLNode) -> Guards.Percent? {
+        guard let text = node.string, text.hasSuffix("%"), text.utf8.count <= 10 else { return nil }
+        let parts = text.dropLast().split(separator: ".", omittingEmptySubsequences: false)
+        guard (1...2).contains(parts.count),
+            parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }),
+            let whole = Int(parts[0]), whole <= 999_999
+        else { return nil }
+        guard parts.count == 2 else { return .init(hundredths: whole * 100) }
+        guard parts[1].utf8.count <= 2, let decimals = Int(parts[1]) else { return nil }
+        return .init(hundredths: whole * 100 + (parts[1].utf8.count == 1 ? decimals * 10 : decimals))
+    }
+
+    private func schema(_ node: YAMLNode) throws(ConfigurationError) -> JSONValue? {
+        if node.string == "none" { return nil }
+        guard node.string != "metadata" else {
+            throw error(
+                node, "schema: metadata no longer exists, because no signature covers metadata",
+                remedy: "copy the schema from the collection's metadata to this place")
+        }
+        guard case .mapping = node.content else {
+            throw error(node, "schema is \(shown(node))", remedy: "write none, or a JSON Schema of the records")
+        }
+        let source = try SourceReader(file: file, limits: Limits()).node(node)
+        do throws(SchemaFault) {
+            _ = try RecordSchema(source.json)
+        } catch {
+            throw ConfigurationError(
+                file: file, line: source.line(at: error.path), problem: "the schema: \(error.problem)",
+                remedy: error.remedy)
+        }
+        return source.json
+    }
+}

@@ -1,0 +1,254 @@
+import RemoteSettingsModel
+import SnapshotBundle
+import TargetFilter
+
+/// Reads `dumps.yaml` strictly. An unknown key, a wrong type or an impossible value is an error that names its line.
+package struct ConfigurationReader {
+    let file: String
+
+    /// Reads a configuration.
+    ///
+    /// - Parameter text: the file's content.
+    /// - Throws: ``ConfigurationError``.
+    package static func read(_ text: String, file: String) throws(ConfigurationError) -> DumpsConfiguration {
+        try ConfigurationReader(file: file).configuration(from: text)
+    }
+
+    /// Returns the root of the document with its line marks, for an editor that keeps comments.
+    static func compose(_ text: String, file: String) throws(ConfigurationError) -> YAMLNode {
+        let reader = ConfigurationReader(file: file)
+        let root = try reader.compose(text)
+        _ = try reader.mapping(root, "the file")
+        return root
+    }
+
+    private func configuration(from text: String) throws(ConfigurationError) -> DumpsConfiguration {
+        let root = try compose(text)
+        var configuration = DumpsConfiguration()
+        let known = [
+            "version", "requires", "server", "allow-plain-http", "trust", "catalogue", "attachments", "compression",
+            "budget", "guards", "collections",
+        ]
+        // The version is checked first, because a file for a later rsdump may have settings that this one does not
+        // know.
+        if let requirement = root["requires"] { configuration.requires = try checkedRequirement(requirement) }
+        for (key, value) in try mapping(root, "the file") {
+            switch key.string {
+            case "version":
+                guard value.string.flatMap({ Int($0) }) == DumpsConfiguration.version else {
+                    throw error(
+                        value, "unknown version \(shown(value))",
+                        remedy:
+                            "this rsdump reads version \(DumpsConfiguration.version); update rsdump for a newer file"
+                    )
+                }
+            case "server": configuration.server = try string(value, "server")
+            case "allow-plain-http": configuration.allowsPlainHTTP = try bool(value, "allow-plain-http")
+            case "trust": configuration.trust = try trust(value)
+            case "catalogue": configuration.catalogue = try catalogue(value)
+            case "attachments": configuration.attachments = try rule(value)
+            case "compression": configuration.compression = try compression(value)
+            case "budget": (configuration.budget, configuration.totalBudget) = try budget(value, isOfAll: true)
+            case "guards": try guards(value, into: &configuration.guards)
+            case "requires", "collections": break
+            default: throw unknown(key, known)
+            }
+        }
+        guard root["version"] != nil else {
+            throw ConfigurationError(
+                file: file, line: 1, problem: "the version is missing", remedy: "begin the file with \"version: 1\"")
+        }
+        if let collections = root["collections"] {
+            configuration.collections = try self.collections(collections, of: configuration)
+        }
+        if configuration.catalogue != nil, configuration.settings(of: Catalogue.collection).pin != nil {
+            throw ConfigurationError(
+                file: file,
+                problem: "\(Catalogue.collection) is pinned, although catalogue: requires its current state",
+                remedy: "remove the pin; to go back to an older catalogue, restore the directory with git")
+        }
+        return configuration
+    }
+
+    /// Checks `requires: ">= 0.2"` against the version of this tool.
+    private func checkedRequirement(_ node: YAMLNode) throws(ConfigurationError) -> String {
+        let text = try string(node, "requires")
+        let wanted =
+            text.hasPrefix(">=") ? DumpsConfiguration.version(String(text.dropFirst(2).drop { $0 == " " })) : nil
+        guard let wanted else {
+            throw error(node, "requires is \(shown(node))", remedy: "write the lowest version, such as \">= 0.2\"")
+        }
+        guard !DumpsConfiguration.toolVersion.lexicographicallyPrecedes(wanted) else {
+            throw error(
+                node, "the file requires \(text), and this rsdump is \(DumpsConfiguration.tool)",
+                remedy: "update rsdump")
+        }
+        return text
+    }
+
+    private func collections(
+        _ node: YAMLNode, of configuration: DumpsConfiguration
+    ) throws(ConfigurationError) -> [DumpsConfiguration.Collection] {
+        if isNull(node) { return [] }
+        var collections: [DumpsConfiguration.Collection] = []
+        var ids: [String: CollectionID] = [:]
+        for (key, value) in try mapping(node, "collections") {
+            let name = try string(key, "the collection's name")
+            let id = try Result { () throws(InvalidIdentifier) in try CollectionID(name) }
+                .mapError { error(key, "\($0)", remedy: "write it as BUCKET/COLLECTION, such as main/regions") }.get()
+            if let other = ids.updateValue(id, forKey: id.ignoringCase) {
+                throw .sameBundle(id, other, file: file, line: key.line)
+            }
+            var collection = configuration.settings(of: id)
+            if !isNull(value) {
+                for (setting, content) in try mapping(value, "\(id)") {
+                    switch setting.string {
+                    case "attachments": collection.attachments = try rule(content)
+                    case "compression": collection.compression = try compression(content)
+                    case "pin": collection.pin = try pin(content)
+                    case "budget":
+                        let own = try budget(content, isOfAll: false).budget
+                        collection.budget.bundle = own.bundle ?? configuration.budget.bundle
+                        collection.budget.attachment = own.attachment ?? configuration.budget.attachment
+                    case "guards": try guards(content, into: &collection.guards)
+                    default:
+                        throw unknown(setting, ["attachments", "compression", "pin", "budget", "guards"])
+                    }
+                }
+            }
+            collections.append(collection)
+        }
+        return collections.sorted { $0.id < $1.id }
+    }
+
+    private func trust(_ node: YAMLNode) throws(ConfigurationError) -> DumpsConfiguration.Trust {
+        var trust = DumpsConfiguration.Trust()
+        for (key, value) in try mapping(node, "trust") {
+            switch key.string {
+            case "roots":
+                guard case .sequence(let items) = value.content else {
+                    throw error(value, "roots is \(kind(value))", remedy: "write a list of SHA-256 hashes")
+                }
+                for item in items { trust.roots.append(try rootHash(item)) }
+            case "signer": trust.signer = try string(value, "signer")
+            case "accept-unsigned": trust.acceptsUnsigned = try bool(value, "accept-unsigned")
+            default: throw unknown(key, ["roots", "signer", "accept-unsigned"])
+            }
+        }
+        return trust
+    }
+
+    private func rootHash(_ node: YAMLNode) throws(ConfigurationError) -> SHA256Digest {
+        let text = try string(node, "a root")
+        guard let hash = try? TrustAnchors.rootHash(text) else {
+            throw error(
+                node, "\(shown(node)) is not a SHA-256 hash",
+                remedy: "write 64 hexadecimal digits, with or without colons")
+        }
+        return hash
+    }
+
+    private func rule(_ node: YAMLNode) throws(ConfigurationError) -> AttachmentRule {
+        let remedy = "write all, none, or a mapping with include, max-size and max-total"
+        switch node.content {
+        case .scalar:
+            switch node.string {
+            case "all": return AttachmentRule(.all)
+            case "none": return AttachmentRule(.none)
+            default: throw error(node, "attachments is \(shown(node))", remedy: remedy)
+            }
+        case .mapping(let mapping):
+            var rule = AttachmentRule()
+            for (key, value) in mapping {
+                switch key.string {
+                case "include":
+                    let expression = try string(value, "include")
+                    rule.selection = .include(expression)
+                    _ = try Result { () throws(FilterError) in try AttachmentSelector(rule) }
+                        .mapError {
+                            error(value, "include is not an expression: \($0)", remedy: "correct the expression")
+                        }.get()
+                case "max-size": rule.maxSize = try size(value, "max-size")
+                case "max-total": rule.maxTotal = try size(value, "max-total")
+                default: throw unknown(key, ["include", "max-size", "max-total"])
+                }
+            }
+            return rule
+        default: throw error(node, "attachments is \(kind(node))", remedy: remedy)
+        }
+    }
+
+    func size(_ node: YAMLNode, _ what: String) throws(ConfigurationError) -> UInt64 {
+        guard case .scalar(let scalar) = node.content, let bytes = ByteSize.parse(scalar.string) else {
+            throw error(node, "\(what) is \(shown(node))", remedy: "write a size above zero, such as 20 MiB")
+        }
+        return bytes
+    }
+}
+
+extension ConfigurationReader {
+    private func compose(_ text: String) throws(ConfigurationError) -> YAMLNode {
+        guard let root = try YAMLNode.composed(Bytes(utf8: text), file: file, canBeJSON: false) else {
+            throw ConfigurationError(
+                file: file, problem: "the file is empty", remedy: "add a collection with: rsdump add BUCKET/COLLECTION")
+        }
+        return root
+    }
+
+    func mapping(_ node: YAMLNode, _ what: String) throws(ConfigurationError) -> [YAMLNode.Member] {
+        guard case .mapping(let mapping) = node.content else {
+            throw error(node, "\(what) is \(kind(node))", remedy: "write key: value pairs")
+        }
+        return mapping
+    }
+
+    func string(_ node: YAMLNode, _ what: String) throws(ConfigurationError) -> String {
+        guard case .scalar(let scalar) = node.content, !scalar.string.isEmpty else {
+            throw error(node, "\(what) is \(kind(node))", remedy: "write a string")
+        }
+        return scalar.string
+    }
+
+    func bool(_ node: YAMLNode, _ what: String) throws(ConfigurationError) -> Bool {
+        switch node.string {
+        case "true": return true
+        case "false": return false
+        default: throw error(node, "\(what) is \(shown(node))", remedy: "write true or false")
+        }
+    }
+
+    private func isNull(_ node: YAMLNode) -> Bool {
+        guard case .scalar(let scalar) = node.content else { return false }
+        return scalar.isPlain && (scalar.string.isEmpty || scalar.string == "~" || scalar.string == "null")
+    }
+
+    func unknown(_ key: YAMLNode, _ known: [String]) -> ConfigurationError {
+        // Names from the first drafts of 0.1. The error says what each one is called now.
+        let renamed = ["release": "catalogue", "origin": "publisher"]
+        if let name = key.string.flatMap({ renamed[$0] }), known.contains(name) {
+            return error(key, "\(shown(key)) is now called \(name)", remedy: "write \(name):")
+        }
+        return error(key, "unknown key \(shown(key))", remedy: "the keys here are \(known.joined(separator: ", "))")
+    }
+
+    func error(_ node: YAMLNode, _ problem: String, remedy: String) -> ConfigurationError {
+        ConfigurationError(file: file, line: node.line, problem: problem, remedy: remedy)
+    }
+
+    func shown(_ node: YAMLNode) -> String {
+        if case .scalar(let scalar) = node.content {
+            VisibleText.quote(scalar.string)
+        } else {
+            kind(node)
+        }
+    }
+
+    private func kind(_ node: YAMLNode) -> String {
+        switch node.content {
+        case .mapping: "a mapping"
+        case .sequence: "a list"
+        case .scalar(let scalar):
+            scalar.string.isEmpty ? "empty" : VisibleText.quote(scalar.string)
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+extension DumpsDirectory {
+    /// The lock file for a reader that does not hold the directory's lock, and the collections whose bundles a commit
+    /// is renaming. As soon as there is a redo log, its state is the directory's. Reads files; writes none.
+    ///
+    /// - Throws: `FileError` or `BundleError` if the lock file cannot be read.
+    package func readableLock(limits: Limits) throws -> (lock: LockFile, staged: Set<CollectionID>) {
+        guard let log = try RedoLog.read(in: path, limits: limits) else { return (try lockFile(limits: limits), []) }
+        return (log.lock, Set(log.staged))
+    }
+
+    /// The path of a bundle that ``readableLock(limits:)`` lists. Reads files; writes none.
+    package func readablePath(_ id: CollectionID, limits: Limits) throws -> String {
+        let staged = try RedoLog.read(in: path, limits: limits)?.staged ?? []
+        return try staged.contains(id) && FileStore.exists(packPath(id)) ? packPath(id) : bundlePath(id)
+    }
+}
+
+/// A bundle, opened once. All later reads use this open file, because its path may lead to another file by then.
+package struct BundleAtHand: Sendable {
+    package let file: MappedFile
+    package let reader: BundleReader
+
+    /// Opens a bundle and checks its structure, not its contents. Does I/O.
+    package init(path: String, limits: Limits) throws(BundleError) {
+        file = try MappedFile(path: path)
+        reader = try BundleReader(file, limits: limits)
+    }
+
+    /// Whether it has the content of `entry`, however compressed, and is the file that its lock entry `held` describes.
+    /// Reads the whole file if the entries agree.
+    package func isFile(of entry: LockFile.Collection, lockedAs held: LockFile.Collection) -> Bool {
+        guard held.content == entry.content, file.bytes.count == held.bundle.size,
+            file.digest() == held.bundle.sha256
+        else { return false }
+        // The bytes of `entry` have just been verified. Other bytes may come from somebody who adapted the lock to
+        // them.
+        return held.bundle == entry.bundle || (try? reader.verifyContents()) != nil
+    }
+}
+
+extension DumpsDirectory {
+    /// Opens the named bundles, or all bundles of the lock, sorted by collection. Reads every byte of them.
+    ///
+    /// Each bundle must hold exactly the content that the lock names. Signatures are not verified; `rsdump verify` does
+    /// that.
+    ///
+    /// - Parameter keepingCatalogue: whether to include the catalogue that names the states of the bundles.
+    /// - Throws: ``DumpsError`` if a name is not in the lock, or if the lock lists no bundles; `BundleError` or
+    ///   `FileError`.
+    package func lockedBundles(
+        _ names: [CollectionID], keepingCatalogue: Bool = false, limits: Limits
+    ) throws -> [BundleReader] {
+        let lock = try lockFile(limits: limits)
+        let unknown = names.filter { lock.collections[$0] == nil }
+        guard unknown.isEmpty else { throw DumpsError.notLocked(unknown, lockPath) }
+        guard !lock.collections.isEmpty else { throw DumpsError.nothingLocked(lockPath) }
+        let unlisted = try unlistedCollections(lock)
+        guard unlisted.isEmpty else { throw DumpsError.unlisted(unlisted, configurationPath) }
+        var wanted = names.isEmpty ? Set(lock.collections.keys) : Set(names)
+        if keepingCatalogue, lock.catalogue != nil, lock.collections[Catalogue.collection] != nil {
+            wanted.insert(Catalogue.collection)
+        }
+        return try wanted.sorted().map { id in
+            let bundle = try BundleReader(path: bundlePath(id), limits: limits)
+            try bundle.verifyContents()
+            let content = Manifest.digest(of: try bundle.manifestText())
+            guard bundle.head.collection == id, content == lock.collections[id]?.content else {
+                throw BundleError(
+                    .disagreement, file: bundle.name, expected: "the content that the lock names for \(id)",
+                    found: content.hex)
+            }
+            return bundle
+        }
+    }
+}

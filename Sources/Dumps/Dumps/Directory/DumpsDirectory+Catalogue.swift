@@ -1,0 +1,81 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+extension DumpsDirectory {
+    /// A bundle's state as a catalogue lists it. It comes from the bundle's manifest; nothing is inflated. Does I/O.
+    ///
+    /// - Parameter path: where the bundle is; `nil` if it is at its own path.
+    /// - Throws: `BundleError` if the bundle cannot be read, or is not the one that `entry` describes.
+    package func listedState(
+        of id: CollectionID, _ entry: LockFile.Collection, at path: String? = nil, limits: Limits
+    ) throws(BundleError) -> Catalogue.Entry {
+        let bundle = try BundleReader(path: path ?? bundlePath(id), limits: limits)
+        let content = Manifest.digest(of: try bundle.manifestText())
+        guard content == entry.content else {
+            throw BundleError(
+                .disagreement, file: bundle.name, expected: "the content \(entry.content), as the lock says",
+                found: content.hex)
+        }
+        return try bundle.listedState()
+    }
+
+    /// Checks that the lock file describes the catalogue's bundle: its bytes, what it claims about the signature, and
+    /// the number, unless the root is not trusted. Does I/O.
+    ///
+    /// A publisher that continued from another catalogue than the newest one would sign a number twice.
+    ///
+    /// - Parameter roots: the trusted roots; `nil` to trust what the lock file claims.
+    /// - Throws: `BundleError`, `FileError` or `ContentSignatureError` if they disagree; `CatalogueError`.
+    package func checkCatalogue(_ lock: LockFile, roots: TrustAnchors?, limits: Limits) throws {
+        let path = bundlePath(Catalogue.collection)
+        guard let entry = lock.collections[Catalogue.collection] else {
+            guard try FileStore.kind(path) == nil, lock.catalogue == nil else {
+                throw BundleError(
+                    .disagreement, file: lockPath,
+                    expected: "an entry for \(path), because the directory has catalogues", found: "none")
+            }
+            return
+        }
+        let claimed = entry.trust.verdict.map { verdict in
+            TrustPolicy(roots: TrustAnchors([verdict.root]), signer: SignerName(verdict.signer))
+        }
+        try BundleVerifier(claimed ?? TrustPolicy(roots: TrustAnchors([])), limits: limits)
+            .verify(path, of: Catalogue.collection, against: entry)
+        let isTrusted = entry.trust.verdict.map { roots?.roots.contains($0.root) ?? true } ?? false
+        guard isTrusted, let listed = lock.catalogue else { return }
+        let found = LockFile.CatalogueReference(
+            try Catalogue(BundleReader(path: path, limits: limits).payload().records))
+        guard listed != found else { return }
+        throw BundleError(
+            .disagreement, file: lockPath, expected: "catalogue \(found.number) of \(found.publisher), as in \(path)",
+            found: "\(listed.number) of \(listed.publisher)")
+    }
+
+    /// The packaged catalogue, verified at the time in the lock; `nil` if there is none. Does I/O.
+    ///
+    /// - Throws: `BundleError`, `CatalogueError`, or `ContentSignatureError` if its chain does not end at a root that
+    ///   the verifier trusts.
+    package func packagedCatalogue(
+        _ lock: LockFile, by verifier: BundleVerifier, limits: Limits
+    ) throws -> VerifiedCatalogue? {
+        guard let entry = lock.collections[Catalogue.collection] else { return nil }
+        let bundle = try BundleReader(path: bundlePath(Catalogue.collection), limits: limits)
+        return try VerifiedCatalogue(
+            verifier.snapshot(of: bundle, as: entry), roots: verifier.policy.roots, limits: limits)
+    }
+}
+
+extension BundleReader {
+    /// The bundle's state as a catalogue lists it, from the manifest; nothing is inflated.
+    ///
+    /// - Throws: `BundleError` if the manifest cannot be read.
+    func listedState() throws(BundleError) -> Catalogue.Entry {
+        let manifest = try manifest()
+        return Catalogue.Entry(
+            timestamp: manifest.head.timestamp, payload: manifest.entries[0].sha256, records: manifest.head.records)
+    }
+}
+
+extension LockFile.CatalogueReference {
+    init(_ catalogue: Catalogue) { self.init(publisher: catalogue.publisher, number: catalogue.number) }
+}

@@ -1,0 +1,87 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+extension DumpsTransaction {
+    /// Edits `dumps.yaml`, and makes it and all other changes of the transaction current. Does I/O.
+    ///
+    /// - Parameters:
+    ///   - text: the text to begin with, for a new file; `nil` to begin with what the file has.
+    ///   - edit: changes the text, and may throw.
+    /// - Returns: what `edit` returns, and the resulting configuration.
+    /// - Throws: ``ConfigurationError``, the errors of ``commit(_:text:)``, or what `edit` throws. Nothing has changed
+    ///   then.
+    @discardableResult
+    package func commit<Value>(
+        creating text: String? = nil, editing edit: (inout ConfigurationEditor) throws -> Value
+    ) throws -> (value: Value, configuration: DumpsConfiguration) {
+        let before = try directory.configurationText()
+        var editor = try ConfigurationEditor(text ?? before, file: directory.configurationPath)
+        let value = try edit(&editor)
+        let configuration = try ConfigurationReader.read(editor.text, file: directory.configurationPath)
+        try commit(configuration, text: editor.text == before ? nil : editor.text)
+        return (value, configuration)
+    }
+}
+
+extension DumpsDirectory {
+    /// Adds collections to `dumps.yaml`. Creates the file if there is none. Does I/O.
+    ///
+    /// - Parameters:
+    ///   - ids: the collections. Those that are already named keep their settings.
+    ///   - attachments: `all` or `none`, for the new ones; `nil` to use the file's default.
+    ///   - server: the file's new server; `nil` to leave it as it is.
+    ///   - roots: root certificates to add to those that the file trusts.
+    ///   - check: checks the configurations before and after the change, and may throw.
+    /// - Returns: the new collections, and the resulting configuration.
+    /// - Throws: ``ConfigurationError``, `FileError`, ``DumpsError/busy(_:)``, or what `check` throws. Nothing has
+    ///   changed then.
+    package func addCollections(
+        _ ids: [CollectionID], attachments: String? = nil, server: String? = nil, roots: [SHA256Digest] = [],
+        check: (_ before: DumpsConfiguration, _ after: DumpsConfiguration) throws -> Void = { _, _ in }
+    ) async throws -> (new: Set<CollectionID>, configuration: DumpsConfiguration) {
+        let transaction = try await DumpsTransaction.begin(in: self)
+        defer { try? transaction.end() }
+        let before = try configurationOrDefault()
+        let (new, configuration) = try transaction.commit { editor in
+            if let server { try editor.setServer(server) }
+            for root in roots { try editor.addRoot(root) }
+            let new = try editor.add(ids, attachments: attachments)
+            try check(before, ConfigurationReader.read(editor.text, file: configurationPath))
+            return new
+        }
+        return (new, configuration)
+    }
+
+    /// Removes collections from `dumps.yaml`, the lock file and the directory. Does I/O.
+    ///
+    /// - Throws: ``DumpsError/notNamed(_:_:)`` if the file does not name one of them, ``ConfigurationError``,
+    ///   ``DumpsError/busy(_:)``, `FileError`, or `BundleError` if the lock file cannot be read. Nothing has changed
+    ///   then.
+    package func removeCollections(_ ids: [CollectionID]) async throws {
+        guard try FileStore.exists(configurationPath) else { throw DumpsError.notNamed(ids, configurationPath) }
+        let transaction = try await DumpsTransaction.begin(in: self)
+        defer { try? transaction.end() }
+        // With `catalogue:`, the catalogue belongs to the directory even if the file does not name it.
+        let hasCatalogue = try configuration().catalogue != nil
+        try transaction.remove(ids)
+        try transaction.commit { editor in
+            let missing = try ids.filter { id in
+                // A removal that was killed has just been finished.
+                try !editor.remove(id) && !(hasCatalogue && id == Catalogue.collection)
+                    && !transaction.recovered.contains(id)
+            }
+            guard missing.isEmpty else { throw DumpsError.notNamed(missing, configurationPath) }
+        }
+    }
+
+    /// The collections of the lock file that `dumps.yaml` does not list, sorted. Does I/O.
+    ///
+    /// No refresh would ever look at them again, so a refresh removes them. A directory without `dumps.yaml` has none.
+    /// The file is read here and now: what was read before the directory was locked may be outdated.
+    ///
+    /// - Throws: ``FileError`` or ``ConfigurationError``.
+    package func unlistedCollections(_ lock: LockFile) throws -> [CollectionID] {
+        guard try FileStore.exists(configurationPath) else { return [] }
+        return Set(lock.collections.keys).subtracting(try configuration().allCollections.map(\.id)).sorted()
+    }
+}

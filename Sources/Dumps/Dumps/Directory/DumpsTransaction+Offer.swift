@@ -1,0 +1,112 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+// Snapshots that did not come from a server: `import` and `publish`.
+extension DumpsTransaction {
+    /// A snapshot to take.
+    package struct Offer: Sendable {
+        package let snapshot: Snapshot
+        /// The attachments that came with it. Their bytes are checked when they are packed.
+        package let attachments: [SHA256Digest: AttachmentInput]
+        /// The source of the snapshot, for the lock file. It must not contain a path of this machine.
+        package let origin: String
+        /// The guards that the snapshot violates, and that were overridden to accept it, one line each.
+        package let accepted: [String]
+
+        package init(
+            snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput], origin: String,
+            accepted: [String] = []
+        ) {
+            self.accepted = accepted
+            self.snapshot = snapshot
+            self.attachments = attachments
+            self.origin = origin
+        }
+    }
+
+    package enum Taken: String, Hashable, Sendable {
+        case created
+        case updated
+        /// The current bundle has the same content, or the same records with a signature.
+        case unchanged
+    }
+
+    /// Stages an offered snapshot, unless the current bundle is better. Does I/O.
+    ///
+    /// - Throws: ``DumpsError`` if it must not replace the current bundle; ``PinError``, `BudgetExcess`, `BundleError`
+    ///   if an attachment does not match its record, or `FileError`. Nothing is staged then.
+    package func take(_ offer: Offer, by configuration: DumpsConfiguration) throws -> Taken {
+        let (id, snapshot) = (offer.snapshot.collection, offer.snapshot)
+        let settings = configuration.settings(of: id)
+        let held = before.collections[id]
+        let present = try presentBundle(id)
+        let isSameState = present?.hasPayload(snapshot.payload) ?? false
+        if let held {
+            try check(snapshot, against: held, hasBundle: present != nil, isSameState: isSameState)
+            // Unsigned records must not replace the same records with a signature.
+            if isSameState, held.trust.isSigned, !snapshot.provenance.isSigned { return .unchanged }
+        }
+        let entry = try stage(
+            snapshot, attachments: sources(offer, settings: settings, present: present), settings: settings,
+            server: offer.origin,
+            accepted: isSameState ? held?.accepted ?? [] : offer.accepted)
+        return held == nil ? .created : entry == held ? .unchanged : .updated
+    }
+
+    private func check(
+        _ snapshot: Snapshot, against held: LockFile.Collection, hasBundle: Bool, isSameState: Bool
+    ) throws(DumpsError) {
+        // The timestamp of an unsigned state proves nothing against a signed one.
+        guard held.trust.isSigned || !snapshot.provenance.isSigned else { return }
+        let (id, offered) = (snapshot.collection, snapshot.timestamp)
+        let removal = "if this is intended, remove the collection first: rsdump remove \(id)"
+        // Without its bundle, the timestamp in a lock entry proves nothing. That there was a signature still counts.
+        guard offered >= held.timestamp || !hasBundle else {
+            throw .refused(
+                id, expected: "at least \(held.timestamp) (\(held.timestamp.rfc3339)), the current timestamp",
+                found: "\(offered) (\(offered.rfc3339))", remedy: removal)
+        }
+        guard held.trust.isSigned, !isSameState else { return }
+        guard snapshot.provenance.isSigned else {
+            throw .refused(
+                id, expected: "a signature, because the current bundle has one", found: "none", remedy: removal)
+        }
+        guard offered > held.timestamp || !hasBundle else {
+            throw .refused(
+                id, expected: "the current records of \(held.timestamp)", found: "other signed records",
+                remedy: "the current bundle is kept; ask the server's owner which records are correct")
+        }
+    }
+
+    /// The current bundle; `nil` if there is none, or if it is damaged and may be replaced.
+    ///
+    /// A bundle that cannot be read at the moment says nothing about an offer, so it is an error.
+    private func presentBundle(_ id: CollectionID) throws -> BundleReader? {
+        let path = directory.bundlePath(id)
+        guard case .file? = try FileStore.kind(path) else { return nil }
+        do throws(BundleError) {
+            return try BundleReader(path: path, limits: limits)
+        } catch {
+            guard error.kind != .unreadable else { throw error }
+            return nil
+        }
+    }
+
+    private func sources(
+        _ offer: Offer, settings: DumpsConfiguration.Collection, present: BundleReader?
+    ) throws -> [SHA256Digest: AttachmentInput] {
+        let (wanted, omitted) = try AttachmentSelector(settings.attachments).select(offer.snapshot.records)
+        try settings.budget.check(wanted.filter { offer.attachments[$0.digest] != nil })
+        var sources = omitted.mapValues { AttachmentInput.omitted($0) }
+        for attachment in wanted {
+            if let source = offer.attachments[attachment.digest] {
+                sources[attachment.digest] = source
+            } else if let present, try present.attachmentSize(attachment.digest) == attachment.size {
+                sources[attachment.digest] = .bundle(present)
+            } else {
+                sources[attachment.digest] = .omitted(.notImported)
+            }
+        }
+        return sources
+    }
+}

@@ -1,0 +1,349 @@
+import RemoteSettingsModel
+import SnapshotBundle
+import Synchronization
+
+/// A change of a dumps directory: of its bundles, its lock file and its `dumps.yaml`. No other code writes them.
+///
+/// ``begin(in:waiting:replacing:isReadOnly:limits:)`` locks the directory and finishes a commit that was killed. Then
+/// bundles are staged, which means that they are packed beside the current ones. ``commit(_:text:)`` makes all of them
+/// current, or none. ``end(keepingDownloads:)`` removes what is left over.
+///
+/// If the process is killed at any moment, every reader sees the old state or the new one. What makes the difference is
+/// the redo log (`RedoLog`): without it, the next transaction discards what was staged; with it, that one finishes the
+/// commit.
+package final class DumpsTransaction: Sendable {
+    package let directory: DumpsDirectory
+    /// The lock file before the change.
+    package let before: LockFile
+    /// The collections of a killed commit that ``begin(in:waiting:replacing:isReadOnly:limits:)`` has finished.
+    package let recovered: [CollectionID]
+    package let limits: Limits
+    private let lock: Mutex<DirectoryLock?>
+    private let isNewDirectory: Bool
+    private let next: Mutex<Next>
+
+    /// The state that the commit makes current.
+    private struct Next {
+        var lock: LockFile
+        var staged: Set<CollectionID> = []
+        var removed: Set<CollectionID> = []
+    }
+
+    private init(
+        _ directory: DumpsDirectory, lock: DirectoryLock, before: LockFile, recovered: [CollectionID],
+        isNewDirectory: Bool, limits: Limits
+    ) {
+        self.directory = directory
+        self.lock = Mutex(lock)
+        self.before = before
+        self.recovered = recovered
+        self.isNewDirectory = isNewDirectory
+        self.limits = limits
+        next = Mutex(Next(lock: before))
+    }
+
+    /// Locks the directory, and finishes a commit that was killed. Creates the directory if it is missing. Does I/O.
+    ///
+    /// - Parameters:
+    ///   - duration: how long to wait for another process, in real time.
+    ///   - lock: the lock file before the change, if the one in the directory cannot be read because git has written
+    ///     conflicts into it.
+    ///   - isReadOnly: whether nothing is written. A commit that was killed is then not finished.
+    /// - Throws: ``DumpsError/busy(_:)`` if another process still works in the directory; `FileError`, `BundleError` if
+    ///   the lock file cannot be read, or `CancellationError`.
+    package static func begin(
+        in directory: DumpsDirectory, waiting duration: Duration = .seconds(1), replacing lock: LockFile? = nil,
+        isReadOnly: Bool = false, limits: Limits = Limits()
+    ) async throws -> DumpsTransaction {
+        let isNew = try !isReadOnly && !FileStore.isDirectory(directory.path)
+        if isNew { try FileStore.makeDirectories(directory.path) }
+        do {
+            let exclusive = try await directory.lock(waiting: duration)
+            let recovered =
+                try isReadOnly
+                ? RedoLog.read(in: directory.path, limits: limits)?.collections ?? []
+                : directory.finishCommit(limits: limits)
+            return DumpsTransaction(
+                directory, lock: exclusive, before: try lock ?? directory.readableLock(limits: limits).lock,
+                recovered: recovered, isNewDirectory: isNew, limits: limits)
+        } catch {
+            if isNew { try? FileStore.removeIfEmpty(directory.path) }
+            throw error
+        }
+    }
+
+    /// The lock file after the change, as far as it is known.
+    package var after: LockFile { next.withLock { $0.lock } }
+
+    /// Whether a new bundle of the collection is staged.
+    package func hasStaged(_ id: CollectionID) -> Bool { next.withLock { $0.staged.contains(id) } }
+
+    /// The path of the bundle that ``after`` lists.
+    package func bundlePath(_ id: CollectionID) -> String {
+        hasStaged(id) ? directory.packPath(id) : directory.bundlePath(id)
+    }
+
+    /// Packs a snapshot beside the current bundle, and reads the result back. Does I/O.
+    ///
+    /// If the current bundle has the same content, however compressed, that bundle stays.
+    ///
+    /// - Parameters:
+    ///   - records: the snapshot's payload, if it was already compressed.
+    ///   - settings: the collection's settings, of which the budget and the pin are checked.
+    ///   - server: the URL of the server that the snapshot came from, or the source of an import.
+    ///   - accepted: the guards that the state violates although it is accepted.
+    /// - Returns: the collection's entry in the new lock file.
+    /// - Throws: `BudgetExcess`, ``PinError``, `BundleError` or `FileError`. Nothing is staged then.
+    package func stage(
+        _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput], records: PackedRecords? = nil,
+        settings: DumpsConfiguration.Collection, server: String, accepted: [String] = []
+    ) throws -> LockFile.Collection {
+        let (id, path) = (snapshot.collection, directory.packPath(snapshot.collection))
+        try settings.checkPin(snapshot.timestamp)
+        try discard([id])
+        try directory.prepareWork()
+        do {
+            let writer = BundleWriter(
+                snapshot, attachments: attachments, compression: settings.compression, packedRecords: records,
+                limits: limits)
+            // The commit flushes it.
+            let written = try writer.write(toNewFile: path, flushing: false)
+            try settings.budget.check(size: written.size, of: written.manifest)
+            try BundleReader(path: path, limits: limits)
+                .verifyContents(of: snapshot.payload, content: written.content)
+            var entry = LockFile.Collection(
+                written, trust: snapshot.provenance, server: server, attachmentRule: settings.attachments.text)
+            entry.accepted = accepted
+            if let held = before.collections[id],
+                let present = try? BundleAtHand(path: directory.bundlePath(id), limits: limits),
+                present.isFile(of: entry, lockedAs: held)
+            {
+                // The file and its `verifiedAt` stay as they are.
+                try FileStore.remove(path)
+                (entry.server, entry.bundle, entry.trust) = (held.server, held.bundle, held.trust)
+                entry.accepted = held.accepted
+                record(entry, of: id, isStaged: false)
+            } else {
+                record(entry, of: id, isStaged: true)
+            }
+            return entry
+        } catch {
+            try? FileStore.remove(path)
+            throw error
+        }
+    }
+
+    /// Stages a bundle that exists already. The caller has verified it against `entry`. Does I/O.
+    ///
+    /// - Throws: `FileError`, or `BundleError` if the bytes have changed since they were verified. Nothing is staged
+    ///   then.
+    package func stage(_ bundle: Bytes, of id: CollectionID, as entry: LockFile.Collection) throws {
+        let path = directory.packPath(id)
+        try discard([id])
+        try directory.prepareWork()
+        do {
+            let file = try WritableFile(creating: path)
+            defer { file.abandon() }
+            try file.write(bundle)
+            try file.finish(flushing: false)
+            let found = try FileStore.digest(of: path)
+            guard found == entry.bundle.sha256 else {
+                throw BundleError(
+                    .disagreement, file: path, expected: "SHA-256 \(entry.bundle.sha256), as the lock says",
+                    found: found.hex)
+            }
+        } catch {
+            try? FileStore.remove(path)
+            throw error
+        }
+        record(entry, of: id, isStaged: true)
+    }
+
+    /// Replaces the lock file of the change. The current bundles stay, except those that are staged or removed.
+    package func keep(_ lock: LockFile) { next.withLock { $0.lock = lock } }
+
+    /// Removes collections from the lock file and the directory.
+    package func remove(_ ids: some Sequence<CollectionID>) throws(FileError) {
+        try discard(ids)
+        next.withLock { next in
+            for id in ids {
+                next.lock.collections[id] = nil
+                next.removed.insert(id)
+            }
+        }
+    }
+
+    /// Drops what was staged of these collections. They stay as they were.
+    package func discard(_ ids: some Sequence<CollectionID>) throws(FileError) {
+        for id in ids {
+            let wasStaged = next.withLock { next in
+                next.lock.collections[id] = before.collections[id]
+                next.removed.remove(id)
+                return next.staged.remove(id) != nil
+            }
+            if wasStaged { try FileStore.remove(directory.packPath(id), below: directory.path) }
+        }
+    }
+
+    private func record(_ entry: LockFile.Collection, of id: CollectionID, isStaged: Bool) {
+        next.withLock { next in
+            next.lock.collections[id] = entry
+            if isStaged { next.staged.insert(id) }
+        }
+    }
+}
+
+// The commit.
+extension DumpsTransaction {
+    /// Makes the staged bundles, the lock file and `dumps.yaml` current, all of them or none. Call it at most once.
+    /// Does I/O.
+    ///
+    /// - Parameters:
+    ///   - configuration: the directory's configuration after the change, of which the budget for all bundles is
+    ///     checked, and from which the lock file's catalogue follows; `nil` for a merge, whose lock file names its
+    ///     catalogue.
+    ///   - text: the new text of `dumps.yaml`; `nil` to leave it as it is.
+    /// - Throws: `BudgetExcess`, or `BundleError` or `CatalogueError` for a bad catalogue; nothing has changed then.
+    ///   Also `FileError`: if the redo log could be written, the next transaction finishes the commit.
+    package func commit(_ configuration: DumpsConfiguration?, text: String? = nil) throws {
+        var next = self.next.withLock { $0 }
+        if let configuration {
+            if !next.staged.isEmpty, let excess = next.lock.excess(over: configuration.totalBudget) { throw excess }
+            next.lock.catalogue = try configuration.catalogue.flatMap { _ in try catalogue(of: next) }
+        }
+        // The lock file in the directory may be unreadable, or may differ from `before`, in a merge.
+        let isChanged = next.lock != (try? directory.lockFile(limits: limits))
+        guard isChanged || !next.staged.isEmpty || !next.removed.isEmpty else {
+            if let text { try directory.writeConfiguration(text) }
+            return
+        }
+        try directory.write(try log(next))
+        // `dumps.yaml` comes before the lock file, because a refresh removes what only the lock file lists.
+        if let text { try directory.writeConfiguration(text) }
+        try directory.finish(next.lock, staged: next.staged, removed: next.removed)
+    }
+
+    /// The catalogue of the next state. An unchanged bundle of a catalogue need not be readable.
+    private func catalogue(of next: Next) throws -> LockFile.CatalogueReference? {
+        guard next.lock.collections[Catalogue.collection] != nil else { return nil }
+        let isStaged = next.staged.contains(Catalogue.collection)
+        do {
+            let bundle = try BundleReader(path: bundlePath(Catalogue.collection), limits: limits)
+            return LockFile.CatalogueReference(try Catalogue(bundle.payload().records))
+        } catch  where !isStaged {
+            return next.lock.catalogue
+        }
+    }
+
+    private func log(_ next: Next) throws(FileError) -> RedoLog {
+        let lock = try FileStore.read(directory.lockPath, limit: Limits.lockBytes)
+        return RedoLog(
+            replaces: lock.map { SHA256Digest(hashing: $0) }, staged: next.staged.sorted(),
+            removed: next.removed.sorted(), lock: next.lock)
+    }
+
+    /// Removes temporary files, and the directory itself if it was created for this transaction and stayed empty. Then
+    /// unlocks it. Does I/O.
+    ///
+    /// If a commit could not be finished, everything that the next transaction needs for it stays.
+    ///
+    /// - Parameter keepingDownloads: whether downloads stay for the next refresh, because a collection failed.
+    package func end(keepingDownloads: Bool = true) throws(FileError) {
+        if try FileStore.isDirectory(directory.workPath), try !FileStore.exists(directory.redoLogPath) {
+            try directory.finishWork(keepingDownloads: keepingDownloads)
+        }
+        if isNewDirectory { try FileStore.removeIfEmpty(directory.path) }
+        lock.withLock { $0 = nil }
+    }
+}
+
+extension DumpsDirectory {
+    package var redoLogPath: String { "\(path)/\(RedoLog.path)" }
+
+    /// Locks the directory for this process, until the returned lock is released.
+    ///
+    /// - Parameter duration: how long to wait for another process, in real time.
+    /// - Throws: ``DumpsError/busy(_:)`` if another process still holds the lock; `FileError`, or `CancellationError`.
+    package func lock(waiting duration: Duration) async throws -> DirectoryLock {
+        let end = ContinuousClock.now + duration
+        while true {
+            if let lock = try DirectoryLock(path) { return lock }
+            guard ContinuousClock.now < end else { throw DumpsError.busy(path) }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    /// Flushes the staged bundles, and writes the redo log. From then on, the new state is the directory's.
+    fileprivate func write(_ log: RedoLog) throws {
+        try prepareWork()
+        for id in log.staged { try OutputFile.flush(path: packPath(id)) }
+        // The log survives a failure of the machine only if the directory that contains it does.
+        try FileStore.flush(directory: workPath)
+        try FileStore.flush(directory: path)
+        try FileStore.replace(redoLogPath, below: path, with: Bytes(log.text), limit: Limits.lockBytes)
+    }
+
+    /// Finishes the commit of a killed process, or discards what it has staged.
+    ///
+    /// - Returns: the collections of the commit.
+    fileprivate func finishCommit(limits: Limits) throws -> [CollectionID] {
+        try refuseLinks()
+        guard let log = try RedoLog.read(in: path, limits: limits) else {
+            try FileStore.remove(redoLogPath, below: path)
+            try discardStaged()
+            return []
+        }
+        var (next, staged) = (log.lock, Set<CollectionID>())
+        for id in log.staged {
+            guard let entry = next.collections[id] else { continue }
+            if try isBundle(at: packPath(id), entry) {
+                staged.insert(id)
+            } else if try !isBundle(at: bundlePath(id), entry) {
+                // Somebody has removed it. The collection stays as it was, and so does the catalogue.
+                let before = try? lockFile(limits: limits)
+                (next.collections[id], next.catalogue) = (before?.collections[id], before?.catalogue)
+            }
+        }
+        try finish(next, staged: staged, removed: Set(log.removed))
+        return log.collections
+    }
+
+    private func isBundle(at path: String, _ entry: LockFile.Collection) throws(FileError) -> Bool {
+        guard try FileStore.size(path) == entry.bundle.size else { return false }
+        return try FileStore.digest(of: path) == entry.bundle.sha256
+    }
+
+    /// The steps after the redo log is on the disk. Each of them may be repeated.
+    fileprivate func finish(
+        _ lock: LockFile, staged: Set<CollectionID>, removed: Set<CollectionID>
+    ) throws(FileError) {
+        for id in staged.sorted() {
+            try FileStore.rename(packPath(id), to: bundlePath(id), below: path, flushing: false)
+        }
+        try writeLock(lock)
+        for id in removed.sorted() where lock.collections[id] == nil {
+            let bucket = FileStore.parent(of: bundlePath(id))
+            try FileStore.remove(bundlePath(id), below: path)
+            // It must not come back when the log is gone.
+            if try FileStore.isDirectory(bucket) { try FileStore.flush(directory: bucket) }
+            try FileStore.removeIfEmpty(bucket)
+        }
+        try FileStore.remove(redoLogPath, below: path)
+        // A log that came back would count as a commit that was killed.
+        try FileStore.flush(directory: workPath)
+    }
+
+    /// Replaces the lock file after it has flushed the directories of the bundles that the lock file lists.
+    private func writeLock(_ lock: LockFile) throws(FileError) {
+        for bucket in Set(lock.collections.keys.map(\.bucket)).sorted() {
+            let directory = "\(path)/\(bucket)"
+            if try FileStore.isDirectory(directory) { try FileStore.flush(directory: directory) }
+        }
+        try FileStore.replace(lockPath, with: Bytes(lock.text), limit: Limits.lockBytes)
+    }
+
+    /// Replaces `dumps.yaml`.
+    fileprivate func writeConfiguration(_ text: String) throws(FileError) {
+        try FileStore.replace(configurationPath, with: Bytes(utf8: text), limit: Self.configurationBytes)
+    }
+}

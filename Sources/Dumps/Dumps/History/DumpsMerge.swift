@@ -1,0 +1,250 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// A merge of the dumps of two commits: for each collection, the state of one of them.
+///
+/// If the two states of a collection differ, only one that verifies is used. Of two such states, the first of these
+/// rules decides:
+///
+/// 1. A signed state replaces an unsigned one, never the reverse. An unsigned state of the other commit requires
+///    `accept-unsigned` in `dumps.yaml`.
+/// 2. With a catalogue, all states come from the side with the later catalogue, because those of one catalogue belong
+///    together. A pinned collection is an exception.
+/// 3. The state that `dumps.yaml` pins.
+/// 4. The newer state.
+/// 5. The state that differs from the common ancestor's.
+/// 6. Ours.
+///
+/// A collection that the merged `dumps.yaml` does not list is removed.
+///
+/// The merged `dumps.yaml` has the settings of both sides. If only one side changed a setting since the ancestor, that
+/// side counts; if both did, ours counts. Its trust is what states are verified with. The numbers of catalogues come
+/// from the verified catalogues, never from the lock files.
+package struct DumpsMerge: Sendable {
+    /// What was done with a collection, if git would not do the same.
+    package struct Choice: Sendable {
+        package let collection: CollectionID
+        /// Whether the state is that of the other commit; `nil` if the collection is removed.
+        package let isTheirs: Bool?
+        package let timestamp: Timestamp?
+        /// Why it was chosen, as a part of a sentence.
+        package let reason: String
+    }
+
+    /// The dumps of one commit.
+    private struct Side {
+        let revision: GitRepository.Revision
+        let lock: LockFile
+        let configuration: DumpsConfiguration
+        let hasConfiguration: Bool
+    }
+
+    package private(set) var lock = LockFile()
+    /// The collections that both sides changed, and those for which git alone would take another state, sorted.
+    package private(set) var choices: [Choice] = []
+    private let repository: GitRepository
+    private let ours: Side
+    private let theirs: Side
+    private let base: Side?
+    private let limits: Limits
+    /// The later catalogue and its side; `nil` without a catalogue.
+    private var leader: (catalogue: Catalogue, isTheirs: Bool)?
+    /// The side from which each merged bundle comes.
+    private var revisions: [CollectionID: GitRepository.Revision] = [:]
+
+    /// Reads both commits and decides. Runs git; writes nothing.
+    ///
+    /// - Parameters:
+    ///   - name: the other commit, such as `MERGE_HEAD`. The first one is `HEAD`.
+    ///   - ancestor: the common ancestor; `nil` for the one that git finds.
+    ///   - policy: makes the policy that bundles are verified with, from the server and the trust of the merged
+    ///     `dumps.yaml`.
+    /// - Throws: ``HistoryError`` if git or a lock cannot be read, ``ConfigurationError``, or ``DumpsError`` if neither
+    ///   state of a collection verifies.
+    package init(
+        in directory: String, with name: String, ancestor: String? = nil,
+        policy: (DumpsConfiguration) throws -> TrustPolicy, limits: Limits = Limits()
+    ) async throws {
+        self.limits = limits
+        repository = try await GitRepository(containing: directory, limits: limits)
+        ours = try await Self.side("HEAD", repository)
+        theirs = try await Self.side(name, repository)
+        if let ancestor {
+            base = try await Self.side(ancestor, repository)
+        } else if let commit = try await repository.commonAncestor("HEAD", theirs.revision.commit) {
+            base = try await Self.side(commit, repository)
+        } else {
+            base = nil
+        }
+        var settings = ours.configuration
+        settings.server = merged { $0.configuration.server }
+        settings.allowsPlainHTTP = merged { $0.configuration.allowsPlainHTTP }
+        settings.trust = merged { $0.configuration.trust }
+        let verifier = BundleVerifier(try policy(settings), limits: limits)
+        if let publisher = merged({ $0.configuration.catalogue?.publisher }) {
+            try await chooseCatalogue(of: publisher, verifier)
+        }
+        for id in Set(ours.lock.collections.keys).union(theirs.lock.collections.keys).sorted() {
+            let mine = ours.lock.collections[id]
+            if mine == theirs.lock.collections[id], isListed(id) {
+                keep(id, mine, of: ours)
+            } else {
+                try await choose(id, verifier)
+            }
+        }
+    }
+
+    /// A merged bundle's bytes; `nil` if the merge does not have the collection.
+    package func bundle(_ id: CollectionID) async throws(HistoryError) -> Bytes? {
+        guard let revision = revisions[id] else { return nil }
+        return try await repository.file(LockFile.Bundle.path(of: id), at: revision)
+    }
+
+    /// Puts the lock file and the bundles into the dumps directory. Does I/O.
+    ///
+    /// - Parameter onlyChosen: whether git itself merges the collections that only one side changed. Their bundles are
+    ///   then not touched, because they may have uncommitted changes.
+    /// - Throws: ``HistoryError``, ``DumpsError/busy(_:)``, or `FileError`.
+    package func write(into directory: DumpsDirectory, onlyChosen: Bool) async throws {
+        // Git may have written conflicts into the lock file.
+        let transaction = try await DumpsTransaction.begin(in: directory, replacing: ours.lock, limits: limits)
+        defer { try? transaction.end() }
+        transaction.keep(lock)
+        let chosen = Set(choices.map(\.collection))
+        for id in lock.collections.keys.sorted() where !onlyChosen || chosen.contains(id) {
+            guard let entry = lock.collections[id], try directory.bundleHash(id) != entry.bundle.sha256,
+                let bytes = try await bundle(id)
+            else { continue }
+            try transaction.stage(bytes, of: id, as: entry)
+        }
+        try transaction.remove(ours.lock.collections.keys.filter { lock.collections[$0] == nil })
+        try transaction.commit(nil)
+    }
+
+    private mutating func keep(_ id: CollectionID, _ entry: LockFile.Collection?, of side: Side) {
+        lock.collections[id] = entry
+        if entry != nil { revisions[id] = side.revision }
+    }
+
+    /// Whether the merged `dumps.yaml` lists a collection.
+    private func isListed(_ id: CollectionID) -> Bool {
+        merged { side in !side.hasConfiguration || side.configuration.allCollections.contains { $0.id == id } }
+    }
+
+    /// A setting of the merged `dumps.yaml`.
+    private func merged<Value: Equatable>(_ value: (Side) -> Value) -> Value {
+        base.map(value) == value(ours) ? value(theirs) : value(ours)
+    }
+
+    /// Finds the later one of the two catalogues. One that does not verify does not count.
+    private mutating func chooseCatalogue(of publisher: PublisherName, _ verifier: BundleVerifier) async throws {
+        let mine = try await catalogue(of: publisher, in: ours, verifier)
+        let other = try await catalogue(of: publisher, in: theirs, verifier)
+        let isLater =
+            if let mine, let other {
+                mine != other && (try? other.checkSuccession(of: mine)) != nil
+            } else {
+                mine == nil
+            }
+        guard let found = (isLater ? other : mine)?.catalogue else { return }
+        leader = (found, isLater)
+        lock.catalogue = .init(found)
+    }
+
+    private func catalogue(
+        of publisher: PublisherName, in side: Side, _ verifier: BundleVerifier
+    ) async throws -> VerifiedCatalogue? {
+        guard let entry = side.lock.collections[Catalogue.collection] else { return nil }
+        do {
+            let bundle = try await verified(Catalogue.collection, entry, in: side, verifier)
+            let found = try VerifiedCatalogue(
+                verifier.snapshot(of: bundle, as: entry), roots: verifier.policy.roots, limits: limits)
+            return found.catalogue.publisher == publisher ? found : nil
+        } catch let error as HistoryError {
+            throw error
+        } catch {
+            return nil
+        }
+    }
+
+    /// Chooses between two states that differ.
+    private mutating func choose(_ id: CollectionID, _ verifier: BundleVerifier) async throws {
+        let known = base?.lock.collections[id]
+        let entries = [ours.lock.collections[id], theirs.lock.collections[id]]
+        // What git does without this merge: nil if it cannot decide.
+        let byGit = entries[0] == known ? 1 : entries[1] == known ? 0 : nil
+        guard isListed(id) else {
+            if byGit.map({ entries[$0] != nil }) ?? true {
+                choices.append(
+                    Choice(collection: id, isTheirs: nil, timestamp: nil, reason: "dumps.yaml no longer names it"))
+            }
+            return
+        }
+        let pin = merged { $0.configuration.settings(of: id).pin?.at }
+        let leading = pin == nil ? leader : nil
+        func rank(_ number: Int, _ entry: LockFile.Collection) -> [UInt64] {
+            [
+                entry.trust.isSigned ? 1 : 0, leading.map { $0.isTheirs == (number == 1) ? 1 : 0 } ?? 0,
+                entry.timestamp == pin ? 1 : 0, entry.timestamp.milliseconds, entry == known ? 0 : 1,
+            ]
+        }
+        let candidates = entries.enumerated().compactMap { number, entry in
+            entry.map { (number: number, entry: $0, rank: rank(number, $0)) }
+        }.sorted { $1.rank.lexicographicallyPrecedes($0.rank) }
+        var problem: String?
+        for (number, entry, _) in candidates {
+            let side = number == 1 ? theirs : ours
+            do {
+                let bundle = try await verified(id, entry, in: side, verifier)
+                if let listed = leading?.catalogue.entries[id], try bundle.listedState() != listed {
+                    throw DumpsError.notComparable("it is not the state that the later catalogue lists")
+                }
+            } catch let error as HistoryError {
+                throw error
+            } catch {
+                problem = problem ?? "\(error)"
+                continue
+            }
+            keep(id, entry, of: side)
+            guard number != byGit else { return }
+            let isOnlySigned = Set(candidates.map(\.entry.trust.isSigned)).count > 1
+            let reason =
+                if let problem { "the other one does not verify: \(problem)" } else if candidates.count == 1 {
+                    "the other side has none"
+                } else if isOnlySigned { "it is signed" } else if entry.timestamp == pin {
+                    "it is pinned there"
+                } else if leading != nil { "it is from the later catalogue" } else { "it is newer" }
+            choices.append(
+                Choice(collection: id, isTheirs: number == 1, timestamp: entry.timestamp, reason: reason))
+            return
+        }
+        throw DumpsError.nothingVerifies(id, problem: problem ?? "there is none")
+    }
+
+    /// Verifies a state as a refresh would: an unsigned state that is not ours already must be accepted by the
+    /// configuration, and never replaces a signed one.
+    private func verified(
+        _ id: CollectionID, _ entry: LockFile.Collection, in side: Side, _ verifier: BundleVerifier
+    ) async throws -> BundleReader {
+        let mine = ours.lock.collections[id]
+        guard entry.trust.isSigned || entry == mine || verifier.policy.acceptsUnsigned && mine?.trust.isSigned != true
+        else {
+            throw DumpsError.notComparable(
+                "it is not signed" + (mine?.trust.isSigned == true ? ", and the current state is" : ""))
+        }
+        let name = "git:\(side.revision.commit.prefix(12)):\(entry.bundle.path)"
+        guard let bytes = try await repository.file(entry.bundle.path, at: side.revision) else {
+            throw BundleError(
+                .missing, file: name, expected: "the bundle that this commit's lock file lists", found: "none")
+        }
+        return try verifier.verify(bytes, name: name, of: id, against: entry)
+    }
+
+    private static func side(_ name: String, _ repository: GitRepository) async throws -> Side {
+        let revision = try await repository.revision(name)
+        let configuration = try await repository.configuration(at: revision)
+        return Side(
+            revision: revision, lock: try await repository.lock(at: revision) ?? LockFile(),
+            configuration: configuration ?? DumpsConfiguration(), hasConfiguration: configuration != nil)
+    }
+}

@@ -1,0 +1,81 @@
+import RemoteSettingsModel
+
+/// The state of a collection to pin.
+package enum PinRequest: Hashable, Sendable, CustomStringConvertible {
+    /// The current state, or the only state at the given path.
+    case present
+    /// The state with exactly this timestamp.
+    case at(Timestamp)
+    /// The newest state whose timestamp is not later than this time.
+    case asOf(Timestamp)
+    /// The state of a commit, by a tag, a branch or any other name that git knows.
+    case revision(String)
+
+    /// Reads milliseconds, a time in UTC, or a date, which stands for its end in UTC. Any other text is the name of a
+    /// commit; `nil` if it cannot be one.
+    package init?(_ text: String) {
+        if text.utf8.count <= 18, let timestamp = Timestamp(text), timestamp.milliseconds > 0 {
+            self = .at(timestamp)
+        } else if let day = Pin.date(text) {
+            self = .asOf(day.advanced(by: .milliseconds(86_399_999)))
+        } else if let time = Timestamp(rfc3339: text) {
+            self = .asOf(time)
+        } else if let first = text.utf8.first, first > 0x20, first != UInt8(ascii: "-"), text != "0" {
+            self = .revision(text)
+        } else {
+            return nil
+        }
+    }
+
+    func includes(_ timestamp: Timestamp) -> Bool {
+        switch self {
+        case .present, .revision: true
+        case .at(let wanted): timestamp == wanted
+        case .asOf(let time): timestamp <= time
+        }
+    }
+
+    /// The latest timestamp that fits; `nil` if any fits.
+    package var latest: Timestamp? {
+        switch self {
+        case .at(let time), .asOf(let time): time
+        case .present, .revision: nil
+        }
+    }
+
+    package var description: String {
+        switch self {
+        case .present: "of any timestamp"
+        case .at(let timestamp): "at \(timestamp) (\(timestamp.rfc3339))"
+        case .asOf(let time): "as old as \(time.rfc3339)"
+        case .revision(let name): "of the commit \(name)"
+        }
+    }
+}
+
+/// A pinned collection compared with the server's state and with the pin's last day.
+package struct PinState: Hashable, Sendable {
+    package let pin: Pin
+    /// `nil` if the server was not asked, or does not list the collection.
+    package let serverTimestamp: Timestamp?
+    package let isOverdue: Bool
+
+    init(_ pin: Pin, serverTimestamp: Timestamp?, now: Timestamp) {
+        self.pin = pin
+        self.serverTimestamp = serverTimestamp
+        isOverdue = pin.isOverdue(at: now)
+    }
+}
+
+extension PinState: Encodable {
+    package func encode(to encoder: any Encoder) throws {
+        let behind = serverTimestamp.map {
+            Int64(clamping: $0.milliseconds) - Int64(clamping: pin.at.milliseconds)
+        }
+        try pin.encode(to: encoder)
+        try encoder.encode(members: [
+            "overdue": isOverdue, "serverTimestamp": serverTimestamp, "behindMilliseconds": behind,
+            "behindDays": behind.map { $0 / 86_400_000 },
+        ])
+    }
+}

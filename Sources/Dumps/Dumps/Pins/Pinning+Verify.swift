@@ -1,0 +1,69 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+// The verification of older bundles.
+extension Pinning {
+    /// Verifies an older bundle like any other. Does I/O.
+    ///
+    /// If it comes with a lock file, its chain is verified at the `verifiedAt` of that one. Without a lock file, it is
+    /// verified at the current time: its chain must still be valid.
+    ///
+    /// - Parameters:
+    ///   - isForeign: whether the bundle comes from outside of the directory's own history. An unsigned one then does
+    ///     not replace a signed one unless the configuration accepts unsigned collections.
+    ///   - held: the current lock entry.
+    /// - Returns: the bundle, its lock entry, and whether that comes from the older lock file.
+    /// - Throws: ``PinError`` if it cannot be verified, or an error of this machine's files.
+    func verified(
+        _ historic: HistoricBundle, isForeign: Bool, settings: DumpsConfiguration.Collection,
+        held: LockFile.Collection?
+    ) async throws -> (bundle: Bytes, entry: LockFile.Collection, isLocked: Bool) {
+        do {
+            let locked = try await historic.lockEntry()
+            let bytes = try await historic.contents()
+            let entry = try verified(
+                bytes, name: "\(historic.origin)", isForeign: isForeign, settings: settings, held: held, locked: locked)
+            return (bytes, entry, locked != nil)
+        } catch  where !error.isOfMachine {
+            throw PinError.notVouchedFor(settings.id, place: "\(historic.origin)", problem: "\(error)")
+        }
+    }
+
+    private func verified(
+        _ bytes: Bytes, name: String, isForeign: Bool, settings: DumpsConfiguration.Collection,
+        held: LockFile.Collection?, locked: LockFile.Collection?
+    ) throws -> LockFile.Collection {
+        let verifier = BundleVerifier(policy, limits: limits)
+        let bundle = try BundleReader(bytes: bytes, name: name, limits: limits)
+        let manifest = try bundle.verifyContents()
+        let losesSignature = held?.trust.isSigned == true && manifest.head.trust != .signed
+        if manifest.head.trust == .unsigned || isForeign && losesSignature, !policy.acceptsUnsigned {
+            throw CollectionError.configuration(
+                "it is not signed" + (losesSignature ? ", and the current bundle is" : "")
+                    + "; to accept unsigned collections, write trust: accept-unsigned: true in dumps.yaml")
+        }
+        if manifest.head.trust == .imported, locked == nil {
+            throw CollectionError.configuration(
+                "it was imported without a signature, and there is no DIR/dumps.lock.json that vouches for "
+                    + "DIR/\(LockFile.Bundle.path(of: settings.id)); give --from the whole directory that it is from")
+        }
+        try settings.budget.check(size: bytes.count, of: manifest)
+        let entry = try locked ?? entry(for: bundle, bytes, manifest: manifest, held: held, verifier: verifier)
+        try verifier.verify(bytes, name: name, of: settings.id, against: entry)
+        return entry
+    }
+
+    /// The lock entry for a bundle that has no lock.
+    private func entry(
+        for bundle: BundleReader, _ bytes: Bytes, manifest: Manifest, held: LockFile.Collection?,
+        verifier: BundleVerifier
+    ) throws -> LockFile.Collection {
+        let found = WrittenBundle(
+            size: bytes.count, sha256: SHA256Digest(hashing: bytes),
+            content: Manifest.digest(of: try bundle.manifestText()), manifest: manifest)
+        return LockFile.Collection(
+            found, trust: try verifier.provenance(of: bundle, at: now), server: held?.server ?? configuration.server,
+            // The rule that left attachments out is unknown, so the next refresh finds that it differs from dumps.yaml.
+            attachmentRule: manifest.omissions.isEmpty ? AttachmentRule().text : "unknown")
+    }
+}

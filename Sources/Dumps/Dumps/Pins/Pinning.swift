@@ -1,0 +1,253 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// Pins collections: finds the bundles of the wanted states, verifies them, puts them in place with their lock entries,
+/// and writes the pins into `dumps.yaml`. Uses no network.
+package struct Pinning: Sendable {
+    package struct Outcome: Sendable {
+        package let id: CollectionID
+        package let pin: Pin
+        package let entry: LockFile.Collection
+        /// Where the bundle came from; `nil` if the current bundle was pinned.
+        package let restored: HistoricBundle.Location?
+        /// Whether the signature was verified at the time in the bundle's own lock, not at the current time. `false` if
+        /// it has no signature.
+        package let isVerifiedAsLocked: Bool
+        /// Whether an unsigned state has replaced a signed one.
+        package let hasLostSignature: Bool
+    }
+
+    let directory: DumpsDirectory
+    let configuration: DumpsConfiguration
+    let policy: TrustPolicy
+    let now: Timestamp
+    let limits: Limits
+
+    /// - Parameter now: the time at which a bundle without a lock is verified.
+    package init(
+        _ directory: DumpsDirectory, configuration: DumpsConfiguration, policy: TrustPolicy, now: Timestamp,
+        limits: Limits
+    ) {
+        self.directory = directory
+        self.configuration = configuration
+        self.policy = policy
+        self.now = now
+        self.limits = limits
+    }
+
+    /// Pins collections, all in one transaction. One that cannot be pinned does not affect the others. Does I/O, and
+    /// runs git unless the current bundle has the wanted state, or a path is given.
+    ///
+    /// - Parameters:
+    ///   - path: a bundle or a folder of bundles to look in; `nil` for the git history of the directory.
+    ///   - reason: why they are pinned; `nil` to keep the reason of the current pin.
+    ///   - until: the pin's last day; `nil` to keep that of the current pin.
+    /// - Returns: the result for each collection. An error is a ``PinError``, ``DumpsError``, ``ConfigurationError``,
+    ///   `HistoryError` or `FileError`.
+    /// - Throws: ``DumpsError``, ``ConfigurationError``, `FileError`, or `BudgetExcess` if all bundles together would
+    ///   be too large. Nothing has changed then.
+    package func pin(
+        _ ids: [CollectionID], _ request: PinRequest, from path: String?, reason: String?, until: Timestamp?
+    ) async throws -> [(id: CollectionID, result: Result<Outcome, any Error>)] {
+        let transaction = try await DumpsTransaction.begin(in: directory, limits: limits)
+        defer { try? transaction.end() }
+        guard let text = try directory.configurationText() else {
+            throw DumpsError.notConfigured(ids, directory.configurationPath)
+        }
+        var editor = try ConfigurationEditor(text, file: directory.configurationPath)
+        var results: [(id: CollectionID, result: Result<Outcome, any Error>)] = []
+        for id in ids {
+            do {
+                let outcome = try await pin(
+                    id, request, from: path, &editor, transaction, reason: reason, until: until)
+                results.append((id, .success(outcome)))
+            } catch {
+                results.append((id, .failure(error)))
+            }
+        }
+        let pinned = try ConfigurationReader.read(editor.text, file: directory.configurationPath)
+        try transaction.commit(pinned, text: editor.text == text ? nil : editor.text)
+        return results
+    }
+
+    private func pin(
+        _ id: CollectionID, _ request: PinRequest, from path: String?, _ editor: inout ConfigurationEditor,
+        _ transaction: DumpsTransaction, reason: String?, until: Timestamp?
+    ) async throws -> Outcome {
+        guard let settings = try configuration.selecting([id], file: directory.configurationPath).first else {
+            throw DumpsError.notConfigured([id], directory.configurationPath)
+        }
+        let current = transaction.before.collections[id]
+        var held = current
+        if let problem = held.flatMap({ problem(id, $0) }) {
+            if path == nil, request == .present, directory.diskState(id, held) != .absent {
+                throw PinError.notVouchedFor(id, place: directory.bundlePath(id), problem: problem)
+            }
+            held = nil
+        }
+        var failure: (any Error)?
+        for candidate in try await candidates(id, request, from: path, held: held) {
+            var edited = editor
+            // The file is edited first, so that nothing is staged if it cannot be edited.
+            let former = try edited.removePin(of: id)
+            let pin = Pin(at: candidate.timestamp, reason: reason ?? former?.reason, until: until ?? former?.until)
+            try edited.setPin(pin, of: id)
+            switch candidate {
+            case .present(let entry):
+                editor = edited
+                return Outcome(
+                    id: id, pin: pin, entry: entry, restored: nil, isVerifiedAsLocked: entry.trust.isSigned,
+                    hasLostSignature: false)
+            case .historic(let historic):
+                do {
+                    let (bundle, entry, isLocked) = try await verified(
+                        historic, isForeign: path != nil, settings: settings, held: current)
+                    try transaction.stage(bundle, of: id, as: entry)
+                    editor = edited
+                    return Outcome(
+                        id: id, pin: pin, entry: entry, restored: historic.origin,
+                        isVerifiedAsLocked: isLocked && entry.trust.isSigned,
+                        hasLostSignature: current?.trust.isSigned == true && !entry.trust.isSigned)
+                } catch let error as PinError {
+                    // The same state may have been committed again with other attachments, or damaged.
+                    failure = failure ?? error
+                }
+            }
+        }
+        throw failure ?? PinError.nothingHeld(id)
+    }
+
+    /// Compares the collections of a commit with those of `dumps.yaml`. Runs git.
+    ///
+    /// - Parameter name: a tag, a branch or another name of a commit.
+    /// - Returns: those that only the commit has, and those that it does not have, both sorted.
+    /// - Throws: `HistoryError`.
+    package func difference(
+        from name: String
+    ) async throws -> (missing: [CollectionID], added: [CollectionID]) {
+        let repository = try await GitRepository(containing: directory.path, limits: limits)
+        let lock = try await repository.lock(at: repository.revision(name)) ?? LockFile()
+        let (there, here) = (Set(lock.collections.keys), Set(configuration.allCollections.map(\.id)))
+        return (there.subtracting(here).sorted(), here.subtracting(there).sorted())
+    }
+
+    /// Removes pins. Does I/O.
+    ///
+    /// - Returns: the removed pins.
+    /// - Throws: ``ConfigurationError`` if one of them is not in the file, ``DumpsError/busy(_:)``, or `FileError`.
+    ///   Nothing has changed then.
+    package static func unpin(
+        _ ids: [CollectionID], in directory: DumpsDirectory
+    ) async throws -> [(id: CollectionID, pin: Pin?)] {
+        guard try FileStore.exists(directory.configurationPath) else {
+            throw DumpsError.notConfigured(ids, directory.configurationPath)
+        }
+        let transaction = try await DumpsTransaction.begin(in: directory)
+        defer { try? transaction.end() }
+        return try transaction.commit { editor in try ids.map { ($0, try editor.removePin(of: $0)) } }.value
+    }
+}
+
+extension Pinning {
+    private enum Candidate {
+        case present(LockFile.Collection)
+        case historic(HistoricBundle)
+
+        var timestamp: Timestamp {
+            switch self {
+            case .present(let entry): entry.timestamp
+            case .historic(let bundle): bundle.timestamp
+            }
+        }
+    }
+
+    /// Why the current bundle is not what the lock says; `nil` if it verifies.
+    private func problem(_ id: CollectionID, _ entry: LockFile.Collection) -> String? {
+        do {
+            try BundleVerifier(policy, limits: limits).verify(directory.bundlePath(id), of: id, against: entry)
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    /// The bundles of the wanted state, the best first; never empty.
+    private func candidates(
+        _ id: CollectionID, _ request: PinRequest, from path: String?, held: LockFile.Collection?
+    ) async throws -> [Candidate] {
+        if path == nil {
+            switch request {
+            case .present:
+                guard let held else { throw PinError.nothingHeld(id) }
+                return [.present(held)]
+            case .at(let timestamp):
+                if let held, held.timestamp == timestamp { return [.present(held)] }
+            case .asOf: break
+            case .revision(let name): return try await committed(id, at: name, in: directory.path, held: held)
+            }
+        }
+        if let path, case .git(let name, let place)? = DiffSide.Place(path) {
+            return try await committed(id, at: name, in: place ?? directory.path, held: held)
+        }
+        if case .revision(let name) = request {
+            throw HistoryError.noRevision(directory: path ?? directory.path, name: name, isShallow: false)
+        }
+        let source: BundleHistory.Source
+        let places: String
+        var remedy = "name another bundle or folder with --from PATH"
+        if let path {
+            (source, places) = (.path(path), path)
+        } else {
+            do throws(HistoryError) {
+                let repository = try await GitRepository(containing: directory.path, limits: limits)
+                (source, places) = (.git(repository), "the git history of \(directory.path)")
+                if repository.isShallow { remedy = "the clone is shallow: run git fetch --unshallow, or \(remedy)" }
+            } catch {
+                if let held, request.includes(held.timestamp) { return [.present(held)] }
+                throw error
+            }
+        }
+        let listing = try await BundleHistory([source], limits: limits).bundles(of: id)
+        let timestamps = listing.bundles.map(\.timestamp)
+        var candidates = listing.bundles.filter { request.includes($0.timestamp) }.map(Candidate.historic)
+        if path == nil, let held, request.includes(held.timestamp) { candidates.insert(.present(held), at: 0) }
+        guard let newest = candidates.map(\.timestamp).max() else {
+            if let unusable = listing.unusable.first { remedy = "one cannot be read (\(unusable)); \(remedy)" }
+            throw PinError.notFound(
+                id, wanted: "\(request)", places: places, found: Self.distinct(timestamps), remedy: remedy)
+        }
+        if request == .present, Set(timestamps).count > 1 {
+            throw PinError.several(id, place: places, found: Self.distinct(timestamps))
+        }
+        return candidates.filter { $0.timestamp == newest }
+    }
+
+    /// The state of a commit of a dumps directory.
+    private func committed(
+        _ id: CollectionID, at name: String, in place: String, held: LockFile.Collection?
+    ) async throws -> [Candidate] {
+        let repository = try await GitRepository(containing: place, limits: limits)
+        guard let bundle = try await HistoricBundle(of: id, at: name, in: repository, limits: limits) else {
+            throw PinError.notFound(
+                id, wanted: "of the commit \(name)", places: place, found: [], remedy: "name another commit with --at")
+        }
+        if let held, held.timestamp == bundle.timestamp, held.bundle.size == bundle.size { return [.present(held)] }
+        return [.historic(bundle)]
+    }
+
+    private static func distinct(_ sorted: [Timestamp]) -> [Timestamp] {
+        var distinct: [Timestamp] = []
+        for timestamp in sorted where distinct.last != timestamp { distinct.append(timestamp) }
+        return distinct
+    }
+}
+
+extension Pinning.Outcome: Encodable {
+    package func encode(to encoder: any Encoder) throws {
+        try pin.encode(to: encoder)
+        try encoder.encode(members: [
+            "collection": id, "restoredFrom": restored?.description, "verifiedAsLocked": isVerifiedAsLocked,
+            "entry": entry,
+        ])
+    }
+}

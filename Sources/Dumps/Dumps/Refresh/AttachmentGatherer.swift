@@ -1,0 +1,227 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// Finds every attachment of a collection by its hash, in the nearest source.
+///
+/// The sources are, in this order: the current bundle; the downloads of an interrupted refresh; the server's zip, if it
+/// has one and many attachments are missing; and single downloads. If the server has deltas, a single download is a
+/// delta to the attachment that the current bundle has for the same record. Everything is checked against the size and
+/// the hash in the verified record. A download, complete or not, waits in a file that has its hash as name.
+struct AttachmentGatherer: Sendable {
+    /// The server's zip is downloaded if more than this many attachments are missing.
+    static let zipThreshold = 16
+
+    let client: ServerClient
+    let directory: DumpsDirectory
+    let gate: RequestGate
+    let attachmentsURL: AttachmentsURLSource
+    /// The most attachments of a collection that are prepared at once for the gate.
+    let width: Int
+    let limits: Limits
+    let onEvent: @Sendable (RefreshEvent) -> Void
+    /// Memory for deltas, enough for two of the largest.
+    private let memory = SharedMemory(bytes: 2 * FileDelta.mostBytes)
+
+    /// - Parameters:
+    ///   - base: the current bundle.
+    ///   - isDoubtful: whether `base` may be damaged, so that its attachments are read before they are kept.
+    /// - Returns: the source of every wanted attachment. If one cannot be fetched, the call throws.
+    func gather(
+        _ wanted: [WantedAttachment], of id: CollectionID, from base: BundleReader?, isDoubtful: Bool, hasZip: Bool,
+        into outcome: inout CollectionOutcome
+    ) async throws -> [SHA256Digest: AttachmentInput] {
+        var sources: [SHA256Digest: AttachmentInput] = [:]
+        var missing: [WantedAttachment] = []
+        for attachment in wanted {
+            let path = directory.stagedPath(attachment.digest, of: id)
+            if let base, try base.attachmentSize(attachment.digest) == attachment.size,
+                !isDoubtful || (try? base.streamAttachment(attachment.digest) { _ in }) == true
+            {
+                sources[attachment.digest] = .bundle(base)
+                outcome.attachments.reused += 1
+                continue
+            }
+            sources[attachment.digest] = .file(path: path)
+            if try FileStore.size(path) == attachment.size, try FileStore.digest(of: path) == attachment.digest {
+                outcome.attachments.resumed += 1
+            } else {
+                missing.append(attachment)
+            }
+        }
+        guard !missing.isEmpty else { return sources }
+        onEvent(.downloading(id, files: missing.count, bytes: missing.saturatingSum { UInt64(clamping: $0.size) }))
+        for attachment in missing where attachment.size > limits.attachmentBytes {
+            throw CollectionError.attachment(
+                location: attachment.location, record: attachment.record,
+                problem: "it has \(attachment.size) bytes, more than the limit of \(limits.attachmentBytes); "
+                    + "leave it out with max-size in dumps.yaml")
+        }
+        try FileStore.makeDirectories(directory.stagedPath(id), below: directory.path)
+        let url = try await attachmentsURL.value(client)
+        if hasZip, missing.count > Self.zipThreshold {
+            let count = missing.count
+            missing = try await extractFromZip(missing, of: id, at: url, notes: &outcome.notes)
+            outcome.attachments.fromZip = count - missing.count
+        }
+        let held = missing.isEmpty ? [:] : heldFiles(of: base)
+        let saved = try await missing.concurrentMap(width: width) { next in
+            try await download(next, of: id, at: url, from: base, held: held[next.record])
+        }
+        outcome.attachments.downloaded = missing.count
+        outcome.attachments.savedBytes = saved.saturatingSum { UInt64(clamping: $0) }
+        outcome.attachments.downloadedBytes = missing.saturatingSum { UInt64(clamping: $0.size) }
+        return sources
+    }
+
+    /// The files in a bundle, by the ids of the records that name them; empty if it cannot be read.
+    private func heldFiles(of bundle: BundleReader?) -> [String: Manifest.File] {
+        let files = (try? bundle?.manifest().files.filter { $0.omitted == nil }) ?? []
+        return Dictionary(files.flatMap { file in file.records.map { ($0, file) } }) { first, _ in first }
+    }
+
+    /// - Parameter held: the file in the bundle for the same record.
+    /// - Returns: the bytes that a delta saved.
+    private func download(
+        _ attachment: WantedAttachment, of id: CollectionID, at url: AttachmentsURL, from bundle: BundleReader?,
+        held: Manifest.File?
+    ) async throws -> Int {
+        let saved = try await gate.pass(to: url.url) {
+            do {
+                guard let held, FileDelta.isWorthwhile(from: held.size, to: attachment.size) else {
+                    return try await stream(attachment, of: id, at: url) { nil }
+                }
+                return try await memory.lend(held.size.saturatingAdding(attachment.size)) {
+                    try await stream(attachment, of: id, at: url) {
+                        guard let bytes = try? bundle?.attachment(held.sha256) else { return nil }
+                        return HeldFile(bytes, digest: held.sha256, location: held.location, newer: attachment.digest)
+                    }
+                }
+            } catch let error as HTTPError where error.category == .answer {
+                throw CollectionError.attachment(
+                    location: attachment.location, record: attachment.record, problem: "\(error)")
+            }
+        }
+        onEvent(.downloaded(id))
+        return saved
+    }
+
+    /// Streams a file to the disk while hashing it. Resumes the download of an interrupted run.
+    ///
+    /// - Parameter held: the base of a delta, which is asked for if nothing has arrived before.
+    /// - Returns: the bytes that a delta saved.
+    private func stream(
+        _ attachment: WantedAttachment, of id: CollectionID, at base: AttachmentsURL, held: () -> HeldFile?
+    ) async throws -> Int {
+        let path = directory.stagedPath(attachment.digest, of: id)
+        var hasher = ContentHasher()
+        var offset = 0
+        if let size = try FileStore.size(path), size > 0, size < attachment.size {
+            (hasher, offset) = try FileStore.hash(path)
+            onEvent(.received(id, bytes: offset))
+        } else {
+            try FileStore.remove(path)
+        }
+        let resume = offset > 0 ? ResumePoint(offset: offset) : nil
+        let file = try WritableFile(appendingTo: path)
+        defer { file.abandon() }
+        let saved = try await client.attachment(
+            attachment.location, at: base, size: attachment.size, resume: resume, held: resume == nil ? held() : nil
+        ) { piece in
+            switch piece {
+            case .start(let start) where start.offset == offset: break
+            case .start:
+                try file.restart()
+                hasher = ContentHasher()
+                offset = 0
+            case .bytes(let bytes):
+                try file.write(bytes)
+                hasher.update(bytes.span)
+                offset += bytes.count
+                onEvent(.received(id, bytes: bytes.count))
+            }
+        }
+        try file.finish(flushing: false)
+        do throws(CollectionError) {
+            try check(attachment, size: offset, digest: hasher.finish())
+        } catch {
+            try FileStore.remove(path)
+            throw error
+        }
+        return saved
+    }
+
+    private func check(_ attachment: WantedAttachment, size: Int, digest: SHA256Digest) throws(CollectionError) {
+        func wrong(_ expected: String, _ found: String) -> CollectionError {
+            .attachment(
+                location: attachment.location, record: attachment.record,
+                problem:
+                    "expected \(expected) as the record says, found \(found); the current bundle is kept; try again "
+                    + "later")
+        }
+        guard size == attachment.size else { throw wrong("\(attachment.size) bytes", "\(size)") }
+        guard digest == attachment.digest else {
+            throw wrong("SHA-256 \(attachment.digest)", "\(digest)")
+        }
+    }
+
+    /// Takes attachments from the server's zip. The zip is only a cache. If it is outdated, damaged or missing, a note
+    /// says so, and the remaining attachments are downloaded one by one.
+    ///
+    /// - Returns: the attachments that are still missing.
+    private func extractFromZip(
+        _ missing: [WantedAttachment], of id: CollectionID, at base: AttachmentsURL, notes: inout [String]
+    ) async throws -> [WantedAttachment] {
+        let path = directory.serverZIPPath(id)
+        var lacking: [WantedAttachment] = []
+        do {
+            try await downloadZip(of: id, at: base, to: path)
+            let zip = try AttachmentsZIP(path: path, limits: limits)
+            for attachment in missing {
+                guard let content = zip.file(of: attachment.record, size: attachment.size),
+                    SHA256Digest(hashing: content) == attachment.digest
+                else {
+                    lacking.append(attachment)
+                    continue
+                }
+                let file = try WritableFile(creating: directory.stagedPath(attachment.digest, of: id))
+                try file.write(content)
+                try file.finish(flushing: false)
+                onEvent(.downloaded(id))
+            }
+            if !lacking.isEmpty {
+                notes.append("the server's zip lacks \(lacking.count) of \(Counted.text(missing.count, "attachment"))")
+            }
+        } catch let error as HTTPError where error.category != .backoff && error.category != .cancelled {
+            notes.append("the server's zip could not be fetched (\(error)); attachments were fetched one by one")
+            lacking = missing
+        } catch let error as BundleError {
+            // The file is temporary, so the error's advice to restore it would be wrong.
+            notes.append("the server's zip is damaged (\(error.problem)); attachments were fetched one by one")
+            lacking = missing
+        }
+        try FileStore.remove(path)
+        return lacking
+    }
+
+    private func downloadZip(of id: CollectionID, at base: AttachmentsURL, to path: String) async throws {
+        let file = try WritableFile(creating: path)
+        defer { file.abandon() }
+        var offset = 0
+        try await gate.pass(to: base.url) {
+            try await client.attachmentsZip(id, at: base) { part in
+                switch part {
+                case .start(let start) where start.offset == offset: break
+                case .start:
+                    try file.restart()
+                    offset = 0
+                case .bytes(let piece):
+                    try file.write(piece)
+                    offset += piece.count
+                    onEvent(.received(id, bytes: piece.count))
+                }
+            }
+        }
+        try file.finish(flushing: false)
+    }
+}

@@ -1,0 +1,43 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+extension DumpsDirectory {
+    /// Whether the current bundle contains exactly this snapshot.
+    ///
+    /// - Throws: `BundleError` if the bundle cannot be read.
+    func isHeld(_ snapshot: Snapshot, _ planned: PlannedCollection, limits: Limits) throws(BundleError) -> Bool {
+        guard let held = planned.held, held.timestamp == snapshot.timestamp,
+            held.attachmentRule == planned.settings.attachments.text, diskState(planned.id, held) == .asLocked
+        else { return false }
+        return try BundleReader(path: bundlePath(planned.id), limits: limits).payloadText() == snapshot.payload.bytes
+    }
+
+    /// The state of a bundle's file, judged by its size and its first bytes.
+    func diskState(_ id: CollectionID, _ held: LockFile.Collection?) -> RefreshPlanner.DiskState {
+        let path = bundlePath(id)
+        let size: Int
+        do throws(FileError) {
+            guard case .file(let found)? = try FileStore.kind(path) else { return .absent }
+            size = found
+        } catch {
+            return .damaged("\(error)")
+        }
+        guard let held else { return .asLocked }
+        guard size == held.bundle.size else {
+            if (try? LargeFilePointer.isAt(path)) == true {
+                return .damaged("its bundle is \(LargeFilePointer.name), which git lfs pull replaces by the bundle")
+            }
+            return .damaged("its bundle has \(size) bytes, but the lock says \(held.bundle.size)")
+        }
+        do throws(BundleError) {
+            let head = try BundleHead.read(path: path)
+            guard head.collection == id, head.timestamp == held.timestamp else {
+                return .damaged(
+                    "its bundle has \(head.collection) at \(head.timestamp), which is not what the lock says")
+            }
+            return .asLocked
+        } catch {
+            return .damaged("\(error)")
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import RemoteSettingsModel
+
+/// The commits of nightly refreshes, in the git history of the dumps directory, that changed other collections but not
+/// one for which the server already had a newer state.
+///
+/// A night that changed nothing has no commit, so there may have been more.
+package struct MissedRefreshes: Sendable {
+    /// The times of the commits that changed the lock, newest first.
+    private let commits: [Timestamp]
+
+    /// Runs git. Without a repository, no refresh was missed.
+    package init(_ directory: DumpsDirectory, limits: Limits) async {
+        let repository = try? await GitRepository(containing: directory.path, limits: limits)
+        commits = ((try? await repository?.revisions(touching: "dumps.lock.json")) ?? []).map(\.time)
+    }
+
+    /// How many commits are newer than a state of the server that the bundle does not have, and the time of the first;
+    /// `nil` if there is none.
+    ///
+    /// - Parameter current: the bundle's timestamp; `nil` if there is no bundle.
+    package func since(
+        _ serverTimestamp: Timestamp?, bundle current: Timestamp?
+    ) -> (count: Int, first: Timestamp)? {
+        guard let serverTimestamp, serverTimestamp != current else { return nil }
+        let missed = commits.prefix { $0 > serverTimestamp }
+        return missed.last.map { (missed.count, $0) }
+    }
+
+    /// The same in words; `nil` if there is nothing to say.
+    package func sentence(_ serverTimestamp: Timestamp?, bundle current: Timestamp?) -> String? {
+        since(serverTimestamp, bundle: current).map { count, first in
+            "\(Counted.text(count, "refresh", plural: "refreshes")) since \(first.rfc3339) did not fetch the "
+                + "server's state"
+        }
+    }
+}

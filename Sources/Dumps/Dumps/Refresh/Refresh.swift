@@ -1,0 +1,420 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// Brings a directory's bundles up to the server's state: begin, survey and plan; fetch, verify, select and pack each
+/// collection; commit; report.
+///
+/// Collections are refreshed concurrently and independently. One that fails keeps its last good bundle and does not
+/// affect the others. All new bundles become current in one commit. If the process is killed before it, the downloads
+/// stay for the next refresh.
+package struct Refresh: Sendable {
+    package struct Options: Sendable {
+        /// Fetch everything, not only the changes since the bundles.
+        package var isFull = false
+        /// The collections whose new states are taken even if they violate guards.
+        package var accepted: Set<CollectionID> = []
+        /// Plan, and change nothing.
+        package var isDryRun = false
+        /// Change nothing, and report whether anything would change.
+        package var isLocked = false
+        /// The highest age of a bundle whose pin has ended; `nil` for any age.
+        package var maxAge: Duration?
+        /// The most concurrent requests, and the most connections, to servers that speak HTTP/1.1.
+        package var jobs = 8
+        /// The most concurrent requests to servers that speak HTTP/2, over one connection. RFC 9113, section
+        /// 6.5.2, recommends that a server allow at least 100.
+        package var streams = 100
+        /// How long to wait for another rsdump that works in the directory.
+        package var wait = Duration.zero
+
+        package init() {}
+    }
+
+    private let directory: DumpsDirectory
+    private let configuration: DumpsConfiguration
+    private let client: ServerClient
+    private let policy: TrustPolicy
+    private let options: Options
+    private let now: Timestamp
+    private let limits: Limits
+    private let onEvent: @Sendable (RefreshEvent) -> Void
+
+    /// - Parameters:
+    ///   - now: the time at which chains are verified, which becomes the lock's `verifiedAt`.
+    ///   - onEvent: called from any task; must not block.
+    package init(
+        _ directory: DumpsDirectory, configuration: DumpsConfiguration, client: ServerClient, policy: TrustPolicy,
+        options: Options, now: Timestamp, onEvent: @escaping @Sendable (RefreshEvent) -> Void
+    ) {
+        self.directory = directory
+        self.configuration = configuration
+        self.client = client
+        self.policy = policy
+        self.options = options
+        self.now = now
+        limits = client.limits
+        self.onEvent = onEvent
+    }
+
+    /// Refreshes the named collections, or all configured ones if none is named. Does I/O and network.
+    ///
+    /// If the configuration asks for a catalogue, it is taken as a whole or not at all. All configured collections are
+    /// then refreshed, whichever are named, and only to the states that the publisher's catalogue lists.
+    ///
+    /// - Throws: ``DumpsError``; `HTTPError` if the monitor cannot be fetched; ``FileError`` or `BundleError` if the
+    ///   lock cannot be read or written. Errors of single collections are in their outcomes.
+    package func run(_ names: [CollectionID] = []) async throws -> RefreshReport {
+        let settings = try selected(names)
+        let transaction = try await DumpsTransaction.begin(
+            in: directory, waiting: options.wait, isReadOnly: !isWriting, limits: limits)
+        let unlisted = try directory.unlistedCollections(transaction.before)
+        try transaction.remove(unlisted)
+        var plan: Plan
+        var results: [CollectionOutcome]
+        do {
+            plan = try await surveyAndPlan(settings, transaction)
+            results = try await refreshEach(plan, transaction)
+            if isWriting, let newest = results.newestOtherState,
+                // The publisher was publishing, or a cache is behind. Ask again, for states that are not older.
+                let again = try? await surveyAndPlan(settings, transaction, expecting: newest),
+                let others = try? await refreshEach(again, transaction, keeping: results)
+            {
+                (plan, results) = (again, others)
+            }
+        } catch {
+            if isWriting {
+                try keepBackoff()
+                try transaction.end()
+            }
+            throw error
+        }
+        let staged = Set(results.map(\.id).filter(transaction.hasStaged))
+        let refusal = isWriting ? try commit(plan, results, staged, transaction) : nil
+        return try await report(plan, results, staged, refusal, transaction, unlisted: unlisted)
+    }
+
+    private func selected(_ names: [CollectionID]) throws(DumpsError) -> [DumpsConfiguration.Collection] {
+        var settings = try configuration.selecting(names, file: directory.configurationPath)
+        if configuration.catalogue != nil { settings = configuration.allCollections }
+        let strangers = options.accepted.filter { id in !settings.contains { $0.id == id } }
+        guard strangers.isEmpty else { throw .notConfigured(strangers.sorted(), directory.configurationPath) }
+        return settings
+    }
+
+    /// What the refresh does with each collection.
+    private struct Plan {
+        var collections: [PlannedCollection]
+        let monitor: MonitorChangeset
+        let chains: ChainStore
+        var step = CatalogueStep.Result()
+    }
+
+    private func surveyAndPlan(
+        _ settings: [DumpsConfiguration.Collection], _ transaction: DumpsTransaction, expecting newest: Timestamp? = nil
+    ) async throws -> Plan {
+        let survey = Survey(directory, configuration: configuration, policy: policy, now: now, limits: limits)
+        let (collections, monitor) = try await survey.planned(
+            settings, transaction.before, client: client, isFull: options.isFull, expected: newest)
+        var plan = Plan(
+            collections: collections, monitor: monitor, chains: ChainStore(client: client, policy: policy, time: now))
+        if let catalogue = configuration.catalogue {
+            plan.step = await CatalogueStep(
+                publisher: catalogue.publisher, directory: directory,
+                fetcher: CollectionFetcher(client: client, chains: plan.chains, policy: policy), policy: policy,
+                now: now, limits: limits
+            ).run(&plan.collections, transaction.before)
+            plan.collections = plan.collections.map { replanned($0, of: plan.step.catalogue?.catalogue) }
+        }
+        onEvent(.planned(plan.collections))
+        return plan
+    }
+
+    /// Fetches, verifies, selects and packs each collection that needs it.
+    ///
+    /// - Parameter known: what came of the collections before. Bundles that were packed then are used if they have the
+    ///   right state.
+    /// - Returns: what came of each collection so far. Bundles that were packed wait for the commit.
+    private func refreshEach(
+        _ plan: Plan, _ transaction: DumpsTransaction, keeping known: [CollectionOutcome] = []
+    ) async throws -> [CollectionOutcome] {
+        if options.isLocked { return await compare(plan) }
+        if options.isDryRun {
+            return plan.collections.map {
+                outcomeWithoutWork($0, plan.step) ?? CollectionOutcome($0, status: .planned)
+            }
+        }
+        return try await work(plan, transaction, keeping: known)
+    }
+
+    /// Makes the staged bundles current. If they belong together, it is all of them or none. Does I/O.
+    ///
+    /// - Returns: why none could become current; `nil` if all are.
+    private func commit(
+        _ plan: Plan, _ results: [CollectionOutcome], _ staged: Set<CollectionID>, _ transaction: DumpsTransaction
+    ) throws -> CollectionError? {
+        let refusal = try commitError(plan, results, transaction)
+        if refusal == nil {
+            // The commit is done, so a download that cannot be removed is not a failure.
+            for id in staged { try? directory.removeDownloads(of: id) }
+        } else {
+            try transaction.discard(staged)
+            try transaction.commit(configuration)
+        }
+        try keepBackoff()
+        try transaction.end(keepingDownloads: hasFailures(results, staged, refusal))
+        return refusal
+    }
+
+    /// Commits what is staged.
+    ///
+    /// - Returns: why nothing could be committed: the bundles exceed their budget, or the catalogue is not whole.
+    private func commitError(
+        _ plan: Plan, _ results: [CollectionOutcome], _ transaction: DumpsTransaction
+    ) throws -> CollectionError? {
+        // A collection that is pinned, or that the catalogue does not list, does not hold the others back.
+        let missing = zip(plan.collections, results).filter { planned, result in
+            result.status == .failed && planned.problem == nil && planned.settings.pin == nil
+        }.map(\.1.id)
+        if configuration.catalogue != nil, !missing.isEmpty { return .catalogue(.notWhole(failed: missing)) }
+        do {
+            try transaction.commit(configuration)
+            return nil
+        } catch let excess as BudgetExcess {
+            return .overBudget(excess)
+        }
+    }
+
+    private func hasFailures(
+        _ results: [CollectionOutcome], _ staged: Set<CollectionID>, _ refusal: CollectionError?
+    ) -> Bool {
+        results.contains { $0.status == .failed } || (refusal != nil && !staged.isEmpty)
+    }
+
+    private func report(
+        _ plan: Plan, _ results: [CollectionOutcome], _ staged: Set<CollectionID>, _ refusal: CollectionError?,
+        _ transaction: DumpsTransaction, unlisted: [CollectionID]
+    ) async throws -> RefreshReport {
+        let lock = try directory.readableLock(limits: limits).lock
+        let catalogue = catalogue(after: lock, plan)
+        let missed =
+            hasFailures(results, staged, refusal) ? await MissedRefreshes(directory, limits: limits) : nil
+        let outcomes = zip(plan.collections, results).map { planned, result in
+            outcome(
+                of: planned, result, refusal: staged.contains(planned.id) ? refusal : nil, catalogue: catalogue,
+                missed: missed, monitor: plan.monitor)
+        }
+        for outcome in outcomes where staged.contains(outcome.id) { onEvent(.finished(outcome)) }
+        let refused = outcomes.lazy.compactMap(\.error?.excess).first { $0.subject == .total }
+        return RefreshReport(
+            server: "\(client.server)", monitor: plan.monitor.timestamp, isDryRun: !isWriting,
+            isLocked: options.isLocked, outcomes: outcomes, metrics: client.metrics, recovered: transaction.recovered,
+            unlisted: unlisted, excess: refused ?? lock.excess(over: configuration.totalBudget), catalogue: catalogue)
+    }
+
+    /// The outcome of a collection: what came of its own work, of the commit, of its pin and of its catalogue.
+    ///
+    /// - Parameters:
+    ///   - refusal: why its packed bundle could not become current.
+    ///   - catalogue: the one that the directory has after the commit.
+    ///   - missed: the earlier refreshes; `nil` if nothing failed.
+    private func outcome(
+        of planned: PlannedCollection, _ result: CollectionOutcome, refusal: CollectionError?,
+        catalogue: VerifiedCatalogue?, missed: MissedRefreshes?, monitor: MonitorChangeset
+    ) -> CollectionOutcome {
+        var outcome = result
+        if let refusal { (outcome.status, outcome.error) = (.failed, refusal) }
+        if outcome.status == .failed {
+            // When the failure began, and the name that was probably meant.
+            missed?.sentence(outcome.serverTimestamp, bundle: outcome.previous).map { outcome.notes.append($0) }
+            if case .fetch(.unknownCollection)? = outcome.error, monitor.collections[outcome.id] == nil {
+                let similar = outcome.id.mostSimilar(in: monitor.collections.keys)
+                outcome.notes.append(
+                    similar.map { "did you mean \($0)?" } ?? "rsdump list shows the collections that the server has")
+            }
+        }
+        if let pin = planned.settings.pin {
+            // The monitor's timestamp is used, because after repacking the outcome has the bundle's own.
+            let state = PinState(pin, serverTimestamp: planned.serverTimestamp, now: now)
+            outcome.pin = state
+            if let number = planned.leftCatalogue {
+                outcome.notes.append("it is pinned to a state that catalogue \(number) does not list")
+            }
+            if state.isOverdue, let until = pin.until {
+                outcome.notes.append(
+                    "its pin ended on \(Pin.dateText(until)); unpin it, or pin it again with a later --until")
+                // Only an unchanged collection fails because of its age, so that new data is not discarded.
+                if outcome.status == .pinned, let maxAge = options.maxAge, let age = planned.held?.age(at: now),
+                    age > maxAge
+                {
+                    (outcome.status, outcome.error) = (.failed, .pin(.overdue(planned.id, pin)))
+                }
+            }
+        }
+        // If nothing confirms the catalogue any more, it fails. What was fetched stays, because it is newer than what
+        // was there.
+        if outcome.id == Catalogue.collection, outcome.error == nil, let catalogue,
+            let since = configuration.catalogue?.unconfirmedSince(catalogue, at: now)
+        {
+            let number = catalogue.catalogue.number
+            (outcome.status, outcome.error) = (.failed, .catalogue(.unconfirmed(number: number, since: since)))
+        }
+        if outcome.status == .failed || outcome.status == .planned { outcome.entry = nil }
+        return outcome
+    }
+
+    /// The plan for a collection, changed so that it takes the state of the catalogue.
+    private func replanned(_ planned: PlannedCollection, of catalogue: Catalogue?) -> PlannedCollection {
+        guard planned.id != Catalogue.collection, let catalogue else { return planned }
+        let state = planned.held.flatMap { try? directory.listedState(of: planned.id, $0, limits: limits) }
+        return RefreshPlanner(policy: policy, isFull: options.isFull).plan(
+            planned.settings, held: planned.held, disk: directory.diskState(planned.id, planned.held), of: catalogue,
+            state: state)
+    }
+
+    /// The catalogue that the directory now has, or would have after a dry run.
+    private func catalogue(after lock: LockFile, _ plan: Plan) -> VerifiedCatalogue? {
+        guard configuration.catalogue != nil else { return nil }
+        guard isWriting else { return plan.step.catalogue }
+        let verifier = BundleVerifier(policy, limits: limits)
+        return (try? directory.packagedCatalogue(lock, by: verifier, limits: limits)) ?? nil
+    }
+
+    private var isWriting: Bool { !options.isDryRun && !options.isLocked }
+
+    /// The outcome for a collection that needs no work; `nil` for the others.
+    private func outcomeWithoutWork(_ planned: PlannedCollection, _ step: CatalogueStep.Result) -> CollectionOutcome? {
+        var outcome = CollectionOutcome(planned, status: .failed)
+        if let problem = planned.problem {
+            outcome.error = .catalogue(problem)
+            return outcome
+        }
+        if configuration.catalogue != nil {
+            if planned.id == Catalogue.collection {
+                outcome.error = step.error
+                if step.error != nil { return outcome }
+            } else if step.catalogue == nil || step.error != nil, planned.action.needsWork {
+                // Only the catalogue says which states belong together.
+                outcome.error = .catalogue(.notWhole(failed: [Catalogue.collection]))
+                return outcome
+            }
+        }
+        switch planned.action {
+        case .unchanged, .pinned:
+            outcome.status = planned.action == .pinned ? .pinned : .unchanged
+            outcome = withinBudget(planned, outcome)
+        case .pinUnmet(let reason):
+            if let pin = planned.settings.pin {
+                outcome.error = .pin(.unmet(planned.id, pin, reason: reason))
+            }
+        case .create, .update, .refetch, .repack, .probe: return nil
+        }
+        return outcome
+    }
+
+    /// Fails a collection whose bundle stays if that bundle exceeds its budget. The budget may have been lowered since
+    /// the bundle was written.
+    private func withinBudget(_ planned: PlannedCollection, _ outcome: CollectionOutcome) -> CollectionOutcome {
+        guard [.unchanged, .pinned].contains(outcome.status), let held = planned.held else { return outcome }
+        var outcome = outcome
+        do {
+            if let excess = try planned.settings.budget.excess(
+                of: held, in: BundleReader(path: directory.bundlePath(planned.id), limits: limits))
+            {
+                outcome.error = .overBudget(excess)
+            }
+        } catch {
+            outcome.error = CollectionError(error)
+        }
+        if outcome.error != nil { outcome.status = .failed }
+        return outcome
+    }
+
+    /// Compares each collection with the server's state. Writes nothing.
+    private func compare(_ plan: Plan) async -> [CollectionOutcome] {
+        let fetcher = CollectionFetcher(client: client, chains: plan.chains, policy: policy)
+        let verifier = BundleVerifier(policy, limits: limits)
+        var outcomes: [CollectionOutcome] = []
+        for planned in plan.collections {
+            var outcome = outcomeWithoutWork(planned, plan.step) ?? CollectionOutcome(planned, status: .planned)
+            // The monitor does not list it, so only its state shows whether it changed.
+            if planned.action == .probe, outcome.error == nil {
+                do {
+                    let bundle = try? BundleReader(path: directory.bundlePath(planned.id), limits: limits)
+                    let minimum = verifier.minimum(for: planned, in: bundle, try? bundle?.payload())
+                    let fetched = try await fetcher.fetch(planned, onto: nil, minimum: minimum)
+                    outcome.serverTimestamp = fetched.snapshot.timestamp
+                    if try directory.isHeld(fetched.snapshot, planned, limits: limits) { outcome.status = .unchanged }
+                } catch let error as BundleError {
+                    outcome.notes.append("its bundle cannot be read (\(error))")
+                } catch let error as CollectionError where error.isStale {
+                    outcome.status = .unchanged
+                    outcome.notes.append("\(error)")
+                } catch {
+                    outcome.status = .failed
+                    outcome.error = CollectionError(error)
+                }
+            }
+            outcomes.append(withinBudget(planned, outcome))
+        }
+        return outcomes
+    }
+
+    private func work(
+        _ plan: Plan, _ transaction: DumpsTransaction, keeping known: [CollectionOutcome]
+    ) async throws -> [CollectionOutcome] {
+        // Done once, before collections are refreshed concurrently.
+        if plan.collections.contains(where: { $0.action.needsWork }) { try directory.prepareWork() }
+        let gate = RequestGate(
+            connections: options.jobs, streams: options.streams, isMultiplexed: client.isMultiplexed)
+        let refresher = CollectionRefresher(
+            transaction: transaction,
+            fetcher: CollectionFetcher(client: client, chains: plan.chains, policy: policy, gate: gate),
+            gatherer: AttachmentGatherer(
+                client: client, directory: directory, gate: gate,
+                attachmentsURL: AttachmentsURLSource(), width: max(options.jobs, options.streams), limits: limits,
+                onEvent: onEvent),
+            verifier: BundleVerifier(policy, limits: limits), server: "\(client.server)", limits: limits,
+            accepted: options.accepted, catalogue: plan.step.catalogue?.catalogue.number ?? 0, onEvent: onEvent)
+        let staged = Dictionary(
+            known.filter { transaction.hasStaged($0.id) }.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        // The monitor's answer has shown which version of HTTP the server speaks.
+        let width = client.isMultiplexed(client.server.root) ? options.streams : options.jobs
+        return try await plan.collections.concurrentMap(width: width) { planned in
+            if let outcome = staged[planned.id], let entry = outcome.entry, let listed = planned.listed,
+                (try? directory.listedState(
+                    of: planned.id, entry, at: transaction.bundlePath(planned.id), limits: limits)) == listed
+            {
+                return outcome
+            }
+            try transaction.discard([planned.id])
+            if let finished = outcomeWithoutWork(planned, plan.step) {
+                onEvent(.finished(finished))
+                return finished
+            }
+            onEvent(.began(planned.id))
+            let fetched = planned.id == Catalogue.collection ? plan.step.snapshot : nil
+            let outcome = await refresher.refresh(planned, fetched: fetched)
+            // The commit may still fail.
+            if !transaction.hasStaged(planned.id) { onEvent(.finished(outcome)) }
+            return outcome
+        }
+    }
+
+    private func keepBackoff() throws {
+        let state = client.backoff
+        if try !state.holds(at: now).isEmpty || FileStore.isDirectory(directory.workPath) {
+            try directory.keepBackoff(state, now: now)
+        }
+    }
+}
+
+extension [CollectionOutcome] {
+    /// The newest state of the server that its catalogue does not list; `nil` if there is none.
+    fileprivate var newestOtherState: Timestamp? {
+        compactMap { outcome in
+            guard case .catalogue(.otherState(_, let listed, let found))? = outcome.error else { return nil }
+            return Swift.max(listed, found)
+        }.max()
+    }
+}

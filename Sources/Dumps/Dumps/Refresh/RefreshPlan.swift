@@ -1,0 +1,212 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// What a refresh will do with one collection.
+package struct PlannedCollection: Sendable {
+    package enum Action: Hashable, Sendable {
+        /// The bundle has the state of the server.
+        case unchanged
+        /// There is no bundle yet.
+        case create
+        /// The server has a newer state, which is fetched as a delta.
+        case update
+        /// Everything is fetched, because the bundle cannot be the base of a delta, for the given reason.
+        case refetch(String)
+        /// The records are the same, but the rule for attachments has changed.
+        case repack
+        /// The monitor does not list the collection, or lists a state older than the bundle's, as a cache or an export
+        /// during a publication may. The server is asked for the collection itself.
+        case probe
+        /// The bundle has its pinned state, whatever state the server has.
+        case pinned
+        /// Neither the bundle nor the server has the pinned state, for the given reason.
+        case pinUnmet(String)
+
+        /// Everything is fetched because the user asks for it.
+        static let full = Action.refetch("--full")
+
+        /// Whether anything is fetched or written for it.
+        package var needsWork: Bool {
+            switch self {
+            case .unchanged, .pinned, .pinUnmet: false
+            case .create, .update, .refetch, .repack, .probe: true
+            }
+        }
+
+        /// Whether everything is fetched again.
+        package var isRefetch: Bool {
+            if case .refetch = self { true } else { false }
+        }
+    }
+
+    package let settings: DumpsConfiguration.Collection
+    package internal(set) var action: Action
+    /// The lock entry.
+    package let held: LockFile.Collection?
+    /// The timestamp in the monitor.
+    package let serverTimestamp: Timestamp?
+    /// The state that the catalogue lists; `nil` without a catalogue, or if the collection is pinned to another state.
+    var listed: Catalogue.Entry?
+    /// Whether a catalogue decides which state is taken. An older state than the bundle's is then not a rollback.
+    var isVouchedFor = false
+    /// The number of the catalogue whose state the collection does not have because it is pinned; `nil` if there is
+    /// none.
+    var leftCatalogue: UInt64?
+    /// Why the collection has no state in the catalogue.
+    var problem: CatalogueRefreshError?
+
+    init(
+        settings: DumpsConfiguration.Collection, action: Action, held: LockFile.Collection?,
+        serverTimestamp: Timestamp?
+    ) {
+        self.settings = settings
+        self.action = action
+        self.held = held
+        self.serverTimestamp = serverTimestamp
+    }
+
+    package var id: CollectionID { settings.id }
+
+    /// Whether the server is asked only for the changes since the bundle with this head.
+    func isBase(_ head: BundleHead?) -> Bool {
+        guard let held, head?.timestamp == held.timestamp else { return false }
+        return action == .update || action == .probe
+    }
+}
+
+/// The first stage of a refresh: compares the lock, the files and the monitor, and decides. Does no I/O.
+struct RefreshPlanner {
+    /// The state of the bundle's file, judged by its size and its first bytes.
+    enum DiskState: Hashable {
+        case absent
+        /// The size and the timestamp are those in the lock.
+        case asLocked
+        case damaged(String)
+    }
+
+    let policy: TrustPolicy
+    let isFull: Bool
+
+    func plan(
+        _ settings: DumpsConfiguration.Collection, held: LockFile.Collection?, disk: DiskState,
+        monitor: [CollectionID: Timestamp]
+    ) -> PlannedCollection {
+        let listed = monitor[settings.id]
+        return PlannedCollection(
+            settings: settings, action: action(settings, held: held, disk: disk, listed: listed), held: held,
+            serverTimestamp: listed)
+    }
+
+    private func action(
+        _ settings: DumpsConfiguration.Collection, held: LockFile.Collection?, disk: DiskState, listed: Timestamp?
+    ) -> PlannedCollection.Action {
+        if let pin = settings.pin { return action(settings, pin, held: held, disk: disk, listed: listed) }
+        guard let listed else { return .probe }
+        guard let held else { return .create }
+        switch disk {
+        case .absent: return .refetch("its bundle is missing")
+        case .damaged(let problem): return .refetch(problem)
+        case .asLocked: break
+        }
+        if isFull { return .full }
+        if let distrust = distrust(held) { return .refetch(distrust) }
+        if held.trust == .imported { return .refetch("it was imported without a signature") }
+        if listed < held.timestamp { return .probe }
+        if listed > held.timestamp { return .update }
+        return held.attachmentRule == settings.attachments.text ? .unchanged : .repack
+    }
+
+    /// What a refresh does because the configuration has changed, although neither the bundle nor the server has; `nil`
+    /// if the lock agrees with the configuration.
+    func disagreement(
+        _ settings: DumpsConfiguration.Collection, with held: LockFile.Collection
+    ) -> PlannedCollection.Action? {
+        switch action(settings, held: held, disk: .asLocked, listed: held.timestamp) {
+        // An imported bundle waits for the server's signature.
+        case .refetch where held.trust == .imported && policy.acceptsUnsigned: nil
+        case .unchanged, .pinned: nil
+        case let action: action
+        }
+    }
+
+    /// The action for a pinned collection, which takes only its pinned state from the server.
+    private func action(
+        _ settings: DumpsConfiguration.Collection, _ pin: Pin, held: LockFile.Collection?, disk: DiskState,
+        listed: Timestamp?
+    ) -> PlannedCollection.Action {
+        let problem: String
+        switch (held, disk) {
+        case (nil, _): problem = "it has never been fetched"
+        case (let held?, _) where held.timestamp != pin.at: problem = "its bundle has the state \(held.timestamp)"
+        case (_, .absent): problem = "its bundle is missing"
+        case (_, .damaged(let damage)): problem = damage
+        case (let held?, .asLocked):
+            if let distrust = distrust(held) { return .pinUnmet(distrust) }
+            return held.attachmentRule == settings.attachments.text ? .pinned : .repack
+        }
+        guard listed == pin.at else { return .pinUnmet(problem) }
+        guard let held else { return .create }
+        if held.trust.isSigned, held.timestamp > pin.at { return .pinUnmet(problem) }
+        return held.timestamp < pin.at && disk == .asLocked ? .update : .refetch(problem)
+    }
+
+    /// Why the configuration no longer trusts a bundle; `nil` if it does.
+    private func distrust(_ held: LockFile.Collection) -> String? {
+        switch held.trust {
+        case .signed(let signature):
+            policy.roots.roots.contains(signature.root) ? nil : "its root is no longer trusted"
+        case .unsigned: policy.acceptsUnsigned ? nil : "it is unsigned, and dumps.yaml no longer accepts that"
+        case .imported: nil
+        }
+    }
+}
+
+extension BundleVerifier {
+    /// The timestamp that the server's state must at least have: that of the current bundle, if its signature verifies.
+    /// No other number counts. Anyone could have chosen the timestamp of an unsigned state, or edited the lock file.
+    func minimum(for planned: PlannedCollection, in bundle: BundleReader?, _ payload: Payload?) -> Timestamp? {
+        guard let held = planned.held, held.trust.isSigned, let bundle, let payload else { return nil }
+        return try? snapshot(of: bundle, payload: payload, as: held).timestamp
+    }
+}
+
+extension CollectionFetcher {
+    /// Fetches the state that a plan asks for, as a delta onto `base` if there is one.
+    ///
+    /// - Parameter minimum: see ``BundleVerifier/minimum(for:in:_:)``.
+    func fetch(
+        _ planned: PlannedCollection, onto base: Payload?, minimum: Timestamp?
+    ) async throws(CollectionError) -> Fetched {
+        var wanted = Wanted(
+            id: planned.id, expected: planned.serverTimestamp, base: base,
+            floor: planned.isVouchedFor ? nil : minimum,
+            wasSigned: planned.held?.trust.isSigned ?? false)
+        // The refresh decides later whether the server contradicts itself, because only it knows whether the bundle is
+        // intact.
+        wanted.refusesEquivocation = false
+        wanted.needsState = true
+        do throws(FetchError) {
+            guard let fetched = try await fetch(wanted) else { throw .noAnswer(url: "\(planned.id)") }
+            return fetched
+        } catch {
+            if case .unknownCollection = error, planned.held != nil { throw .gone }
+            // A cache may have kept both the list and the collection.
+            if case .rollback(let held, let answered) = error, let listed = planned.serverTimestamp, listed < held,
+                planned.action == .probe || planned.action == .full
+            {
+                throw .stale(held: held, answered: answered)
+            }
+            throw .fetch(error)
+        }
+    }
+}
+
+extension PlannedCollection {
+    /// Checks that a state with which nothing changes is not older than the one that the server's list announces. With
+    /// a catalogue, the catalogue says which state is right.
+    func checkDelivered(_ answered: Timestamp) throws(CollectionError) {
+        guard !isVouchedFor, let serverTimestamp, answered < serverTimestamp else { return }
+        throw .undelivered(listed: serverTimestamp, answered: answered)
+    }
+}

@@ -1,0 +1,87 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// The server's current state of the configured collections, fetched and verified as in a refresh. Writes nothing.
+package struct ServerState: Sendable {
+    /// The result for one collection.
+    package enum Outcome: Sendable {
+        case snapshot(Snapshot)
+        /// The server does not have the collection.
+        case absent
+        case failed(CollectionError)
+    }
+
+    private let directory: DumpsDirectory
+    private let configuration: DumpsConfiguration
+    private let client: ServerClient
+    private let policy: TrustPolicy
+    private let jobs: Int
+    private let now: Timestamp
+
+    /// - Parameters:
+    ///   - directory: its bundles are the bases of deltas. Bundles that are up to date are verified and used.
+    ///   - jobs: the most concurrent requests.
+    ///   - now: the time at which chains are verified.
+    package init(
+        _ directory: DumpsDirectory, configuration: DumpsConfiguration, client: ServerClient, policy: TrustPolicy,
+        jobs: Int, now: Timestamp
+    ) {
+        self.directory = directory
+        self.configuration = configuration
+        self.client = client
+        self.policy = policy
+        self.jobs = jobs
+        self.now = now
+    }
+
+    /// - Parameter names: the collections; empty for all that the configuration names.
+    /// - Throws: ``DumpsError``; `HTTPError` if the monitor cannot be fetched; `FileError` or `BundleError` if the lock
+    ///   cannot be read. Errors of single collections are in their outcomes.
+    package func outcomes(_ names: [CollectionID] = []) async throws -> [CollectionID: Outcome] {
+        var settings = try configuration.selecting(names, file: directory.configurationPath)
+        // A pin says nothing about the server's state.
+        for index in settings.indices { settings[index].pin = nil }
+        let lock = try directory.lockFile(limits: client.limits)
+        let survey = Survey(directory, configuration: configuration, policy: policy, now: now, limits: client.limits)
+        let (plan, _) = try await survey.planned(settings, lock, client: client, isFull: false)
+        let fetcher = CollectionFetcher(
+            client: client, chains: ChainStore(client: client, policy: policy, time: now), policy: policy)
+        let outcomes = await plan.concurrentMap(width: jobs) { planned in
+            (planned.id, await outcome(planned, fetcher))
+        }
+        return Dictionary(uniqueKeysWithValues: outcomes)
+    }
+
+    /// The state of the current bundle, if that verifies.
+    private func current(_ planned: PlannedCollection, _ present: BundleReader?) -> Snapshot? {
+        guard let present, let held = planned.held, present.head.timestamp == held.timestamp else { return nil }
+        return try? BundleVerifier(policy, limits: client.limits).snapshot(of: present, as: held)
+    }
+
+    private func outcome(_ planned: PlannedCollection, _ fetcher: CollectionFetcher) async -> Outcome {
+        let present = try? BundleReader(path: directory.bundlePath(planned.id), limits: client.limits)
+        switch planned.action {
+        case .unchanged, .repack:
+            // A damaged bundle cannot show what the server has, so the server is asked.
+            if let snapshot = current(planned, present) { return .snapshot(snapshot) }
+        case .create, .update, .refetch, .probe, .pinned, .pinUnmet: break
+        }
+        do {
+            // A bundle that cannot be read is not a base for a delta. That is not an error here, because nothing is
+            // written.
+            let payload = try? present?.payload()
+            let minimum = BundleVerifier(policy, limits: client.limits).minimum(for: planned, in: present, payload)
+            let base = planned.isBase(present?.head) ? payload : nil
+            let snapshot = try await fetcher.fetch(planned, onto: base, minimum: minimum).snapshot
+            if snapshot.timestamp == planned.held?.timestamp { try planned.checkDelivered(snapshot.timestamp) }
+            return .snapshot(snapshot)
+        } catch {
+            switch error {
+            case .gone, .fetch(.unknownCollection): return .absent
+            case .stale: return current(planned, present).map(Outcome.snapshot) ?? .failed(error)
+            default: return .failed(error)
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// Compares the lock, the files and the monitor, and changes nothing.
+package struct Survey: Sendable {
+    private let directory: DumpsDirectory
+    private let configuration: DumpsConfiguration
+    private let policy: TrustPolicy
+    private let now: Timestamp
+    private let limits: Limits
+
+    /// - Parameter now: the time to compare with the last days of pins.
+    package init(
+        _ directory: DumpsDirectory, configuration: DumpsConfiguration, policy: TrustPolicy, now: Timestamp,
+        limits: Limits
+    ) {
+        self.now = now
+        self.directory = directory
+        self.configuration = configuration
+        self.policy = policy
+        self.limits = limits
+    }
+
+    /// The local states. Does I/O, no network.
+    ///
+    /// - Parameter names: the collections; empty for all that the configuration names.
+    /// - Throws: ``DumpsError``, or ``FileError`` or `BundleError` if the lock cannot be read.
+    package func offline(_ names: [CollectionID]) throws -> [SurveyedCollection] {
+        let lock = try directory.lockFile(limits: limits)
+        let planner = RefreshPlanner(policy: policy, isFull: false)
+        return try configuration.selecting(names, file: directory.configurationPath).map { settings in
+            let held = lock.collections[settings.id]
+            return surveyed(
+                settings, held, serverTimestamp: nil, action: held.flatMap { planner.disagreement(settings, with: $0) })
+        }
+    }
+
+    /// The local states and the server's. Does I/O and one request.
+    ///
+    /// - Throws: the errors of ``offline(_:)``, and `HTTPError`.
+    package func online(_ names: [CollectionID], client: ServerClient) async throws -> [SurveyedCollection] {
+        let lock = try directory.lockFile(limits: limits)
+        let settings = try configuration.selecting(names, file: directory.configurationPath)
+        let (plan, _) = try await planned(settings, lock, client: client, isFull: false)
+        return plan.map { planned in
+            surveyed(
+                planned.settings, planned.held, serverTimestamp: planned.serverTimestamp, action: planned.action)
+        }
+    }
+
+    /// What `dumps.yaml` asks for and a lock entry does not have.
+    package struct Disagreement: Sendable, Encodable {
+        package let collection: CollectionID
+        package let action: PlannedCollection.Action
+        let reason: String?
+    }
+
+    /// Compares the lock with `dumps.yaml`. Throws the errors of ``offline(_:)``.
+    package func disagreements() throws -> [Disagreement] {
+        try offline([]).compactMap { state in
+            state.action.map { Disagreement(collection: state.id, action: $0, reason: $0.reason) }
+        }
+    }
+
+    private func surveyed(
+        _ settings: DumpsConfiguration.Collection, _ held: LockFile.Collection?, serverTimestamp: Timestamp?,
+        action: PlannedCollection.Action?
+    ) -> SurveyedCollection {
+        SurveyedCollection(
+            id: settings.id, entry: held,
+            hasBundle: held != nil && directory.diskState(settings.id, held) == .asLocked,
+            serverTimestamp: serverTimestamp, action: action,
+            pin: settings.pin.map { PinState($0, serverTimestamp: serverTimestamp, now: now) },
+            budget: settings.budget.bundle,
+            // A bundle that cannot be read is reported in its own right.
+            excess: held.flatMap { held in
+                try? settings.budget.excess(
+                    of: held, in: BundleReader(path: directory.bundlePath(settings.id), limits: limits))
+            })
+    }
+
+    /// The plan of a refresh, and the monitor's answer from which it was made.
+    func planned(
+        _ settings: [DumpsConfiguration.Collection], _ lock: LockFile, client: ServerClient, isFull: Bool,
+        expected: Timestamp? = nil
+    ) async throws -> (plan: [PlannedCollection], monitor: MonitorChangeset) {
+        guard case .changes(let document, _) = try await client.monitor(expected: expected) else {
+            throw DumpsError.emptyMonitor("\(client.server)")
+        }
+        let monitor = try Result { () throws(ChangesetError) in
+            try MonitorChangeset(parsing: document.body, limits: limits)
+        }.mapError { CollectionError.fetch(.changeset($0, url: "\(document.url)")) }.get()
+        let planner = RefreshPlanner(policy: policy, isFull: isFull)
+        let plan = settings.map { settings in
+            let held = lock.collections[settings.id]
+            return planner.plan(
+                settings, held: held, disk: directory.diskState(settings.id, held), monitor: monitor.collections)
+        }
+        return (plan, monitor)
+    }
+}
+
+extension DumpsConfiguration {
+    /// The settings of the named collections, or of all, and those of the catalogue.
+    ///
+    /// - Throws: ``DumpsError`` if a name is not configured, or if no collection is.
+    func selecting(_ names: [CollectionID], file: String) throws(DumpsError) -> [Collection] {
+        guard !names.isEmpty else {
+            guard !collections.isEmpty else { throw .nothingConfigured(file) }
+            return allCollections
+        }
+        let unknown = names.filter { name in !allCollections.contains { $0.id == name } }
+        guard unknown.isEmpty else { throw .notConfigured(unknown, file) }
+        return allCollections.filter { names.contains($0.id) }
+    }
+}

@@ -1,0 +1,32 @@
+import RemoteSettingsHTTP
+import SnapshotBundle
+
+extension DumpsConfiguration {
+    /// - Throws: `HTTPError` if the server is not a usable URL.
+    package func serverURL() throws(HTTPError) -> ServerURL {
+        try ServerURL(server, allowPlainHTTP: allowsPlainHTTP)
+    }
+
+    /// The trust policy, with the configured roots, or with the built-in ones of Mozilla's servers if none are
+    /// configured.
+    ///
+    /// - Parameter file: the name of the configuration, for the error.
+    /// - Throws: `ConfigurationError` if no root is configured and the server is not one of Mozilla's; `HTTPError`.
+    package func policy(file: String) throws -> TrustPolicy {
+        TrustPolicy(
+            roots: try roots(file: file), signer: trust.signer.map { SignerName($0) },
+            acceptsUnsigned: trust.acceptsUnsigned)
+    }
+
+    private func roots(file: String) throws -> TrustAnchors {
+        if !trust.roots.isEmpty { return TrustAnchors(trust.roots) }
+        let url = try serverURL()
+        if url.isSameServer(as: .prod) { return .mozillaProduction }
+        if url.isSameServer(as: .stage) || url.isSameServer(as: .dev) { return .mozillaStaging }
+        if trust.acceptsUnsigned { return TrustAnchors([]) }
+        throw ConfigurationError(
+            file: file, problem: "no root is trusted for \(server)",
+            remedy: "write the SHA-256 of its root certificate under trust: roots:, or give it with --trust-root; if "
+                + "the server does not sign, write trust: accept-unsigned: true")
+    }
+}

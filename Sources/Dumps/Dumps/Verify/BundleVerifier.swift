@@ -1,0 +1,136 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// Verifies a bundle against the lock, offline: every byte, hash, signature and entry.
+package struct BundleVerifier: Sendable {
+    private let signatures: KeptSnapshotVerifier
+    private let limits: Limits
+
+    package var policy: TrustPolicy { signatures.policy }
+
+    package init(_ policy: TrustPolicy, limits: Limits) {
+        signatures = KeptSnapshotVerifier(policy, limits: limits)
+        self.limits = limits
+    }
+
+    /// The bundle's snapshot, verified with its own signature at the lock's `verifiedAt`.
+    ///
+    /// - Throws: `BundleError` or `ContentSignatureError`.
+    package func snapshot(of bundle: BundleReader, as entry: LockFile.Collection) throws -> Snapshot {
+        try snapshot(of: bundle, payload: bundle.payload(), as: entry)
+    }
+
+    /// The bundle's verified snapshot, as ``snapshot(of:as:)`` returns it, for a caller that has already read the
+    /// payload.
+    package func snapshot(
+        of bundle: BundleReader, payload: Payload, as entry: LockFile.Collection
+    ) throws -> Snapshot {
+        let unverified = UnverifiedSnapshot(
+            collection: bundle.head.collection, payload: payload, metadata: try bundle.metadata())
+        guard let verdict = entry.trust.verdict else {
+            return Snapshot(vouchingFor: unverified, chain: nil, provenance: entry.trust)
+        }
+        guard let pem = try bundle.chain() else {
+            throw BundleError(.disagreement, file: bundle.name, entry: "chain.pem", expected: "a chain", found: "none")
+        }
+        let verified = try signatures.verified(unverified, chain: pem, at: verdict.verifiedAt)
+        // If a bundle has several chains, the lock names one of them, but the configuration may trust another.
+        let claimed = KeptSnapshotVerifier(
+            TrustPolicy(roots: TrustAnchors([verdict.root]), signer: SignerName(verdict.signer)), limits: limits)
+        guard
+            verified.provenance == entry.trust
+                || (try? claimed.verified(unverified, chain: pem, at: verdict.verifiedAt))?.provenance == entry.trust
+        else {
+            throw BundleError(
+                .disagreement, file: bundle.name, entry: "chain.pem",
+                expected: "signer \(verdict.signer), root \(verdict.root), valid until "
+                    + "\(verdict.chainNotAfter.rfc3339), as the lock says", found: "another")
+        }
+        return verified
+    }
+
+    /// Verifies a bundle's signature at `time`, and returns its provenance.
+    ///
+    /// - Throws: `BundleError` or `ContentSignatureError`.
+    package func provenance(of bundle: BundleReader, at time: Timestamp) throws -> Provenance {
+        guard let pem = try bundle.chain() else { return bundle.head.trust == .imported ? .imported : .unsigned }
+        return try signatures.verified(bundle.unverifiedSnapshot(), chain: pem, at: time).provenance
+    }
+
+    /// Verifies a bundle file. The file is opened once, and everything is read through that opening. Does I/O.
+    ///
+    /// - Returns: the verified bundle. Use it for all later reads, because the path may lead to another file by then.
+    /// - Throws: `BundleError`, `FileError` or `ContentSignatureError` for the first fault.
+    @discardableResult
+    package func verify(_ path: String, of id: CollectionID, against entry: LockFile.Collection) throws -> BundleReader
+    {
+        guard try FileStore.size(path) != nil else {
+            throw BundleError(.unreadable, file: path, expected: "a bundle, as the lock says", found: "not a file")
+        }
+        return try verify(MappedFile(path: path), of: id, against: entry)
+    }
+
+    /// Verifies a bundle as ``verify(_:of:against:)`` does, for a file that is already open.
+    @discardableResult
+    package func verify(
+        _ file: MappedFile, of id: CollectionID, against entry: LockFile.Collection
+    ) throws -> BundleReader {
+        try verify(
+            file.path, size: file.bytes.count, of: id, against: entry, open: { try BundleReader(file, limits: limits) },
+            digest: { file.digest() })
+    }
+
+    /// Verifies a bundle as ``verify(_:of:against:)`` does, for a bundle in memory.
+    @discardableResult
+    package func verify(
+        _ bytes: Bytes, name: String, of id: CollectionID, against entry: LockFile.Collection
+    ) throws -> BundleReader {
+        try verify(
+            name, size: bytes.count, of: id, against: entry,
+            open: { try BundleReader(bytes: bytes, name: name, limits: limits) },
+            digest: { SHA256Digest(hashing: bytes) })
+    }
+
+    private func verify(
+        _ path: String, size: Int, of id: CollectionID, against entry: LockFile.Collection,
+        open: () throws -> BundleReader, digest: () -> SHA256Digest
+    ) throws -> BundleReader {
+        func differs(_ what: String, expected: String, found: String) -> BundleError {
+            BundleError(.disagreement, file: path, expected: "\(what) \(expected), as the lock says", found: found)
+        }
+        guard size == entry.bundle.size else {
+            if case .failure(let error as BundleError) = Result(catching: open), error.kind == .pointer { throw error }
+            throw differs("a size of", expected: "\(entry.bundle.size)", found: "\(size)")
+        }
+        let bundle = try open()
+        let (manifest, payload) = try bundle.verifiedContents()
+        // The contents are checked first, because they show what is damaged. The file's hash shows only that something
+        // is.
+        let digest = digest()
+        guard digest == entry.bundle.sha256 else {
+            throw differs("SHA-256", expected: "\(entry.bundle.sha256)", found: "\(digest)")
+        }
+        let content = Manifest.digest(of: try bundle.manifestText())
+        guard content == entry.content else {
+            throw differs("content", expected: "\(entry.content)", found: "\(content)")
+        }
+        let head = manifest.head
+        guard head.collection == id else { throw differs("collection", expected: "\(id)", found: "\(head.collection)") }
+        guard head.timestamp == entry.timestamp else {
+            throw differs("timestamp", expected: "\(entry.timestamp)", found: "\(head.timestamp)")
+        }
+        guard head.records == entry.records, head.attachments == entry.attachments, manifest.omissions == entry.omitted
+        else {
+            throw differs(
+                "counts of",
+                expected:
+                    "\(Counted.text(entry.records, "record")) and \(Counted.text(entry.attachments, "attachment"))",
+                found: "\(head.records) and \(head.attachments), or other omissions")
+        }
+        guard head.trust == entry.trust.kind else {
+            throw differs("trust", expected: "\(entry.trust)", found: head.trust.rawValue)
+        }
+        _ = try snapshot(of: bundle, payload: payload, as: entry)
+        return bundle
+    }
+}

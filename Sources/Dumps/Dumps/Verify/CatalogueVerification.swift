@@ -1,0 +1,78 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// Whether a directory holds one whole catalogue, as its configuration requires.
+package struct CatalogueVerification: Sendable {
+    /// The packaged catalogue; `nil` if there is none, or if its chain does not end at a trusted root.
+    package let catalogue: VerifiedCatalogue?
+    /// The pinned collections whose state is not the one in the catalogue.
+    package let left: [CollectionID]
+    /// The faults, one sentence each.
+    package let problems: [String]
+
+    /// Compares the lock with the packaged catalogue. Does I/O; uses no network.
+    ///
+    /// It uses the manifests of the bundles, and inflates only the catalogue. ``Verification`` checks that the bundles
+    /// hold what their manifests say.
+    ///
+    /// - Returns: `nil` if the configuration does not require a catalogue.
+    /// - Throws: `BundleError` or `FileError` if the lock cannot be read.
+    package init?(
+        _ directory: DumpsDirectory, _ configuration: DumpsConfiguration, policy: TrustPolicy, limits: Limits
+    ) throws {
+        guard let wanted = configuration.catalogue else { return nil }
+        let lock = try directory.lockFile(limits: limits)
+        let catalogue: VerifiedCatalogue?
+        do {
+            catalogue = try directory.packagedCatalogue(
+                lock, by: BundleVerifier(policy, limits: limits), limits: limits)
+        } catch {
+            (self.catalogue, left, problems) = (nil, [], ["the packaged catalogue cannot be used: \(error)"])
+            return
+        }
+        guard let catalogue else {
+            let problem =
+                "expected a catalogue of \(wanted.publisher), because \(directory.configurationPath) requires "
+                + "one, found none; run rsdump refresh, or rsdump publish on the machine that publishes"
+            (self.catalogue, left, problems) = (nil, [], [problem])
+            return
+        }
+        let held = catalogue.catalogue
+        var (problems, left): ([String], [CollectionID]) = ([], [])
+        if held.publisher != wanted.publisher {
+            problems.append(
+                "expected a catalogue of \(wanted.publisher), as \(directory.configurationPath) says, found one "
+                    + "of \(held.publisher)")
+        }
+        let claimed = LockFile.CatalogueReference(publisher: held.publisher, number: held.number)
+        if lock.catalogue != claimed {
+            let found = lock.catalogue.map { "catalogue \($0.number) of \($0.publisher)" } ?? "none"
+            problems.append(
+                "\(directory.lockPath): expected catalogue \(held.number) of \(held.publisher), as packaged, "
+                    + "found \(found); restore the file with git, or run rsdump refresh")
+        }
+        for (id, entry) in lock.collections.sorted(by: { $0.key < $1.key }) where id != Catalogue.collection {
+            do throws(BundleError) {
+                let state = try directory.listedState(of: id, entry, limits: limits)
+                if held.entries[id] == state { continue }
+            } catch {
+                problems.append("\(id): \(error)")
+                continue
+            }
+            if configuration.settings(of: id).pin != nil {
+                left.append(id)
+            } else if let listed = held.entries[id] {
+                problems.append(
+                    "\(id): expected the state that catalogue \(held.number) lists, \(listed.timestamp) "
+                        + "(\(listed.timestamp.rfc3339)), found \(entry.timestamp) (\(entry.timestamp.rfc3339)), or "
+                        + "other records; run rsdump refresh, or rsdump publish on the machine that publishes")
+            } else if let since = held.removed[id] {
+                problems.append(
+                    "\(id): removed from the catalogue since number \(since); remove it with: rsdump remove \(id)")
+            } else {
+                problems.append("\(id): catalogue \(held.number) does not list it; remove it with: rsdump remove \(id)")
+            }
+        }
+        (self.catalogue, self.left, self.problems) = (catalogue, left, problems)
+    }
+}

@@ -1,0 +1,75 @@
+import ConfigParameters
+import Dumps
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// Parameters, and the collection, bundle or file that they were read from.
+package struct NamedParameters {
+    package let parameters: ParameterSet
+    /// The name in messages.
+    package let name: String
+
+    /// Reads the parameters. Does I/O.
+    ///
+    /// - Parameter place: a collection in the dumps directory, the path of a bundle (.zip), or a JSON file of records;
+    ///   `nil` for the only collection of the directory.
+    /// - Throws: ``ExchangeError``, `BundleError`, `FileError`, or the errors of the lock file.
+    package init(_ place: String?, in directory: DumpsDirectory, limits: Limits = Limits()) throws {
+        let name = try place ?? Self.only(in: directory, limits: limits)
+        self.name = name
+        let records = try Self.records(name, in: directory, limits: limits)
+        do throws(ParameterRecordError) {
+            parameters = try ParameterSet(records)
+        } catch {
+            throw ExchangeError(
+                .usage, name, found: "\(error)", remedy: "name another collection, bundle or file with --parameters")
+        }
+    }
+
+    private static func only(in directory: DumpsDirectory, limits: Limits) throws -> String {
+        let collections = try directory.lockFile(limits: limits).collections.keys.filter { $0 != Catalogue.collection }
+        guard let only = collections.first, collections.count == 1 else {
+            throw ExchangeError(
+                .usage, directory.path, expected: "one collection",
+                found: Counted.text(collections.count, "collection"), remedy: "name one with --parameters")
+        }
+        return "\(only)"
+    }
+
+    private static func records(_ place: String, in directory: DumpsDirectory, limits: Limits) throws -> RecordTable {
+        if place.hasSuffix(".json") { return try records(ofFile: place, limits: limits) }
+        let id = place.hasSuffix(".zip") ? nil : try? CollectionID(place)
+        let path = id.map(directory.bundlePath) ?? place
+        guard try FileStore.exists(path) else {
+            throw ExchangeError(
+                .usage, path, found: "there is no such bundle",
+                remedy: "give the path of a .zip or .json file, or BUCKET/COLLECTION and --dumps DIR")
+        }
+        return try BundleReader(path: path, limits: limits).payload().records
+    }
+
+    /// The records of a JSON file: an array of records, or an object with the array as `data` or `changes`.
+    private static func records(ofFile file: String, limits: Limits) throws -> RecordTable {
+        guard let content = try FileStore.read(file, limit: limits.changesetBytes) else {
+            throw ExchangeError(
+                .usage, file, found: "there is no such file", remedy: "give --parameters a JSON file of records")
+        }
+        do {
+            let document = try JSONValue(parsing: content, limits: limits)
+            guard let records = document.array ?? document["data"]?.array ?? document["changes"]?.array else {
+                throw ExchangeError(
+                    .usage, file, expected: "an array of records, or an object with \"data\" or \"changes\"",
+                    found: "another value", remedy: "give --parameters a JSON file of records")
+            }
+            let changeset = JSONValue.members([
+                "metadata": .object([]), "timestamp": .count(1), "changes": .array(records),
+            ])
+            return try Changeset(parsing: Bytes(JSONText.compact(changeset)), limits: limits).records
+        } catch let error as ExchangeError {
+            throw error
+        } catch {
+            throw ExchangeError(
+                .usage, file, expected: "JSON records", found: "\(error)", remedy: "correct the file, or name another")
+        }
+    }
+}

@@ -1,0 +1,212 @@
+import ConfigParameters
+import Dumps
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// Writes bundles of a dumps directory in another project's layout.
+package struct Export: Sendable {
+    /// What may happen to a file or directory that is already at the output path.
+    package enum Existing: Hashable, Sendable {
+        /// It is kept, so the path must be free.
+        case keep
+        /// It is replaced.
+        case replace
+        /// The exported collections are written into it, and everything else in it is kept. Only layouts that are the
+        /// tree of another project allow this.
+        case update
+    }
+
+    /// What was written.
+    package struct Report: Sendable {
+        package var collections: [CollectionID] = []
+        package var files = 0
+        /// The size of all files together.
+        package var bytes = 0
+        /// What is missing in the export, one line each.
+        package var notes: [String] = []
+    }
+
+    private let directory: DumpsDirectory
+    private let layout: ExportLayout
+    private let fields: DefaultsFields?
+    private let nameField: String?
+    private let limits: Limits
+
+    /// - Parameters:
+    ///   - fields: the record fields to export, for a layout of defaults.
+    ///   - nameField: the field of each record that names its attachment's file, for plain files; `nil` for the
+    ///     attachment's file name.
+    package init(
+        _ directory: DumpsDirectory, to layout: ExportLayout, fields: DefaultsFields? = nil,
+        nameField: String? = nil, limits: Limits = Limits()
+    ) {
+        self.directory = directory
+        self.layout = layout
+        self.fields = fields
+        self.nameField = nameField
+        self.limits = limits
+    }
+
+    /// Writes the export under a temporary name and renames it when it is complete. Does I/O.
+    ///
+    /// - Parameters:
+    ///   - names: the collections; an empty list means all collections of the lock.
+    ///   - output: the path of the directory or file to write.
+    ///   - existing: what may happen to an existing output.
+    /// - Throws: ``ExchangeError``; `BundleError` if a bundle is damaged or differs from the lock; `FileError`. The
+    ///   output is then unchanged.
+    package func write(_ names: [CollectionID], to output: String, existing: Existing = .keep) throws -> Report {
+        try check(output, existing)
+        let bundles = try directory.lockedBundles(names, keepingCatalogue: layout == .tarZstd, limits: limits)
+        var report = Report(collections: bundles.map(\.head.collection))
+        switch layout {
+        case .applicationServices:
+            try writeTree(to: output, existing: existing, into: &report) { directory in
+                for bundle in bundles {
+                    try ApplicationServicesExport.write(ExportedCollection(bundle, limits: limits), into: directory)
+                }
+            }
+        case .firefox:
+            try writeTree(to: output, existing: existing, into: &report) { directory in
+                for bundle in bundles {
+                    try FirefoxExport.write(ExportedCollection(bundle, limits: limits), into: directory)
+                }
+                try FirefoxExport.writeTimes(
+                    bundles.map { ($0.head.collection, $0.head.timestamp) }, into: directory, limits: limits)
+            }
+        case .changesets:
+            try writeTree(to: output, existing: existing, into: &report) { directory in
+                for bundle in bundles { try ChangesetsExport.write(bundle, into: directory, limits: limits) }
+            }
+        case .files:
+            try writeTree(to: output, existing: existing, into: &report) { directory in
+                for bundle in bundles {
+                    try FilesExport.write(
+                        ExportedCollection(bundle, limits: limits), into: directory, nameField: nameField)
+                }
+            }
+        case .tarZstd:
+            (report.files, report.bytes) = try ArchiveExport.write(
+                bundles, of: directory, to: output, limits: limits)
+        case .plist, .json, .swift: try writeDefaults(bundles, to: output, into: &report)
+        }
+        for head in bundles.map(\.head) where head.omitted > 0 {
+            let count = Counted.text(head.omitted, "attachment")
+            let verb = Counted.noun(head.omitted, "is", plural: "are")
+            report.notes.append("\(head.collection): \(count) \(verb) not in its bundle")
+        }
+        return report
+    }
+
+    private func check(_ output: String, _ existing: Existing) throws {
+        if existing == .update, !layout.isUpdatable {
+            throw ExchangeError(
+                .usage, output, found: "the layout \(layout.rawValue) cannot be updated",
+                remedy: "replace it as a whole with --force")
+        }
+        guard try !directory.hasFiles(at: output, limits: limits) else {
+            throw ExchangeError(
+                .usage, output, found: "the export would overwrite files of the dumps directory \(directory.path)",
+                remedy: "choose another --output")
+        }
+        if try FileStore.kind(output) == .other {
+            throw ExchangeError(
+                .usage, output, expected: "a file or a directory", found: "a link, a pipe or a device",
+                remedy: "choose another --output")
+        }
+        let isDirectory = try FileStore.isDirectory(output)
+        guard try isDirectory || FileStore.size(output) != nil else { return }
+        switch existing {
+        case .replace: try FileStore.checkReplaceable(output)
+        case .update:
+            guard !isDirectory else { return }
+            throw ExchangeError(
+                .usage, output, expected: "a directory to update", found: "a file",
+                remedy: "choose another --output")
+        case .keep:
+            throw ExchangeError(
+                .usage, output, found: "it exists already",
+                remedy: "choose another --output, or replace it with --force"
+                    + (layout.isUpdatable ? ", or replace only these collections in it with --update" : ""))
+        }
+    }
+
+    private func writeTree(
+        to output: String, existing: Existing, into report: inout Report, _ body: (ExportDirectory) throws -> Void
+    ) throws {
+        let directory = try ExportDirectory(output, existing)
+        try body(directory)
+        report.notes += try directory.finish().map { "\($0): removed, because no record has this attachment" }
+        report.files = directory.files
+        report.bytes = directory.size
+    }
+
+    private func writeDefaults(_ bundles: [BundleReader], to output: String, into report: inout Report) throws {
+        let bundles = bundles.count == 1 ? bundles : bundles.filter { $0.head.collection != Catalogue.collection }
+        guard bundles.count == 1, let bundle = bundles.first else {
+            throw ExchangeError(
+                .usage, directory.lockPath, expected: "one collection",
+                found: Counted.text(bundles.count, "collection"), remedy: "name one BUCKET/COLLECTION")
+        }
+        let text = try defaults(of: bundle)
+        if try FileStore.isDirectory(output) {
+            throw ExchangeError(
+                .usage, output, expected: "a file", found: "a directory", remedy: "choose another --output")
+        }
+        try FileStore.makeDirectories(FileStore.parent(of: output))
+        try FileStore.writeOutput(output, Bytes(text))
+        (report.files, report.bytes) = (1, text.count)
+    }
+}
+
+extension Export {
+    /// The file of an app's defaults: the chosen fields of the records, or the values of parameters.
+    private func defaults(of bundle: BundleReader) throws -> [UInt8] {
+        if let fields { return try DefaultsTable(ExportedCollection(bundle, limits: limits), fields).text(layout) }
+        let name = "\(bundle.head.collection)"
+        let records = try bundle.payload().records
+        let parameters: ParameterSet
+        do throws(ParameterRecordError) {
+            parameters = try ParameterSet(records)
+        } catch {
+            throw ExchangeError(
+                .usage, name, found: "\(error)",
+                remedy: "name a collection of parameters, or the fields of another one with --key and --value")
+        }
+        return layout == .swift
+            ? Array(ParameterAccessors(parameters, name: name).text.utf8)
+            : try ParameterDefaults(parameters, name: name).text(layout)
+    }
+}
+
+/// The layouts to which bundles can be exported.
+package enum ExportLayout: String, CaseIterable, Sendable {
+    case applicationServices = "application-services"
+    case firefox
+    case changesets
+    case files
+    case tarZstd = "tar.zst"
+    case plist
+    case json
+    case swift
+
+    /// The layout in one line of help.
+    package var summary: String {
+        switch self {
+        case .applicationServices: "the dumps directory of Mozilla's application-services"
+        case .firefox: "Firefox's defaults/settings directory"
+        case .changesets: "a server's answers, with their chains and attachments"
+        case .files: "firefox-ios: NAME.json, attachments/NAME/FILE named by --key"
+        case .tarZstd: "bundles, lock and dumps.yaml in one archive, for offline sites"
+        case .plist: "parameters as an app's defaults: an XML property list"
+        case .json: "the same, as one JSON object"
+        case .swift: "an accessor for each parameter, whose type fits all its values"
+        }
+    }
+
+    /// Whether it is another project's tree, where an export can replace some collections and keep the rest.
+    package var isUpdatable: Bool { [.firefox, .applicationServices, .files].contains(self) }
+
+    /// Whether it is a file of one collection's fields, from which an app loads its defaults.
+    package var hasFields: Bool { [.plist, .json].contains(self) }
+}

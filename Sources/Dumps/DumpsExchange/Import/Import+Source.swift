@@ -1,0 +1,83 @@
+import Dumps
+import RemoteSettingsModel
+import SnapshotBundle
+
+extension Import {
+    /// Finds or unpacks the files of a source. Does I/O.
+    ///
+    /// - Parameters:
+    ///   - path: a directory or an archive.
+    ///   - scratch: an empty directory into which an archive is unpacked.
+    /// - Returns: the root directory of the tree.
+    /// - Throws: `BundleError` if an archive is damaged or exceeds a limit; ``ExchangeError`` or `FileError`.
+    func root(of path: String, scratch: String) throws -> String {
+        if try FileStore.isDirectory(path) {
+            for inner in inner where try FileStore.isDirectory("\(path)/\(inner)") { return "\(path)/\(inner)" }
+            return path
+        }
+        guard try FileStore.size(path) != nil else {
+            throw ExchangeError(
+                .usage, path, expected: "a regular file or a directory", found: "neither", remedy: "name another path")
+        }
+        // The tree has a fixed place in Firefox's own archives. In other archives it may also begin at the top.
+        let isStrict = path.hasSuffix(".ja") || path.hasSuffix(".deb")
+        var extraction = ArchiveExtraction(into: scratch, limits: limits) { name, isNested in
+            use(name, isStrict: isStrict || isNested)
+        }
+        try extraction.extract(path)
+        let found = "\(scratch)/found"
+        return try FileStore.isDirectory(found) ? found : "\(scratch)/top"
+    }
+
+    /// The possible places of the tree in the directory or archive that the user names.
+    private var inner: [String] {
+        switch format {
+        case .firefox: ["defaults/settings", "browser/defaults/settings"]
+        case .applicationServices: ["components/remote_settings/dumps", "dumps"]
+        case .dumps: ["dumps"]
+        case .serverZIP, .changeset, .files: []
+        }
+    }
+
+    private func use(_ name: String, isStrict: Bool) -> ArchiveExtraction.Use {
+        if format == .firefox {
+            if name == "omni.ja" || name.hasSuffix("browser/omni.ja") { return .open }
+            if name.hasPrefix("data.tar"), !name.contains("/") { return .open }
+        }
+        for inner in inner {
+            if name.hasPrefix("\(inner)/") { return .extract(as: "found/\(name.dropFirst(inner.utf8.count + 1))") }
+            if let range = name.firstRange(of: "/\(inner)/") {
+                return .extract(as: "found/\(name[range.upperBound...])")
+            }
+        }
+        return isStrict ? .passOver : .extract(as: "top/\(name)")
+    }
+
+    /// The bundles of another dumps directory, verified by its lock.
+    ///
+    /// - Parameter names: the collections to read; an empty list means all.
+    func bundles(
+        of source: DumpsDirectory, _ names: [CollectionID]
+    ) throws -> [(CollectionID, Result<DumpsTransaction.Offer, any Error>)] {
+        let lock = try source.lockFile(limits: limits)
+        let wanted = lock.collections.filter { names.isEmpty || names.contains($0.key) }
+        guard !wanted.isEmpty else {
+            throw ExchangeError(
+                .badInput, source.lockPath, found: "there are no bundles of the wanted collections",
+                remedy: "name the directory or archive that holds them")
+        }
+        return wanted.sorted { $0.key < $1.key }.map { id, entry in
+            (id, Result { try offer(source.bundlePath(id), of: id, as: entry) })
+        }
+    }
+
+    private func offer(
+        _ path: String, of id: CollectionID, as entry: LockFile.Collection
+    ) throws -> DumpsTransaction.Offer {
+        let verifier = BundleVerifier(options.policy, limits: limits)
+        let bundle = try verifier.verify(path, of: id, against: entry)
+        return .init(
+            snapshot: try verifier.snapshot(of: bundle, as: entry), attachments: try bundle.attachmentInputs(),
+            origin: entry.server, accepted: entry.accepted)
+    }
+}

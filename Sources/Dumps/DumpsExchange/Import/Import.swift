@@ -1,0 +1,314 @@
+import Dumps
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// Imports collections into a dumps directory from sources other than a server.
+package struct Import: Sendable {
+    package struct Options: Sendable {
+        /// The trusted roots and signer for signed collections; by default, no root.
+        package var policy = TrustPolicy(roots: TrustAnchors([]))
+        /// Files with PEM chains to verify signatures with.
+        package var chains: [String] = []
+        /// The time at which chains are verified.
+        package var time: Timestamp
+        /// The collection of a file that does not name its collection.
+        package var collection: CollectionID?
+        /// The server for a new `dumps.yaml`; `nil` for the default one.
+        package var server: String?
+        /// The root certificates to trust, for a new `dumps.yaml`.
+        package var roots: [SHA256Digest] = []
+        /// The policy of the `dumps.yaml` that comes with a dumps directory; `nil` to verify by ``policy`` even if the
+        /// whole directory is restored.
+        package var restoredPolicy: (@Sendable (DumpsConfiguration) throws -> TrustPolicy)?
+
+        package init(time: Timestamp) {
+            self.time = time
+        }
+    }
+
+    /// The result for one collection.
+    package struct Outcome: Sendable {
+        package let id: CollectionID
+        package let result: Result<DumpsTransaction.Taken, any Error>
+        package let snapshot: Snapshot?
+        package let notes: [String]
+    }
+
+    private let directory: DumpsDirectory
+    let format: ImportFormat
+    let options: Options
+    let limits: Limits
+
+    package init(into directory: DumpsDirectory, from format: ImportFormat, options: Options, limits: Limits = Limits())
+    {
+        self.directory = directory
+        self.format = format
+        self.options = options
+        self.limits = limits
+    }
+
+    /// Imports the named collections, or all, and adds them to `dumps.yaml`. Does I/O; uses no network.
+    ///
+    /// All of another dumps directory in place of none is restored exactly, with its `dumps.yaml`.
+    ///
+    /// - Parameter path: a directory, an archive or a file.
+    /// - Throws: ``ExchangeError``, `BundleError` for an archive that is damaged or unsafe, `FileError`, `BudgetExcess`
+    ///   if all bundles together would be too large, or `DumpsError` if the directory is busy. Nothing has changed
+    ///   then.
+    ///   An error of a single collection is in its outcome.
+    package func run(_ path: String, _ names: [CollectionID] = []) async throws -> [Outcome] {
+        let transaction = try await DumpsTransaction.begin(in: directory, limits: limits)
+        defer { try? transaction.end() }
+        try directory.makeScratch()
+        do {
+            if format == .dumps, names.isEmpty, try !FileStore.exists(directory.configurationPath),
+                transaction.before == LockFile()
+            {
+                let source = DumpsDirectory(try root(of: path, scratch: directory.scratchPath))
+                if let text = try source.configurationText() {
+                    return try restore(source, text, transaction, from: path)
+                }
+            }
+            return try take(offers(path, names, for: transaction), from: path, names, transaction)
+        } catch {
+            throw named(error, of: path)
+        }
+    }
+
+    private func take(
+        _ offers: [Offered], from path: String, _ names: [CollectionID], _ transaction: DumpsTransaction
+    ) throws -> [Outcome] {
+        if let missing = names.first(where: { name in !offers.contains { $0.0 == name } }) {
+            throw ExchangeError(
+                .usage, path, entry: "\(missing)", found: "there is no such collection",
+                remedy: "leave out the names to import all collections")
+        }
+        let (isNew, configuration) = (
+            try !FileStore.exists(directory.configurationPath), try directory.configurationOrDefault()
+        )
+        let outcomes = offers.map { id, offer, notes in
+            let result = Result { try transaction.take(timely(offer.get()), by: configuration) }
+                .mapError { named($0, of: path) }
+            return Outcome(id: id, result: result, snapshot: try? offer.get().snapshot, notes: notes)
+        }
+        let taken = outcomes.filter { (try? $0.result.get()) != nil }.map(\.id)
+        guard !taken.isEmpty else { return outcomes }
+        try transaction.commit { editor in
+            if isNew, let server = options.server { try editor.setServer(server) }
+            if isNew { for root in options.roots { try editor.addRoot(root) } }
+            _ = try editor.add(taken, attachments: nil)
+        }
+        return outcomes
+    }
+
+    /// Restores a dumps directory with its `dumps.yaml`, the entries of its lock file and the bytes of its bundles.
+    private func restore(
+        _ source: DumpsDirectory, _ text: String, _ transaction: DumpsTransaction, from path: String
+    ) throws -> [Outcome] {
+        let configuration = try source.configuration()
+        let verifier = BundleVerifier(
+            try options.restoredPolicy.map { try $0(configuration) } ?? options.policy, limits: limits)
+        let outcomes = try source.lockFile(limits: limits).collections.sorted { $0.key < $1.key }.map { id, entry in
+            var snapshot: Snapshot?
+            let result = Result {
+                let file = try MappedFile(path: source.bundlePath(id))
+                let bundle = try verifier.verify(file, of: id, against: entry)
+                let found = try verifier.snapshot(of: bundle, as: entry)
+                try checkTime(of: found)
+                try transaction.stage(file.bytes, of: id, as: entry)
+                snapshot = found
+                return DumpsTransaction.Taken.created
+            }
+            return Outcome(
+                id: id, result: result.mapError { named($0, of: path) }, snapshot: snapshot, notes: [])
+        }
+        guard transaction.after != transaction.before else { return outcomes }
+        try transaction.commit(configuration, text: text)
+        return outcomes
+    }
+
+    private func timely(_ offer: DumpsTransaction.Offer) throws(ExchangeError) -> DumpsTransaction.Offer {
+        try checkTime(of: offer.snapshot)
+        return offer
+    }
+
+    /// Refuses a state from the future. If it were accepted, every correct later state would be refused as a rollback.
+    private func checkTime(of snapshot: Snapshot) throws(ExchangeError) {
+        let timestamp = snapshot.timestamp
+        guard timestamp > options.time.advanced(by: .seconds(Limits.clockToleranceSeconds)) else { return }
+        throw ExchangeError(
+            .badInput, "\(snapshot.collection)",
+            expected: "a timestamp of at most a day after \(options.time.rfc3339), the time of the import",
+            found: "\(timestamp) (\(timestamp.rfc3339))",
+            remedy: "check this machine's clock, or import a correct state")
+    }
+
+    /// Changes an error about an unpacked file, so that it names the archive and its entry and not the temporary file.
+    private func named(_ error: any Error, of path: String) -> any Error {
+        let root = "\(directory.scratchPath)/"
+        func entry(_ place: String, _ inner: String?) -> String? {
+            // The first part is the folder into which the tree was unpacked.
+            let name = place.dropFirst(root.utf8.count).split(separator: "/").dropFirst().joined(separator: "/")
+            let parts = [name, inner ?? ""].filter { !$0.isEmpty }
+            let isDirectory = (try? FileStore.isDirectory(place)) ?? false
+            return parts.isEmpty ? nil : parts.joined(separator: isDirectory ? "/" : ": ")
+        }
+        switch error {
+        case let error as ExchangeError where error.place.hasPrefix(root):
+            return ExchangeError(
+                error.kind, path, entry: entry(error.place, error.entry), expected: error.expected, found: error.found,
+                remedy: error.remedy)
+        case let error as BundleError where error.file.hasPrefix(root):
+            return BundleError(
+                error.kind, file: path, entry: entry(error.file, error.entry), expected: error.expected,
+                found: error.found)
+        default: return error
+        }
+    }
+
+    private typealias Offered = (CollectionID, Result<DumpsTransaction.Offer, any Error>, notes: [String])
+
+    private func offers(
+        _ path: String, _ names: [CollectionID], for transaction: DumpsTransaction
+    ) throws -> [Offered] {
+        switch format {
+        case .firefox, .applicationServices:
+            let root = try root(of: path, scratch: directory.scratchPath)
+            let tree = DumpTree(
+                root: root, project: format == .firefox ? .firefox : .applicationServices, limits: limits)
+            return try tree.collections(names).map { offered($0, $1, from: path) }
+        case .changeset:
+            let isFile = try FileStore.size(path) != nil && (path.hasSuffix(".json") || path.hasSuffix("lz4"))
+            let root = isFile ? path : try root(of: path, scratch: directory.scratchPath)
+            let files = ChangesetFiles(path: root, collection: options.collection, limits: limits)
+            return try files.collections(names).map { offered($0, $1, from: path) }
+        case .files:
+            let root = try root(of: path, scratch: directory.scratchPath)
+            return try FilesTree(root: root, collection: options.collection, limits: limits).collections(names)
+                .map { offered($0, $1, from: path) }
+        case .dumps:
+            let source = DumpsDirectory(try root(of: path, scratch: directory.scratchPath))
+            return try bundles(of: source, names).map { ($0, $1, []) }
+        case .serverZIP: return [try serverZIP(path, transaction)]
+        }
+    }
+
+    private func serverZIP(_ path: String, _ transaction: DumpsTransaction) throws -> Offered {
+        guard let id = options.collection ?? ServerZIPFolder.collection(path) else {
+            throw ExchangeError(
+                .usage, path, expected: "a name such as main--regions.zip", found: "another name",
+                remedy: "name the collection with --collection BUCKET/COLLECTION")
+        }
+        let root = try root(of: path, scratch: directory.scratchPath)
+        let folder = AttachmentFolder(root: root, folder: "", limits: limits)
+        if let entry = transaction.before.collections[id] {
+            let bundle = try BundleReader(path: directory.bundlePath(id), limits: limits)
+            let snapshot = try BundleVerifier(options.policy, limits: limits).snapshot(of: bundle, as: entry)
+            // The directory already has all records of the collection, so only attachments are read from the zip.
+            var held = ImportedCollection(holding: snapshot)
+            try folder.gather(into: &held, isCache: true)
+            return (
+                id, .success(.init(snapshot: snapshot, attachments: held.attachments, origin: entry.server)), held.notes
+            )
+        }
+        return offered(
+            id,
+            Result {
+                var collection = try ServerZIPFolder(root: root, limits: limits).collection(id)
+                try folder.gather(into: &collection)
+                return collection
+            }, from: path)
+    }
+
+    private func offered(
+        _ id: CollectionID, _ collection: Result<ImportedCollection, any Error>, from path: String
+    ) -> Offered {
+        var notes: [String] = []
+        let offer = Result {
+            let collection = try collection.get()
+            notes = collection.notes
+            return DumpsTransaction.Offer(
+                snapshot: try vouched(collection, &notes), attachments: collection.attachments,
+                origin: try origin(path))
+        }
+        return (id, offer, notes)
+    }
+
+    /// Verifies the collection if it has signatures and there is a chain.
+    ///
+    /// In that case a wrong signature is an error, and never a reason to import the collection as unsigned.
+    private func vouched(_ collection: ImportedCollection, _ notes: inout [String]) throws -> Snapshot {
+        let unverified = collection.unverified
+        var chains = collection.chains
+        for path in options.chains {
+            guard let chain = try FileStore.read(path, limit: limits.chainBytes) else {
+                throw ExchangeError(
+                    .usage, path, found: "there is no such file", remedy: "give --chain a PEM file")
+            }
+            chains.append(chain)
+        }
+        guard !unverified.signatures.isEmpty, !chains.isEmpty else {
+            if !unverified.signatures.isEmpty {
+                notes.append(
+                    "it is signed, but its chain is missing, so it is imported without a signature; give the chain "
+                        + "with --chain"
+                )
+            }
+            return Snapshot(vouchingFor: unverified, chain: nil, provenance: .imported)
+        }
+        let verifier = KeptSnapshotVerifier(options.policy, limits: limits)
+        var failure: ContentSignatureError?
+        for chain in chains {
+            do throws(ContentSignatureError) {
+                return try verifier.verified(unverified, chain: chain, at: options.time)
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        throw failure ?? .noSignatures(unverified.collection)
+    }
+
+    /// The name of the source for the lock. It has an archive's file name, but no path of this machine.
+    private func origin(_ path: String) throws(FileError) -> String {
+        guard try FileStore.size(path) != nil, let name = path.split(separator: "/").last else {
+            return format.rawValue
+        }
+        return "\(format.rawValue): \(name)"
+    }
+}
+
+/// The formats that can be imported.
+package enum ImportFormat: String, CaseIterable, Sendable {
+    case firefox
+    case applicationServices = "application-services"
+    case serverZIP = "server-zip"
+    case changeset
+    case files
+    case dumps
+
+    /// The format in one line of help.
+    package var summary: String {
+        switch self {
+        case .firefox: "Firefox's defaults/settings: a directory, an omni.ja or a .deb"
+        case .applicationServices: "the dumps directory of Mozilla's application-services"
+        case .serverZIP: "a server's zip of attachments, BUCKET--COLLECTION.zip"
+        case .changeset: "saved changesets: JSON, .json.mozlz4, or an export to changesets"
+        case .files: "firefox-ios: NAME.json, attachments/NAME/FILE"
+        case .dumps: "another dumps directory, also git:REV:DIR, or an export to tar.zst"
+        }
+    }
+}
+
+extension Import.Outcome: Encodable {
+    package func encode(to encoder: any Encoder) throws {
+        var (status, failure): (String, String?) = ("failed", nil)
+        switch result {
+        case .success(let taken): status = taken.rawValue
+        case .failure(let error): failure = "\(error)"
+        }
+        try encoder.encode(members: [
+            "collection": id, "status": status, "timestamp": snapshot?.timestamp,
+            "trust": snapshot?.provenance.kind.rawValue, "notes": notes, "error": failure,
+        ])
+    }
+}

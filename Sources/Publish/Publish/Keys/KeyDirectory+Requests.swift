@@ -1,0 +1,157 @@
+import ContentSigning
+import RemoteSettingsModel
+import SnapshotBundle
+
+// The issuer's key may be elsewhere. A request then goes there, and a certificate comes back. The certificate is
+// accepted only if it belongs to that request and to the directory's root.
+extension KeyDirectory {
+    /// Makes a key and a request for its certificate. Does I/O.
+    ///
+    /// The holder of the issuer's key answers the request with ``issue(_:as:named:days:environment:now:)``. The key
+    /// waits for ``install(_:place:changingRootTo:now:)``. If a request under this name is open, that one is returned,
+    /// so that a certificate that is on its way still fits.
+    ///
+    /// - Throws: ``SigningKeyError`` if a request under another name is open, or if the name cannot be in a
+    ///   certificate.
+    package func request(_ role: CertificateRole, named name: String) throws -> CertificateRequest {
+        try role.check(name, place: "the name")
+        try FileStore.makeDirectories(path)
+        return try changing {
+            let place = waitingPath(role)
+            let open = try privateText(place)
+            if let open, let request = try? CertificateRequest(pem: open, place: place) {
+                guard request.name == name else {
+                    throw SigningKeyError(
+                        place, found: "there is an open request for \(VisibleText.escape(request.name ?? "no name"))",
+                        remedy: "wait for its answer, or withdraw it by removing the file")
+                }
+                return request
+            }
+            let key = try open.map { try PrivateKey(pem: $0, place: place) } ?? PrivateKey()
+            let request = try CertificateRequest(named: name, key: key)
+            try writePrivate(place, Bytes(key.pem.array + request.pem().array))
+            return request
+        }
+    }
+
+    /// Issues the certificate that a request asks for with a key of this directory. The root's key issues an
+    /// intermediate certificate, and the intermediate certificate's key issues a signing certificate. Does I/O.
+    ///
+    /// - Parameter name: the name in the request, which the holder of the key confirms.
+    /// - Returns: the certificate and its issuers, as PEM.
+    /// - Throws: ``SigningKeyError`` if no name is confirmed, or if the request asks for another name.
+    package func issue(
+        _ request: CertificateRequest, as role: CertificateRole, named name: String?, days: Int,
+        environment: [String: String], now: Timestamp
+    ) throws -> Bytes {
+        guard let name, request.name.map({ $0 == name }) ?? true else {
+            let asked = VisibleText.escape(request.name ?? "no name")
+            let digest = request.keyDigest.map { ", for the key \($0)" } ?? ""
+            throw SigningKeyError(
+                "the request", expected: name.map { "the name \($0)" } ?? "--name with the name that you confirm",
+                found: "\(asked)\(digest)",
+                remedy:
+                    "ask its sender for both, in another way than the request came; if they are the same, issue it "
+                    + "with: --name \(asked)")
+        }
+        try role.check(name, place: "the name")
+        let authority = try authority(for: role, environment)
+        return try authority.issue(request, as: role, named: name, days: days, now: now)
+    }
+
+    /// Installs a certificate that was issued for the key of an open request. Does I/O.
+    ///
+    /// - Parameters:
+    ///   - pem: the certificate and its issuers.
+    ///   - place: the file with the certificate, for errors.
+    ///   - newRoot: the hash of the root that replaces the current one, or that is the directory's first; `nil` if the
+    ///     certificate must belong to the current root.
+    /// - Returns: the role of the certificate.
+    /// - Throws: ``SigningKeyError`` if the certificate does not belong to the request or to that root,
+    ///   `ContentSignatureError` if clients would not accept it at `now`, or `FileError`. Nothing is replaced then.
+    package func install(
+        _ pem: Bytes, place: String, changingRootTo newRoot: SHA256Digest? = nil, now: Timestamp
+    ) throws -> CertificateRole {
+        try changing {
+            let certificates = try SigningCertificate.all(of: pem, place: place)
+            let role = certificates[0].role
+            if role != .root, let present = try readKey(role, [:]).certificates.first,
+                present.x509 == certificates[0].x509
+            {
+                // An earlier run was killed after the last step, so there is nothing to do.
+                return role
+            }
+            guard role != .root, let waiting = try privateText(waitingPath(role)) else {
+                throw SigningKeyError(
+                    place, expected: "a certificate for an open request of \(path)",
+                    found: "\(VisibleText.escape(certificates[0].name)), whose key is not in an open request",
+                    remedy:
+                        "request one with: rsdump keys request \(path) --for "
+                        + (role == .root ? "signer" : role.rawValue)
+                )
+            }
+            func refused(expected: String, found: String, remedy: String) -> SigningKeyError {
+                SigningKeyError(place, kind: .untrusted, expected: expected, found: found, remedy: remedy)
+            }
+            let key = try PrivateKey(pem: waiting, place: waitingPath(role))
+            try SigningCertificate.checkOrder(certificates, place: place)
+            guard certificates[0].isFor(key), certificates.last?.role == .root,
+                role == .signer || certificates.count == 2
+            else {
+                throw refused(
+                    expected: "a certificate for the key in \(waitingPath(role)), with its issuers",
+                    found: certificates[0].isFor(key) ? "no root at their end" : "one for another key",
+                    remedy: "install the answer to the open request, or make a new request")
+            }
+            let name = role == .signer ? certificates[0].dnsNames.first ?? "" : certificates[0].name
+            let asked = (try? CertificateRequest(pem: waiting, place: place))?.name ?? name
+            guard name == asked, role == .intermediate || certificates[0].dnsNames == [name] else {
+                throw refused(
+                    expected: "a certificate for \(asked), as it was requested", found: VisibleText.escape(name),
+                    remedy: "ask the issuer to answer the request again")
+            }
+            let root =
+                try role == .signer
+                ? verified(CertificateAuthority.pem(certificates), SignerName(name), at: now)
+                : verified(
+                    CertificateAuthority(key: key, certificates: certificates, place: path), .remoteSettings, at: now)
+            if let newRoot {
+                try checkChange(ofRootTo: newRoot, found: root, role, place: place)
+            } else {
+                try checkRoot(root, place: place)
+            }
+            try replace(role, key, certificates)
+            try FileStore.remove(waitingPath(role))
+            return role
+        }
+    }
+
+    private func checkRoot(_ root: SHA256Digest, place: String) throws {
+        let text = try FileStore.read(certificatePath(.root), limit: Limits().chainBytes)
+        let known = try text.map { try SigningCertificate.all(of: $0, place: certificatePath(.root))[0].sha256 }
+        guard known != root else { return }
+        throw SigningKeyError(
+            place, kind: .untrusted,
+            expected: known.flatMap { $0 }.map { "the root of \(path), \($0)" },
+            found: known == nil ? "there is no \(certificatePath(.root))" : "the root \(root)",
+            remedy: "if apps pin, or will pin, the root \(root), install the certificate with: "
+                + "rsdump keys renew \(path) --certificate \(place) --root SHA256")
+    }
+
+    private func checkChange(
+        ofRootTo newRoot: SHA256Digest, found root: SHA256Digest, _ role: CertificateRole, place: String
+    ) throws {
+        guard root == newRoot else {
+            throw SigningKeyError(
+                place, kind: .untrusted, expected: "the root \(newRoot)", found: "the root \(root)",
+                remedy: "ask its issuer which one is right")
+        }
+        // These keys would lose their certificates.
+        for issuer in [CertificateRole.root, .intermediate] where issuer == .root || role == .signer {
+            guard try FileStore.exists(keyPath(issuer)) else { continue }
+            throw SigningKeyError(
+                keyPath(issuer), found: "this key belongs to the current root, and would lose its certificate",
+                remedy: "move the key to where you keep it, or make another directory with rsdump keys request")
+        }
+    }
+}

@@ -1,0 +1,201 @@
+import ContentSigning
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// A directory of keys and certificates. `rsdump keys create` makes one.
+///
+/// `root.key`, `intermediate.key` and `signer.key` are private keys. Each of them may be kept elsewhere. `root.pem` and
+/// `intermediate.pem` are certificates. `chain.pem` is the signing certificate with its issuers; signatures are
+/// published with it. The name of every file that ever has
+/// a private key ends with `.key`, and `.gitignore` keeps these files out of a repository. `KeyDirectory+Files.swift`
+/// says how a key and its certificates are replaced together.
+package struct KeyDirectory: Sendable {
+    package let path: String
+
+    package init(_ path: String) {
+        self.path = path
+    }
+
+    package func keyPath(_ role: CertificateRole) -> String { "\(path)/\(role.rawValue).key" }
+    package func certificatePath(_ role: CertificateRole) -> String {
+        role == .signer ? "\(path)/chain.pem" : "\(path)/\(role.rawValue).pem"
+    }
+
+    /// The environment variable that can hold a role's key as PEM in place of the file.
+    package static func variable(_ role: CertificateRole) -> String { "RSDUMP_\(role.rawValue.uppercased())_KEY" }
+    package static let chainVariable = "RSDUMP_SIGNER_CHAIN"
+
+    /// The properties of a new directory.
+    package struct Plan: Sendable {
+        /// The beginning of the names of the root and of the intermediate certificate.
+        package var name = "Remote Settings"
+        /// The DNS name in the signing certificate, which clients expect.
+        package var signer = SignerName.remoteSettings
+        /// The key for the signing certificate, if its private key is elsewhere; `nil` to make one.
+        package var signerKey: PublicKey?
+        package var rootDays = 7300
+        package var intermediateDays = 1095
+        package var signerDays = 90
+
+        package init() {}
+    }
+
+    /// Makes a new directory with a root, an intermediate and a signing certificate and their keys. Does I/O.
+    ///
+    /// The directory appears complete or not at all.
+    ///
+    /// - Returns: SHA-256 of the root certificate's DER, which apps pin.
+    /// - Throws: ``SigningKeyError`` if something is already there or if a name cannot be in a certificate, or
+    ///   `FileError`.
+    package func create(_ plan: Plan, now: Timestamp) throws -> SHA256Digest {
+        if try FileStore.list(path).map({ !$0.isEmpty }) ?? FileStore.exists(path) {
+            throw SigningKeyError(
+                path, found: "it exists and is not empty", remedy: "name another directory; keys are never overwritten")
+        }
+        let (rootKey, intermediateKey, signerKey) = (PrivateKey(), PrivateKey(), PrivateKey())
+        let root = try CertificateAuthority(
+            rootNamed: "\(plan.name) root", key: rootKey, days: plan.rootDays, now: now)
+        let intermediate = try root.issueIntermediate(
+            named: "\(plan.name) intermediate", key: intermediateKey, days: plan.intermediateDays, now: now)
+        let chain = try intermediate.issueSigner(
+            plan.signer, for: plan.signerKey ?? signerKey.publicKey, days: plan.signerDays, now: now)
+        guard let digest = root.root else { preconditionFailure("a certificate that was just made has bytes") }
+
+        try FileStore.makeDirectories(FileStore.parent(of: path))
+        let temporary = try TemporaryDirectory(beside: path)
+        defer { withExtendedLifetime(temporary) {} }
+        let made = KeyDirectory(temporary.path)
+        try made.ignoreKeys()
+        try made.write(.root, rootKey, root.certificates)
+        try made.write(.intermediate, intermediateKey, [intermediate.certificate])
+        try made.write(.signer, plan.signerKey == nil ? signerKey : nil, chain)
+        try FileStore.rename(made.path, to: path)
+        return digest
+    }
+
+    /// Makes a new signing key, issues its certificate with the intermediate key, and replaces the current ones. Does
+    /// I/O.
+    ///
+    /// - Parameters:
+    ///   - name: the DNS name in the new certificate; `nil` for the name in the current chain.
+    ///   - signerKey: the key for the certificate, if its private key is elsewhere; `nil` to make one
+    ///   - includingIntermediate: the days of validity of a new intermediate certificate, which the root's key issues;
+    ///     `nil` to keep the current one.
+    /// - Returns: when the new signing certificate expires.
+    /// - Throws: ``SigningKeyError``, `ContentSignatureError` if clients would not accept the new chain, or
+    ///   `FileError`. Nothing is replaced then.
+    @discardableResult
+    package func renew(
+        named name: SignerName?, for signerKey: PublicKey? = nil, days: Int,
+        includingIntermediate intermediateDays: Int? = nil, environment: [String: String], now: Timestamp
+    ) throws -> Timestamp {
+        try changing {
+            if signerKey != nil, try FileStore.exists(keyPath(.signer)) {
+                throw SigningKeyError(
+                    keyPath(.signer), found: "there is a signing key, but the new certificate is for another key",
+                    remedy: "move the signing key to where you keep it, or remove it, then run this again")
+            }
+            let present = try readKey(.signer, [:]).certificates.first
+            let name = name ?? present?.dnsNames.first.map { SignerName($0) } ?? .remoteSettings
+            try Self.checkClock(now, against: present)
+            var issuer: CertificateAuthority?
+            if let intermediateDays {
+                let old = try readKey(.intermediate, [:]).certificates.first
+                try Self.checkClock(now, against: old)
+                let made = try authority(for: .intermediate, environment).issueIntermediate(
+                    named: old?.name ?? "Remote Settings intermediate", key: PrivateKey(), days: intermediateDays,
+                    now: now)
+                _ = try verified(made, name, at: now)
+                try replace(.intermediate, made.key, made.certificates)
+                issuer = made
+            }
+            let own = PrivateKey()
+            let certificates = try (issuer ?? authority(for: .signer, environment))
+                .issueSigner(name, for: signerKey ?? own.publicKey, days: days, now: now)
+            _ = try verified(CertificateAuthority.pem(certificates), name, at: now)
+            if signerKey == nil {
+                try replace(.signer, own, certificates)
+            } else {
+                try write(.signer, nil, certificates)
+            }
+            return certificates[0].notAfter
+        }
+    }
+
+    /// A certificate's validity begins a day before it is made. If that time is in the future, the clock is wrong.
+    private static func checkClock(_ now: Timestamp, against present: SigningCertificate?) throws(SigningKeyError) {
+        guard let present, now < present.notBefore else { return }
+        throw SigningKeyError(
+            present.name, expected: "a clock after \(present.notBefore.rfc3339), when the current certificate begins",
+            found: now.rfc3339, remedy: "correct this machine's clock")
+    }
+
+    /// Reads the signing key and its chain from `RSDUMP_SIGNER_KEY` and `RSDUMP_SIGNER_CHAIN` if these are set, or else
+    /// from the directory's files. Does I/O.
+    ///
+    /// - Throws: ``SigningKeyError`` or `FileError`.
+    package func signer(_ environment: [String: String]) throws -> ContentSigner {
+        let held = try readKey(.signer, environment)
+        guard let key = held.key else { throw missingKey(.signer) }
+        return try ContentSigner(key: key, certificates: certificates(of: held))
+    }
+
+    /// Reads the chain of a signing key that is elsewhere, from `RSDUMP_SIGNER_CHAIN` if it is set, or else from the
+    /// directory. Does I/O.
+    ///
+    /// - Parameter sign: signs a message with that key.
+    /// - Throws: ``SigningKeyError`` or `FileError`.
+    package func signer(
+        _ environment: [String: String], signingBy sign: @escaping ExternalSigner.Sign
+    ) throws -> ExternalSigner {
+        try ExternalSigner(
+            certificates: certificates(of: readKey(.signer, environment.filter { $0.key == Self.chainVariable })), sign)
+    }
+
+    private func certificates(of held: HeldKey) throws -> SignerChain {
+        guard !held.certificates.isEmpty else {
+            throw SigningKeyError(
+                certificatePath(.signer), found: "there is no file with the signing certificate",
+                remedy: "make keys with rsdump keys create DIR, or set \(Self.chainVariable)")
+        }
+        return try SignerChain(CertificateAuthority.pem(held.certificates), place: held.place)
+    }
+
+    /// The authority that issues certificates of this role: the root for an intermediate certificate, and the
+    /// intermediate for a signing certificate.
+    func authority(for role: CertificateRole, _ environment: [String: String]) throws -> CertificateAuthority {
+        let issuer = role == .intermediate ? CertificateRole.root : .intermediate
+        let held = try readKey(issuer, environment)
+        guard let key = held.key else { throw missingKey(issuer) }
+        guard held.certificates.last?.role == .root else {
+            throw SigningKeyError(
+                certificatePath(held.certificates.isEmpty ? issuer : .root),
+                found: "there is no file with the issuer's certificate",
+                remedy: "put back the file that rsdump keys create wrote")
+        }
+        return try CertificateAuthority(key: key, certificates: held.certificates, place: held.place)
+    }
+
+    private func missingKey(_ role: CertificateRole) -> SigningKeyError {
+        SigningKeyError(
+            keyPath(role), found: "there is no such private key",
+            remedy:
+                "name the directory that has it (rsdump keys create DIR makes one), or set \(Self.variable(role)) to "
+                + "its PEM text")
+    }
+
+    /// Verifies the chain of a signing certificate as clients do, under the root at its end.
+    ///
+    /// - Returns: the hash of the root.
+    /// - Throws: `ContentSignatureError`.
+    func verified(_ pem: Bytes, _ name: SignerName, at now: Timestamp) throws -> SHA256Digest {
+        let chain = try CertificateChain(pem: pem)
+        return try chain.verified(anchors: TrustAnchors([chain.root]), signer: name, at: now).root
+    }
+
+    /// Verifies an intermediate certificate as clients do: issues a signing certificate with it, verifies that one, and
+    /// discards it.
+    func verified(_ authority: CertificateAuthority, _ name: SignerName, at now: Timestamp) throws -> SHA256Digest {
+        try verified(authority.issueSigner(name, days: 1, now: now).chain, name, at: now)
+    }
+}

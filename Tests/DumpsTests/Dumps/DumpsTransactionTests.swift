@@ -1,0 +1,152 @@
+import Dumps
+import Foundation
+import RemoteSettingsModel
+import SnapshotBundle
+import Testing
+
+/// What is in a dumps directory after a commit, a commit that was refused, and one that was killed.
+final class DumpsTransactionTests {
+    private let folder = FileManager.default.temporaryDirectory.appending(path: "dumps-\(UUID().uuidString)")
+    private let first: CollectionID
+    private let second: CollectionID
+    private var directory: DumpsDirectory { DumpsDirectory("\(folder.path)/dumps") }
+
+    init() throws {
+        first = try CollectionID("main/a")
+        second = try CollectionID("main/b")
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    /// Makes both collections, at a time that also is the value of their record.
+    @discardableResult
+    private func commit(
+        _ time: UInt64, in directory: DumpsDirectory, total: UInt64? = nil, text: String? = nil
+    ) async throws -> LockFile {
+        var configuration = DumpsConfiguration()
+        configuration.totalBudget = total
+        let transaction = try await DumpsTransaction.begin(in: directory)
+        defer { try? transaction.end() }
+        for id in [first, second] { try stage(id, time, in: transaction) }
+        try transaction.commit(configuration, text: text)
+        return transaction.after
+    }
+
+    private func stage(_ id: CollectionID, _ time: UInt64, in transaction: DumpsTransaction) throws {
+        let payload = #"{"data":[{"id":"r","last_modified":\#(time)}],"last_modified":"\#(time)"}"#
+        let unverified = UnverifiedSnapshot(
+            collection: id, payload: try Payload(parsing: Bytes(utf8: payload), limits: Limits()),
+            metadata: try CollectionMetadata(parsing: Bytes(utf8: "{}"), limits: Limits()))
+        _ = try transaction.stage(
+            Snapshot(vouchingFor: unverified, chain: nil, provenance: .imported), attachments: [:],
+            settings: DumpsConfiguration.Collection(id: id, attachments: AttachmentRule()), server: "test")
+    }
+
+    private func files() throws -> [String: Data] {
+        var files: [String: Data] = [:]
+        for path in try FileManager.default.subpathsOfDirectory(atPath: directory.path) {
+            if let data = FileManager.default.contents(atPath: "\(directory.path)/\(path)") { files[path] = data }
+        }
+        return files
+    }
+
+    @Test func allOrNothing() async throws {
+        try await commit(1, in: directory, text: "version: 1\nserver: dev\ncollections:\n")
+        let before = try files()
+        #expect(Set(before.keys) == ["dumps.yaml", "dumps.lock.json", "main/a.zip", "main/b.zip"])
+        await #expect(throws: BudgetExcess.self) { try await commit(2, in: directory, total: 10, text: "version: 1\n") }
+        #expect(try files() == before)
+        // Without a commit, nothing that was staged is used.
+        let transaction = try await DumpsTransaction.begin(in: directory)
+        try stage(first, 2, in: transaction)
+        #expect(transaction.hasStaged(first) && transaction.bundlePath(first) == directory.packPath(first))
+        try transaction.end()
+        #expect(try files() == before)
+        // The same content keeps the file.
+        let same = try await DumpsTransaction.begin(in: directory)
+        try stage(first, 1, in: same)
+        #expect(!same.hasStaged(first))
+        try same.commit(DumpsConfiguration())
+        try same.end()
+        #expect(try files() == before)
+        let removal = try await DumpsTransaction.begin(in: directory)
+        try removal.remove([second])
+        try removal.commit(DumpsConfiguration())
+        try removal.end()
+        #expect(Set(try files().keys) == ["dumps.yaml", "dumps.lock.json", "main/a.zip"])
+    }
+
+    /// A commit that replaces `a` and removes `b`, killed after each of its steps.
+    @Test(arguments: 0...5) func killed(after step: Int) async throws {
+        let old = try await commit(1, in: directory)
+        let whole = DumpsDirectory("\(folder.path)/whole")
+        try await commit(1, in: whole)
+        let transaction = try await DumpsTransaction.begin(in: whole)
+        try stage(first, 2, in: transaction)
+        try transaction.remove([second])
+        try transaction.commit(DumpsConfiguration())
+        try transaction.end()
+        let new = try whole.lockFile(limits: Limits())
+        let bundle = try #require(try FileStore.read(whole.bundlePath(first), limit: 1 << 20))
+
+        var log = Bytes(
+            RedoLog(
+                replaces: SHA256Digest(hashing: Bytes(old.text)), staged: [first], removed: [second], lock: new
+            ).text)
+        if step == 0 { log = log[0..<(log.count / 2)] }
+        try directory.prepareWork()
+        try FileStore.replace(directory.packPath(first), with: bundle)
+        try FileStore.replace(directory.redoLogPath, with: log)
+        if step >= 2 { try FileStore.rename(directory.packPath(first), to: directory.bundlePath(first)) }
+        if step >= 3 { try FileStore.replace(directory.lockPath, with: Bytes(new.text)) }
+        if step >= 4 { try FileStore.remove(directory.bundlePath(second)) }
+        if step >= 5 { try FileStore.remove(directory.redoLogPath) }
+
+        // Readers that do not write see the new state as soon as the log is whole.
+        let expected = step == 0 ? old : new
+        #expect(try directory.readableLock(limits: Limits()).lock == expected)
+        let path = try directory.readablePath(first, limits: Limits())
+        #expect(try FileStore.digest(of: path) == expected.collections[first]?.bundle.sha256)
+        #expect(try await DumpsTransaction.begin(in: directory, isReadOnly: true).before == expected)
+
+        let next = try await DumpsTransaction.begin(in: directory)
+        #expect(next.before == expected)
+        #expect(next.recovered == ((1...4).contains(step) ? [first, second] : []))
+        try next.end()
+        #expect(try directory.lockFile(limits: Limits()) == expected)
+        #expect(try FileStore.digest(of: directory.bundlePath(first)) == expected.collections[first]?.bundle.sha256)
+        #expect(try FileStore.exists(directory.bundlePath(second)) == (step == 0))
+        #expect(try FileStore.list(directory.workPath) == nil)
+    }
+
+    /// `git checkout` has replaced the lock file since the commit was killed.
+    @Test func anOutdatedLogIsDropped() async throws {
+        try await commit(1, in: directory)
+        let lock = try await commit(2, in: directory)
+        let before = try files()
+        let stale = RedoLog(
+            replaces: SHA256Digest(hashing: Bytes(utf8: "another lock file")), staged: [first], removed: [second],
+            lock: LockFile())
+        try directory.prepareWork()
+        try FileStore.replace(directory.redoLogPath, with: Bytes(stale.text))
+        #expect(try directory.readableLock(limits: Limits()).lock == lock)
+        try await DumpsTransaction.begin(in: directory).end()
+        #expect(try files() == before)
+    }
+
+    /// Somebody has removed the work directory's bundle: the collection keeps its state.
+    @Test func aStagedBundleThatIsGone() async throws {
+        let lock = try await commit(1, in: directory)
+        var new = lock
+        new.collections[first]?.bundle = .init(
+            collection: first, size: 1, sha256: SHA256Digest(hashing: Bytes(utf8: "gone")))
+        let log = RedoLog(
+            replaces: SHA256Digest(hashing: Bytes(lock.text)), staged: [first], removed: [], lock: new)
+        try directory.prepareWork()
+        try FileStore.replace(directory.redoLogPath, with: Bytes(log.text))
+        let transaction = try await DumpsTransaction.begin(in: directory)
+        #expect(transaction.before == lock)
+        try transaction.end()
+        #expect(try directory.lockFile(limits: Limits()) == lock)
+    }
+}

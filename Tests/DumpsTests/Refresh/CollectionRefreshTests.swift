@@ -1,0 +1,396 @@
+import Dumps
+import Foundation
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import RemoteSettingsTesting
+import SnapshotBundle
+import Testing
+
+/// A directory of dumps with one collection, and its server in memory.
+private final class RefreshPlace {
+    let server: OriginTransport
+    let collection: ServerCollection
+    let directory: DumpsDirectory
+    var configuration = DumpsConfiguration()
+    private let folder = try! TemporaryDirectory()
+
+    /// The collection has a record with a small attachment.
+    init() throws {
+        server = try OriginTransport()
+        collection = try server.makeCollection()
+        directory = DumpsDirectory("\(folder.path)/dumps")
+        configuration.server = server.url
+        configuration.collections = [.init(id: collection.collection, attachments: AttachmentRule())]
+        try collection.attach(Data("first".utf8), to: "a")
+        try FileManager.default.createDirectory(atPath: directory.path, withIntermediateDirectories: true)
+    }
+
+    var settings: DumpsConfiguration.Collection {
+        get { configuration.collections[0] }
+        set { configuration.collections[0] = newValue }
+    }
+    var id: CollectionID { collection.collection }
+    var bundlePath: String { directory.bundlePath(id) }
+    func bundle() throws -> Data { try Data(contentsOf: URL(filePath: bundlePath)) }
+    func lock() throws -> LockFile { try directory.lockFile(limits: Limits()) }
+
+    /// The records of the bundle.
+    func records() throws -> String { try BundleReader(path: bundlePath).payloadText().text }
+
+    @discardableResult
+    func refresh(
+        isFull: Bool = false, accepting: Bool = false, jobs: Int = 8
+    ) async throws -> (CollectionOutcome, RefreshReport) {
+        var environment = HTTPEnvironment.system
+        environment.sleep = { _ in }
+        let client = ServerClient(
+            server: try ServerURL(server.url), transport: server, userAgent: UserAgent(name: "tests", version: "1"),
+            environment: environment)
+        var options = Refresh.Options()
+        options.isFull = isFull
+        (options.jobs, options.streams) = (jobs, jobs)
+        options.accepted = accepting ? [id] : []
+        let refresh = Refresh(
+            directory, configuration: configuration, client: client, policy: TrustPolicy(roots: server.root),
+            options: options, now: environment.now(), onEvent: { _ in })
+        let report = try await refresh.run()
+        return (try #require(report.outcomes.first), report)
+    }
+
+    /// The body of the collection's changeset, changed or not.
+    func state(_ change: (inout [String: Any]) -> Void = { _ in }) throws -> String {
+        var changeset = try collection.changeset()
+        change(&changeset)
+        return String(decoding: try JSONSerialization.data(withJSONObject: changeset), as: UTF8.self)
+    }
+
+    /// Makes the server answer with a changed changeset.
+    func serve(_ change: (inout [String: Any]) -> Void) throws {
+        server.inject([Fault("/\(collection.name)/changeset", effect: .body(try state(change)))])
+    }
+
+    /// The requests of a part of a test.
+    func requests(_ body: () async throws -> Void) async throws -> [String] {
+        let before = server.requests.count
+        try await body()
+        return server.requests.dropFirst(before).map(\.path)
+    }
+
+    /// Refreshes, and expects a failure that leaves bundle and lock as they are.
+    func expectFailure(_ code: String, isFull: Bool = false) async throws {
+        let (bundle, lock) = (try bundle(), try lock())
+        let outcome = try await refresh(isFull: isFull).0
+        #expect(outcome.status == .failed)
+        #expect(outcome.error?.code == code, "\(String(describing: outcome.error))")
+        #expect(try self.bundle() == bundle)
+        #expect(try self.lock() == lock)
+    }
+}
+
+/// A test for each row of the table at `CollectionRefresher`.
+struct CollectionRefreshTests {
+    private let place: RefreshPlace
+
+    init() throws { place = try RefreshPlace() }
+
+    @Test func new() async throws {
+        let (outcome, _) = try await place.refresh()
+        #expect(outcome.status == .created && outcome.attachments.downloaded == 1 && outcome.error == nil)
+        #expect(try place.lock().collections[place.id] == outcome.entry)
+        #expect(!FileManager.default.fileExists(atPath: place.directory.workPath))
+    }
+
+    /// However many requests run at once, and in whatever order their answers come.
+    @Test func theSameBytesWithAnyNumberOfRequests() async throws {
+        for number in 0..<20 { try place.collection.attach(Data("file \(number)".utf8), to: "r\(number)") }
+        try await place.refresh(jobs: 1)
+        let first = try place.bundle()
+        try FileManager.default.removeItem(atPath: place.bundlePath)
+        try await place.refresh(jobs: 16)
+        #expect(try place.bundle() == first)
+    }
+
+    @Test func unchanged() async throws {
+        try await place.refresh()
+        let bundle = try place.bundle()
+        let requests = try await place.requests {
+            let outcome = try await place.refresh().0
+            #expect(outcome.status == .unchanged)
+        }
+        #expect(requests.count == 1 && requests[0].contains("/monitor/"))
+        #expect(try place.bundle() == bundle)
+    }
+
+    @Test func changedByDelta() async throws {
+        try await place.refresh()
+        try place.collection.put("b", ["n": 1])
+        let requests = try await place.requests {
+            let outcome = try await place.refresh().0
+            #expect(outcome.status == .updated && outcome.changes?.created == 1 && outcome.attachments.reused == 1)
+        }
+        #expect(requests.contains { $0.contains("_since=") } && !requests.contains { $0.contains("/attachments/") })
+        #expect(try place.records().contains(#""id":"b""#))
+    }
+
+    @Test func deltaThatDoesNotVerify() async throws {
+        try await place.refresh()
+        try place.collection.put("b", ["n": 1])
+        var lie = try place.collection.changeset()
+        lie["changes"] = [["id": "b", "last_modified": lie["timestamp"], "n": 2]]
+        let text = String(decoding: try JSONSerialization.data(withJSONObject: lie), as: UTF8.self)
+        place.server.inject([Fault("_since=", effect: .body(text))])
+        let requests = try await place.requests {
+            let outcome = try await place.refresh().0
+            #expect(outcome.status == .updated && outcome.notes.contains { $0.contains("a delta could not be used") })
+        }
+        #expect(requests.count { $0.contains("/\(place.collection.name)/changeset") } == 2)
+        #expect(try place.records().contains(#""n":1"#))
+    }
+
+    @Test func nothingVerifies() async throws {
+        try await place.refresh()
+        place.collection.sign([SignatureForm(isTampered: true)])
+        try place.collection.put("b")
+        try await place.expectFailure("signature")
+    }
+
+    @Test(arguments: [Fault.Effect.corrupted, .status(404)])
+    func attachmentThatIsWrong(_ effect: Fault.Effect) async throws {
+        try await place.refresh()
+        try place.collection.attach(Data("second".utf8), to: "b")
+        place.server.inject([Fault("/attachments/", effect: effect)])
+        try await place.expectFailure("attachment")
+        place.server.inject([])
+        #expect(try await place.refresh().0.status == .updated)
+    }
+
+    @Test func interruptedDownloads() async throws {
+        let large = Data(repeating: 7, count: 3 << 20)
+        try place.collection.attach(large, to: "b")
+        let last = Data("last".utf8)
+        try place.collection.attach(last, to: "c")
+        let digest = SHA256Digest(hashing: Bytes(Array(last))).hex.prefix(32)
+        let others = [large, Data("first".utf8)].map { file in
+            (place.directory.stagedPath(SHA256Digest(hashing: Bytes(Array(file))), of: place.id), file.count)
+        }
+        // It fails when the others are there.
+        place.server.wait = { _ in
+            while try !others.allSatisfy({ try FileStore.size($0.0) == $0.1 }) {
+                try await Task.sleep(for: .milliseconds(1))
+            }
+        }
+        place.server.inject([Fault("\(digest).bin", effect: .status(404), delay: .zero)])
+        #expect(try await place.refresh().0.status == .failed)
+        place.server.inject([])
+        let requests = try await place.requests {
+            let outcome = try await place.refresh().0
+            #expect(outcome.status == .created && outcome.attachments.downloaded == 1)
+            #expect(outcome.attachments.resumed == 2)
+        }
+        #expect(requests.count { $0.contains("/attachments/") } == 1)
+        #expect(!FileManager.default.fileExists(atPath: place.directory.workPath))
+    }
+
+    @Test func overBudget() async throws {
+        try await place.refresh()
+        try place.collection.attach(Data(repeating: 7, count: 100), to: "b")
+        place.settings.budget.attachment = 10
+        let requests = try await place.requests { try await place.expectFailure("budget") }
+        #expect(!requests.contains { $0.contains("/attachments/") })
+        (place.settings.budget.attachment, place.settings.budget.bundle) = (nil, 10)
+        try await place.expectFailure("budget")
+        // What is there already is over it, too, even if the server's data has not changed.
+        place.settings.budget.bundle = nil
+        #expect(try await place.refresh().0.status == .updated)
+        place.settings.budget.bundle = 10
+        try await place.expectFailure("budget")
+        try await place.expectFailure("budget", isFull: true)
+    }
+
+    @Test func guarded() async throws {
+        try place.collection.put("b")
+        try await place.refresh()
+        place.settings.guards.maxRemoved = .records(0)
+        place.collection.delete("b")
+        let before = place.server.requests.count
+        try await place.expectFailure("guard")
+        #expect(!place.server.requests.dropFirst(before).contains { $0.path.contains("/attachments/") })
+        // Nobody wears it down: neither another try nor a full download takes it.
+        try await place.expectFailure("guard", isFull: true)
+        // The server mends it, and nothing has to be accepted.
+        try place.collection.put("b")
+        #expect(try await place.refresh().0.status == .updated)
+        #expect(try place.lock().collections[place.id]?.accepted == [])
+    }
+
+    @Test func accepted() async throws {
+        try place.collection.put("b")
+        try await place.refresh()
+        place.collection.delete("a")
+        place.collection.delete("b")
+        try await place.expectFailure("guard")
+        let outcome = try await place.refresh(accepting: true).0
+        #expect(outcome.status == .updated && outcome.accepted.map(\.guarding) == [.notEmptied])
+        let sentence = "not-emptied: all 2 records are gone, expected at least 1"
+        #expect(try place.lock().collections[place.id]?.accepted == [sentence])
+        // It belongs to the state: another way to pack it leaves it, the next state does not have it.
+        place.settings.attachments = AttachmentRule(.none)
+        #expect(try await place.refresh().0.status == .repacked)
+        #expect(try place.lock().collections[place.id]?.accepted == [sentence])
+        try place.collection.put("c")
+        try await place.refresh(accepting: true)
+        #expect(try place.lock().collections[place.id]?.accepted == [])
+    }
+
+    @Test func pinned() async throws {
+        try await place.refresh()
+        let held = try #require(try place.lock().collections[place.id]).timestamp
+        place.settings.pin = Pin(at: held)
+        try place.collection.put("b")
+        #expect(try await place.refresh().0.status == .pinned)
+        place.settings.pin = Pin(at: held.advanced(by: .seconds(-1)))
+        try await place.expectFailure("pin")
+    }
+
+    @Test func gone() async throws {
+        try await place.refresh()
+        place.collection.deleteCollection()
+        try await place.expectFailure("gone")
+    }
+
+    @Test func killedDuringTheCommit() async throws {
+        try await place.refresh()
+        let before = try place.lock()
+        try place.collection.put("b")
+        let entry = try #require(try await place.refresh().0.entry)
+        // The state after a kill behind the rename: the redo log is there, and the lock file is still the old one.
+        let log = RedoLog(
+            replaces: SHA256Digest(hashing: Bytes(before.text)), staged: [place.id], removed: [],
+            lock: try place.lock())
+        try place.directory.prepareWork()
+        try FileStore.replace(place.directory.redoLogPath, with: Bytes(log.text))
+        try FileStore.replace(place.directory.lockPath, with: Bytes(before.text))
+        let bundle = try place.bundle()
+        let requests = try await place.requests {
+            let (outcome, report) = try await place.refresh()
+            #expect(report.recovered == [place.id] && outcome.status == .unchanged)
+        }
+        #expect(requests.count == 1)
+        #expect(try place.bundle() == bundle)
+        #expect(try place.lock().collections[place.id] == entry)
+        #expect(!FileManager.default.fileExists(atPath: place.directory.workPath))
+    }
+
+    @Test func damagedBundle() async throws {
+        try await place.refresh()
+        let bundle = try place.bundle()
+        try bundle.dropLast(10).write(to: URL(filePath: place.bundlePath))
+        #expect(try await place.refresh().0.status == .repaired)
+        #expect(try place.bundle() == bundle)
+
+        // Only a record is damaged; the size is right, so that only `--full` looks.
+        let header = Data("PK\u{3}\u{4}".utf8)
+        var damaged = bundle
+        var offset = try #require(bundle.range(of: header)).upperBound
+        offset = try #require(bundle.range(of: header, in: offset..<bundle.count)).lowerBound
+        #expect(String(decoding: bundle[(offset + 30)..<(offset + 42)], as: UTF8.self) == "records.json")
+        damaged[offset + 60] ^= 0x55
+        try damaged.write(to: URL(filePath: place.bundlePath))
+        let requests = try await place.requests {
+            let outcome = try await place.refresh(isFull: true).0
+            #expect(outcome.status == .repaired)
+            #expect(outcome.attachments.reused == 1 && outcome.attachments.downloaded == 0)
+        }
+        #expect(!requests.contains { $0.contains("/attachments/") })
+        #expect(try place.bundle() == bundle)
+    }
+
+    @Test func otherRecordsAtTheSameTime() async throws {
+        try await place.refresh()
+        let held = try #require(try place.lock().collections[place.id]).timestamp
+        place.collection.load(
+            ["z": #"{"id":"z","last_modified":\#(held)}"#], files: [], timestamp: held)
+        try await place.expectFailure("equivocation", isFull: true)
+    }
+
+    /// The signature covers neither flags nor schema, and a change of them moves no timestamp.
+    @Test func metadataAtTheSameTime() async throws {
+        try await place.refresh()
+        try place.serve { $0["metadata"] = ($0["metadata"] as? [String: Any])?.merging(["flags": ["x"]]) { $1 } }
+        #expect(try await place.refresh().0.status == .unchanged)
+        let outcome = try await place.refresh(isFull: true).0
+        #expect(outcome.status == .updated && outcome.notes == ["its metadata has changed: flags"])
+        #expect(try BundleReader(path: place.bundlePath).metadataText().text.contains(#""flags":["x"]"#))
+        // Now it is what the bundle has, and what a signer writes does not count.
+        place.collection.signAgain()
+        try place.serve { $0["metadata"] = ($0["metadata"] as? [String: Any])?.merging(["flags": ["x"]]) { $1 } }
+        #expect(try await place.refresh(isFull: true).0.status == .unchanged)
+    }
+
+    @Test(arguments: [false, true])
+    func staleList(isFull: Bool) async throws {
+        try await place.refresh()
+        let list = try place.server.monitor()
+        let state = try place.state()
+        try place.collection.put("b")
+        try await place.refresh()
+        let bundle = try place.bundle()
+        place.server.inject([
+            Fault("/monitor/", effect: .body(list)), Fault("/\(place.collection.name)/", effect: .body(state)),
+        ])
+        let outcome = try await place.refresh(isFull: isFull).0
+        #expect(outcome.status == .unchanged && outcome.error == nil)
+        #expect(outcome.notes.count == 1 && outcome.notes[0].contains("older than the bundle"))
+        #expect(try place.bundle() == bundle)
+    }
+
+    @Test(arguments: [false, true])
+    func undelivered(isFull: Bool) async throws {
+        try await place.refresh()
+        let state = try place.state()
+        try place.collection.put("b")
+        place.server.inject([Fault("/\(place.collection.name)/", effect: .body(state))])
+        try await place.expectFailure("undelivered", isFull: isFull)
+    }
+
+    /// A lock file that was edited, and a bundle whose payload was, each with a later timestamp.
+    @Test(arguments: [false, true])
+    func unverifiedIsNoMinimum(isUnsigned: Bool) async throws {
+        try await place.refresh()
+        let held = try #require(try place.lock().collections[place.id])
+        let later = held.timestamp.advanced(by: .seconds(3600))
+        if isUnsigned {
+            let payload = try Payload(
+                parsing: Bytes(utf8: #"{"data":[],"last_modified":"\#(later)"}"#), limits: Limits())
+            let unverified = UnverifiedSnapshot(
+                collection: place.id, payload: payload,
+                metadata: try CollectionMetadata(parsing: Bytes(utf8: "{}"), limits: Limits()))
+            let transaction = try await DumpsTransaction.begin(in: place.directory)
+            _ = try transaction.stage(
+                Snapshot(vouchingFor: unverified, chain: nil, provenance: .imported), attachments: [:],
+                settings: place.settings, server: place.server.url)
+            try transaction.commit(place.configuration)
+            try transaction.end()
+        } else {
+            var entry = held
+            entry.timestamp = later
+            try FileStore.replace(
+                place.directory.lockPath, with: Bytes(LockFile(collections: [place.id: entry]).text))
+        }
+        let outcome = try await place.refresh().0
+        #expect(outcome.status == .updated || outcome.status == .repaired, "\(String(describing: outcome.error))")
+        #expect(try place.lock().collections[place.id]?.timestamp == held.timestamp)
+        #expect(try place.lock().collections[place.id]?.trust.isSigned == true)
+    }
+
+    @Test func repacked() async throws {
+        try await place.refresh()
+        place.settings.attachments = AttachmentRule(.none)
+        let requests = try await place.requests {
+            let outcome = try await place.refresh().0
+            #expect(outcome.status == .repacked && outcome.entry?.attachments == 0)
+        }
+        #expect(requests.count == 1)
+        #expect(try place.lock().collections[place.id]?.attachmentRule == "none")
+    }
+}

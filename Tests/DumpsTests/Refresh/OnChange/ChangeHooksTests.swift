@@ -1,0 +1,59 @@
+import Dumps
+import RemoteSettingsModel
+import SnapshotBundle
+import Testing
+
+struct ChangeHooksTests {
+    private func state(_ timestamps: [String: UInt64]) throws -> DumpsChange.State {
+        var state: DumpsChange.State = [:]
+        for (name, timestamp) in timestamps { state[try CollectionID(name)] = Timestamp(milliseconds: timestamp) }
+        return state
+    }
+
+    @Test func aChangeNamesBothTimestampsOfWhatIsNotWhatItWas() throws {
+        let change = try DumpsChange(
+            from: state(["main/a": 1, "main/b": 2, "main/gone": 3]), to: state(["main/a": 4, "main/b": 2, "main/c": 5]))
+        #expect(
+            String(decoding: JSONText.compact(change.json), as: UTF8.self)
+                == #"{"timestamp":5,"collections":["main/a","main/c"],"changes":["#
+                + #"{"collection":"main/a","previousTimestamp":1,"timestamp":4},"#
+                + #"{"collection":"main/c","timestamp":5}]}"#)
+    }
+
+    /// Everything that the command has started ends with it, and the next run tells it again.
+    @Test(arguments: ["", "trap '' TERM; "])
+    func aCommandThatTakesTooLongIsEndedAndToldAgain(trap: String) async throws {
+        let folder = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/hooks")
+        defer { try? FileStore.removeTree(folder) }
+        let (kept, late) = ("\(folder)/on-change.json", "\(folder)/late")
+        let command = "\(trap)(trap '' TERM; sleep 12; touch '\(late)') & while :; do sleep 1; done"
+        var hooks = ChangeHooks(
+            [command, "cat >'\(folder)/told'"], of: DumpsDirectory(folder), keeping: kept, seconds: 1)
+        try await hooks.begin { try state(["main/a": 1]) }
+        #expect(try !FileStore.isOpenToOthers(kept))
+        let outcomes = try await hooks.finish(state(["main/a": 2]))
+        #expect(outcomes.map(\.status) == ["pending", "told"])
+        #expect(outcomes[0].failure?.contains("longer than 1 second") == true)
+        #expect(try FileStore.read("\(folder)/told", limit: 1000)?.text.hasPrefix(#"{"timestamp":2,"#) == true)
+        try await Task.sleep(for: .seconds(12))
+        #expect(try !FileStore.exists(late))
+
+        var next = ChangeHooks([command], of: DumpsDirectory(folder), keeping: kept, seconds: 0)
+        try await next.begin { try state(["main/a": 2]) }
+        #expect(try await next.finish(state(["main/a": 2])).first?.change.collections == [CollectionID("main/a")])
+    }
+
+    /// Two runs overlap: what the second one has changed is told, though the first one has told what it knew.
+    @Test func aRunThatEndsForgetsNothingOfAnotherOne() async throws {
+        let folder = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/hooks")
+        defer { try? FileStore.removeTree(folder) }
+        let kept = "\(folder)/on-change.json"
+        var first = ChangeHooks(["true"], of: DumpsDirectory(folder), keeping: kept)
+        try await first.begin { try state(["main/a": 1]) }
+        var second = first
+        try await second.begin { try state(["main/a": 1]) }
+        #expect(try await first.finish(state(["main/a": 2])).map(\.status) == ["told"])
+        #expect(try await second.finish(state(["main/a": 3])).map(\.status) == ["told"])
+        #expect(try !FileStore.exists(kept))
+    }
+}

@@ -1,0 +1,225 @@
+import Foundation
+import RemoteSettingsModel
+import Testing
+@testable import SnapshotBundle
+
+@Suite struct LockFileTests {
+    private func lock() throws -> LockFile {
+        let regions = try CollectionID("main/regions")
+        let onecrl = try CollectionID("security-state/onecrl")
+        let tail = try CollectionID("main-preview/x")
+        func collection(_ id: CollectionID, _ trust: Provenance, omitted: [Omission] = []) -> LockFile.Collection {
+            LockFile.Collection(
+                server: "https://example.org/v2", timestamp: Timestamp(milliseconds: 1_700_000_000_123), records: 3,
+                attachments: 2, omitted: omitted, content: digest([1]),
+                bundle: LockFile.Bundle(collection: id, size: 1234, sha256: digest([2])), trust: trust)
+        }
+        let signature = SignatureVerdict(
+            signer: "remote-settings.content-signature.mozilla.org", root: digest([3]),
+            chainNotAfter: Timestamp(milliseconds: 1_800_000_000_000),
+            verifiedAt: Timestamp(milliseconds: 1_700_000_100_000))
+        return LockFile(collections: [
+            onecrl: collection(onecrl, .signed(signature)),
+            regions: collection(
+                regions, .unsigned,
+                omitted: [
+                    Omission(reason: .filter, count: 1, bytes: 5), Omission(reason: .maxSize, count: 2, bytes: 9),
+                ]),
+            tail: collection(tail, .imported),
+        ])
+    }
+
+    private func error(_ text: String) -> BundleError? {
+        do {
+            _ = try LockFile(parsing: Bytes(utf8: text), path: "dumps/dumps.lock.json")
+            return nil
+        } catch {
+            #expect(error.file == "dumps/dumps.lock.json")
+            return error
+        }
+    }
+
+    @Test func whatIsWrittenIsRead() throws {
+        let lock = try lock()
+        #expect(try LockFile(parsing: Bytes(lock.text), path: "l") == lock)
+        #expect(try LockFile(parsing: Bytes(LockFile().text), path: "l") == LockFile())
+    }
+
+    /// A signed state at 2^53 once made a lock that no later command could read.
+    @Test(arguments: [253_402_300_800_000, 1 << 53, 999_999_999_999_999_999, .max] as [UInt64])
+    func anyTimeThatIsWrittenIsRead(milliseconds: UInt64) throws {
+        var lock = try lock()
+        for id in lock.collections.keys {
+            lock.collections[id]?.timestamp = Timestamp(milliseconds: milliseconds)
+            lock.collections[id]?.trust = .signed(
+                SignatureVerdict(
+                    signer: "s", root: digest([3]), chainNotAfter: Timestamp(milliseconds: milliseconds),
+                    verifiedAt: Timestamp(milliseconds: milliseconds)))
+        }
+        #expect(try LockFile(parsing: Bytes(lock.text), path: "l") == lock)
+    }
+
+    @Test func textIsFixed() throws {
+        let regions = try CollectionID("main/regions")
+        var lock = try lock()
+        lock.collections = lock.collections.filter { $0.key == regions }
+        let expected = """
+            {
+              "version": 1,
+              "collections": {
+                "main/regions": {
+                  "server": "https://example.org/v2",
+                  "timestamp": 1700000000123,
+                  "lastModified": "2023-11-14T22:13:20.123Z",
+                  "records": 3,
+                  "attachments": 2,
+                  "attachmentRule": "all",
+                  "omitted": [
+                    {
+                      "reason": "filter",
+                      "count": 1,
+                      "bytes": 5
+                    },
+                    {
+                      "reason": "max-size",
+                      "count": 2,
+                      "bytes": 9
+                    }
+                  ],
+                  "content": "\(digest([1]))",
+                  "bundle": {
+                    "path": "main/regions.zip",
+                    "size": 1234,
+                    "sha256": "\(digest([2]))"
+                  },
+                  "trust": "unsigned"
+                }
+              }
+            }
+
+            """
+        #expect(String(decoding: lock.text, as: UTF8.self) == expected)
+        #expect(String(decoding: LockFile().text, as: UTF8.self) == "{\n  \"version\": 1,\n  \"collections\": {}\n}\n")
+    }
+
+    @Test func collectionsAreSorted() throws {
+        let text = String(decoding: try lock().text, as: UTF8.self)
+        let places = try ["\"main/regions\"", "\"main-preview/x\"", "\"security-state/onecrl\""].map {
+            try #require(text.range(of: $0)).lowerBound
+        }
+        #expect(places == places.sorted())
+        #expect(try JSONSerialization.jsonObject(with: Data(text.utf8)) is [String: Any])
+    }
+
+    @Test func unknownVersionsAreRefusedFirst() throws {
+        let newer = try #require(error("{\"version\": 2, \"whatever\": [}"))
+        #expect(newer.kind == .unknownVersion)
+        #expect(newer.description.contains("update"))
+        #expect(error("{\"version\": \"1\", \"collections\": {}}")?.kind == .malformedLock)
+        #expect(error("{\"collections\": {}, \"version\": 1}")?.kind == .malformedLock)
+        #expect(error("{\"version\": 1}")?.expected == "the key \"collections\"")
+        let more = try #require(error("{\"version\": 1, \"collections\": {}, \"more\": 1}"))
+        #expect(more.kind == .unknownVersion && more.entry == "line 1, more")
+        for text in ["", "[]", "{", "null", "{\"version\": 1, \"collections\": {}} x", "{\"version\": 1.0}"] {
+            #expect(error(text)?.kind == .malformedLock)
+        }
+    }
+
+    @Test(arguments: [
+        ("\"path\": \"main/regions.zip\"", "\"path\": \"../regions.zip\"", "collections.main/regions.bundle.path"),
+        ("\"path\": \"main/regions.zip\"", "\"path\": \"main/x.zip\"", "collections.main/regions.bundle.path"),
+        ("\"path\": \"main/regions.zip\"", "\"path\": \"/main/regions.zip\"", "collections.main/regions.bundle.path"),
+        ("\"records\": 3", "\"records\": \"3\"", "collections.main/regions.records"),
+        ("\"records\": 3", "\"records\": -3", "collections.main/regions.records"),
+        ("\"records\": 3", "\"records\": 3.5", "collections.main/regions.records"),
+        ("\"records\": 3", "\"recs\": 3", "collections.main/regions.recs"),
+        ("\"reason\": \"filter\"", "\"reason\": \"Filter!\"", "collections.main/regions.omitted.[0].reason"),
+        ("\"reason\": \"filter\"", "\"reason\": \"zzz\"", "collections.main/regions"),
+        ("\"2023-11-14T22:13:20.123Z\"", "\"2023-11-14\"", "collections.main/regions.lastModified"),
+        ("\"2023-11-14T22:13:20.123Z\"", "\"2023-11-14T22:13:20.124Z\"", "collections.main/regions"),
+        ("\"trust\": \"unsigned\"", "\"trust\": \"trusted\"", "collections.main/regions.trust"),
+        ("\"trust\": \"unsigned\"", "\"trust\": {}", "collections.main/regions.trust"),
+        ("\"trust\": \"unsigned\"", "\"trust\": {\"signed\": {}}", "collections.main/regions.trust.signed"),
+        ("\"trust\": \"unsigned\"", "\"trust\": null", "collections.main/regions.trust"),
+        ("\"main/regions\": {", "\"../regions\": {", "collections.../regions"),
+        ("\"attachments\": 2,", "", "collections.main/regions.attachmentRule"),
+        ("\"records\": 3,", "\"records\": 3, \"records\": 3,", "collections.main/regions"),
+        ("\"records\": 3,", "\"attachments\": 2, \"records\": 3,", "collections.main/regions.attachments"),
+    ])
+    func deviationsAreNamed(part: String, replacement: String, place: String) throws {
+        let regions = try CollectionID("main/regions")
+        var lock = try lock()
+        lock.collections = lock.collections.filter { $0.key == regions }
+        let text = String(decoding: lock.text, as: UTF8.self)
+        try #require(text.contains(part))
+        let found = try #require(error(text.replacingOccurrences(of: part, with: replacement)))
+        let entry = try #require(found.entry)
+        #expect(entry.hasPrefix("line "))
+        #expect(entry.hasSuffix(", " + place))
+    }
+
+    @Test func aCatalogueIsReadAsItIsWritten() throws {
+        var lock = try lock()
+        let without = String(decoding: lock.text, as: UTF8.self)
+        lock.catalogue = .init(
+            publisher: try #require(PublisherName("settings.example.org")), number: Catalogue.highestNumber)
+        #expect(try LockFile(parsing: Bytes(lock.text), path: "l") == lock)
+        let text = String(decoding: lock.text, as: UTF8.self)
+        let member = """
+              "catalogue": {
+                "publisher": "settings.example.org",
+                "number": 9007199254740991
+              },
+
+            """
+        #expect(text.replacingOccurrences(of: member, with: "") == without && text != without)
+        for (part, replacement) in [
+            ("settings.example.org", "Settings"), ("9007199254740991", "9007199254740992"), ("9007199254740991", "0"),
+            ("9007199254740991", "\"1\""), (",\n    \"number\": 9007199254740991", ""), ("\"number\"", "\"count\""),
+        ] {
+            try #require(text.contains(part))
+            let found = try #require(error(text.replacingOccurrences(of: part, with: replacement)))
+            #expect([.malformedLock, .unknownVersion].contains(found.kind), "\(found)")
+            #expect(found.entry?.contains("catalogue") == true, "\(found)")
+        }
+        let regions = try CollectionID("main/regions")
+        #expect(try LockFile.collection(regions, in: Bytes(lock.text), path: "l") == lock.collections[regions])
+    }
+
+    @Test func digestsAreLowerCase() throws {
+        let text = String(decoding: try lock().text, as: UTF8.self)
+        let hex = digest([1]).hex
+        for other in [hex.uppercased(), String(hex.dropLast()), hex + "0", "x" + hex.dropFirst()] {
+            #expect(error(text.replacingOccurrences(of: hex, with: other))?.kind == .malformedLock)
+        }
+    }
+
+    /// A lock has no checksum, so that some damage makes another valid lock; that one is then written as it is read.
+    @Test func damagedLocksAreRefusedOrReadAsWritten() throws {
+        var random = SplitMix(state: 9)
+        let original = try lock().text
+        var refused = 0
+        for _ in 0..<2000 {
+            var text = original
+            for _ in 0..<Int.random(in: 1...3, using: &random) {
+                let offset = Int.random(in: 0..<text.count, using: &random)
+                if Bool.random(using: &random) {
+                    text[offset] = UInt8.random(in: 0...255, using: &random)
+                } else {
+                    text.removeSubrange(offset..<min(text.count, offset + 9))
+                }
+            }
+            do throws(BundleError) {
+                let lock = try LockFile(parsing: Bytes(text), path: "l")
+                #expect(try LockFile(parsing: Bytes(lock.text), path: "l") == lock)
+            } catch {
+                #expect(error.file == "l")
+                refused += 1
+            }
+        }
+        #expect(refused > 1000)
+        for count in 0..<original.count - 1 {
+            #expect(throws: BundleError.self) { try LockFile(parsing: Bytes(Array(original[..<count])), path: "l") }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+import Foundation
+import RemoteSettingsModel
+import SnapshotBundle
+import Testing
+import X509
+
+/// Reading a chain's text, before anything about it is verified.
+struct CertificateChainTests {
+    private func chain(_ text: String, limits: Limits = Limits()) throws -> CertificateChain {
+        try CertificateChain(pem: Bytes(utf8: text), limits: limits)
+    }
+
+    @Test func keepsTextAndRoot() throws {
+        let made = try TestPKI().issue()
+        let chain = try CertificateChain(pem: made.pem)
+        #expect(chain.pem == (try made.pem))
+        #expect([chain.root] == (try made.anchors.roots))
+    }
+
+    @Test func otherLineEndsAndTextBetweenCertificatesDoNotMatter() throws {
+        let made = try TestPKI().issue()
+        let text = try made.pem.text
+        for variant in [
+            text.replacingOccurrences(of: "\n", with: "\r\n"),
+            text.replacingOccurrences(of: "\n", with: "\r"),
+            text.replacingOccurrences(of: "\n", with: " \t\n\n"),
+            "subject: the leaf\n" + text.replacingOccurrences(of: "E-----\n-----B", with: "E-----\nnext:\n-----B"),
+            String(text.dropLast()), "\u{FEFF}" + text,
+        ] {
+            #expect(try chain(variant).root == made.anchors.roots[0])
+        }
+    }
+
+    @Test(arguments: ["", "\n", " \r\n\t "])
+    func anEmptyTextIsNamed(text: String) {
+        #expect(throws: ContentSignatureError.emptyChain) { try chain(text) }
+    }
+
+    @Test(arguments: ["<html>404</html>", "\u{0}\u{1}", "MIIC9jCCAnugAwIBAgIIFc3kt9BoLrYw", "----"])
+    func garbageIsNamed(text: String) {
+        #expect(throws: ContentSignatureError.notPEM(found: "none in \(text.utf8.count) bytes")) { try chain(text) }
+    }
+
+    /// An x5u may lead to any machine: what it answers is not for the reader of a log.
+    @Test(arguments: ["token=hunter2", "----- hunter2 -----", "-----BEGIN hunter2-----"])
+    func garbageIsNotQuoted(text: String) {
+        let error = failure(of: { try chain(text) })
+        guard case .notPEM = error else {
+            Issue.record("expected notPEM, found \(String(describing: error))")
+            return
+        }
+        #expect(!String(describing: error).contains("hunter2"))
+    }
+
+    @Test func bytesThatAreNoTextAreNamed() {
+        let bytes = Bytes((0..<2000).map { (number: Int) in UInt8(truncatingIfNeeded: number &* 167) })
+        guard case .notPEM = failure(of: { try CertificateChain(pem: bytes) }) else {
+            Issue.record("expected notPEM")
+            return
+        }
+    }
+
+    @Test(arguments: ["-----BEGIN EC PRIVATE KEY-----", "-----BEGIN CERTIFICATE----", "-----END CERTIFICATE-----"])
+    func anotherKindOfBlockIsNamed(line: String) throws {
+        let text = try line + "\n" + TestPKI().issue().pem.text
+        #expect(throws: ContentSignatureError.notPEM(found: line)) { try chain(text) }
+    }
+
+    @Test func base64ThatIsNoneIsNamed() throws {
+        let begin = "-----BEGIN CERTIFICATE-----\n"
+        let text = try TestPKI().issue().pem.text.replacingOccurrences(of: begin, with: begin + "!")
+        let reason = #"character 1, "!", is not in the alphabet"#
+        guard case .malformedPEM(1, reason: let found) = failure(of: { try chain(text) }) else {
+            Issue.record("expected malformedPEM")
+            return
+        }
+        #expect(found == reason || found.hasSuffix("do not make whole bytes"))
+    }
+
+    @Test func base64OfSomethingElseIsNamed() throws {
+        let made = try TestPKI().issue()
+        let text = try made.pem.text + "-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n"
+        guard case .malformedCertificate(4, _) = failure(of: { try chain(text) }) else {
+            Issue.record("expected malformedCertificate")
+            return
+        }
+    }
+
+    @Test func oneCertificateIsNoChain() throws {
+        var made = try TestPKI().issue()
+        made.certificates = [made.certificates[2]]
+        #expect(throws: ContentSignatureError.incompleteChain(only: made.label(1))) {
+            try CertificateChain(pem: made.pem)
+        }
+    }
+
+    @Test func limitsAreNamed() throws {
+        let made = try TestPKI().issue()
+        let text = try made.pem.text
+        var limits = Limits()
+        limits.chainCertificates = 2
+        #expect(throws: ContentSignatureError.tooManyCertificates(limit: 2)) { try chain(text, limits: limits) }
+        limits.chainCertificates = 3
+        limits.chainBytes = text.utf8.count
+        #expect(throws: Never.self) { try chain(text, limits: limits) }
+        limits.chainBytes -= 1
+        #expect(throws: ContentSignatureError.chainTooLarge(bytes: text.utf8.count, limit: limits.chainBytes)) {
+            try chain(text, limits: limits)
+        }
+    }
+
+    @Test func brokenOffAnywhereIsRefusedByName() throws {
+        let made = try TestPKI().issue()
+        let anchors = try made.anchors
+        let bytes = try made.pem
+        // The last line break is the only byte that is not missed.
+        for end in 0..<bytes.count - 1 {
+            let error = failure {
+                try CertificateChain(pem: bytes[0..<end])
+                    .verified(anchors: anchors, signer: .remoteSettings, at: TestPKI.now)
+            }
+            switch error {
+            case .emptyChain, .notPEM, .truncatedPEM, .incompleteChain, .rootMissing: break
+            default: Issue.record("broken off after \(end) bytes: \(String(describing: error))")
+            }
+        }
+    }
+
+    @Test func aChangedDigitAnywhereIsRefused() throws {
+        let made = try TestPKI().issue()
+        let anchors = try made.anchors
+        let original = try made.pem.array
+        var changed = 0
+        for index in stride(from: 30, to: original.count, by: 13) {
+            var bytes = original
+            guard bytes[index] > UInt8(ascii: "/") else { continue }
+            bytes[index] = bytes[index] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+            let error = failure {
+                try CertificateChain(pem: Bytes(bytes))
+                    .verified(anchors: anchors, signer: .remoteSettings, at: TestPKI.now)
+            }
+            #expect(error != nil, "byte \(index)")
+            changed += 1
+        }
+        #expect(changed > 100)
+    }
+}

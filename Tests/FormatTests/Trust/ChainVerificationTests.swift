@@ -1,0 +1,219 @@
+import Crypto
+import RemoteSettingsModel
+import SnapshotBundle
+import Testing
+import X509
+
+/// Order, root, validity, name, key and signatures of a chain.
+struct ChainVerificationTests {
+    @Test func aGoodChainIsVerified() throws {
+        let made = try TestPKI().issue()
+        let chain = try made.verified()
+        #expect(chain.signer == .remoteSettings)
+        #expect([chain.root] == (try made.anchors.roots))
+        #expect(chain.notAfter == TestPKI.time("2026-03-01"))
+        #expect(chain.verifiedAt == TestPKI.now)
+        #expect(chain.pem == (try made.pem))
+    }
+
+    @Test func theEarliestEndCountsWhicheverCertificateItIs() throws {
+        var pki = TestPKI()
+        pki.intermediate.notAfter = "2026-02-02"
+        #expect(try pki.issue().verified().notAfter == TestPKI.time("2026-02-02"))
+    }
+
+    @Test func twoIntermediatesOrNoneAreFine() throws {
+        var pki = TestPKI()
+        pki.recipes.insert(.authority("Policy authority", maxPathLength: 1), at: 2)
+        #expect(throws: Never.self) { try pki.issue().verified() }
+        pki.recipes.removeSubrange(1...2)
+        #expect(throws: Never.self) { try pki.issue().verified() }
+    }
+
+    // MARK: Root
+
+    @Test func anotherRootIsNamed() throws {
+        let made = try TestPKI().issue()
+        let other = try TestPKI().issue()
+        let anchors = try TrustAnchors(other.anchors.roots + TrustAnchors.mozillaProduction.roots)
+        let expected = ContentSignatureError.untrustedRoot(found: try made.anchors.roots[0], pinned: anchors.roots)
+        #expect(throws: expected) {
+            try CertificateChain(pem: made.pem).verified(anchors: anchors, signer: .remoteSettings, at: TestPKI.now)
+        }
+    }
+
+    @Test func noPinTrustsNothing() throws {
+        let made = try TestPKI().issue()
+        let expected = ContentSignatureError.untrustedRoot(found: try made.anchors.roots[0], pinned: [])
+        #expect(throws: expected) {
+            try CertificateChain(pem: made.pem)
+                .verified(anchors: TrustAnchors([]), signer: .remoteSettings, at: TestPKI.now)
+        }
+    }
+
+    @Test func anyOfSeveralPinsIsEnough() throws {
+        let made = try TestPKI().issue()
+        let mozilla = TrustAnchors.mozillaProduction.roots + TrustAnchors.mozillaStaging.roots
+        for position in 0...2 {
+            var roots = mozilla
+            roots.insert(try made.anchors.roots[0], at: position)
+            #expect(throws: Never.self) {
+                try CertificateChain(pem: made.pem)
+                    .verified(anchors: TrustAnchors(roots), signer: .remoteSettings, at: TestPKI.now)
+            }
+        }
+    }
+
+    @Test func aPinnedIntermediateIsNoRoot() throws {
+        var made = try TestPKI().issue()
+        made.certificates.removeLast()
+        #expect(throws: ContentSignatureError.rootMissing(last: made.label(2))) { try made.verified() }
+    }
+
+    // MARK: Validity
+
+    @Test(arguments: 1...3)
+    func anExpiredCertificateIsNamed(position: Int) throws {
+        var pki = TestPKI()
+        pki.recipes[position - 1].notAfter = "2026-01-31"
+        let made = try pki.issue()
+        #expect(
+            throws: ContentSignatureError.expired(
+                made.label(position), notBefore: TestPKI.time("2026-01-01"), notAfter: TestPKI.time("2026-01-31"),
+                time: TestPKI.now)
+        ) { try made.verified() }
+    }
+
+    @Test(arguments: 1...3)
+    func aCertificateNotYetValidIsNamed(position: Int) throws {
+        var pki = TestPKI()
+        pki.recipes[position - 1].notBefore = "2026-02-02"
+        let made = try pki.issue()
+        let notAfter = TestPKI.time(pki.recipes[position - 1].notAfter)
+        #expect(
+            throws: ContentSignatureError.notYetValid(
+                made.label(position), notBefore: TestPKI.time("2026-02-02"), notAfter: notAfter, time: TestPKI.now)
+        ) { try made.verified() }
+    }
+
+    @Test func bothEndsOfAValidityAreInside() throws {
+        let made = try TestPKI().issue()
+        let first = TestPKI.time("2026-01-01")
+        let last = TestPKI.time("2026-03-01")
+        #expect(throws: Never.self) { try made.verified(at: first) }
+        #expect(throws: Never.self) { try made.verified(at: last) }
+        let before = Timestamp(milliseconds: first.milliseconds - 1)
+        let after = Timestamp(milliseconds: last.milliseconds + 1)
+        guard case .notYetValid = failure(of: { try made.verified(at: before) }),
+            case .expired = failure(of: { try made.verified(at: after) })
+        else {
+            Issue.record("a millisecond outside must be refused")
+            return
+        }
+    }
+
+    // MARK: Order
+
+    @Test(arguments: [[2, 1, 0], [0, 2, 1], [1, 0, 2], [2, 0, 1], [1, 2, 0]])
+    func aReorderedChainIsNamed(order: [Int]) throws {
+        var made = try TestPKI().issue()
+        made.certificates = order.map { made.certificates[$0] }
+        // Whatever stands last is pinned, so that only the order is wrong.
+        let anchors = try made.anchors
+        let expected = (0...2).compactMap { original in order.firstIndex(of: original).map { made.label($0 + 1) } }
+        #expect(throws: ContentSignatureError.reordered(expected: expected)) {
+            try CertificateChain(pem: made.pem).verified(anchors: anchors, signer: .remoteSettings, at: TestPKI.now)
+        }
+    }
+
+    @Test(arguments: 1...3)
+    func anExtraCertificateIsNamed(index: Int) throws {
+        var made = try TestPKI().issue()
+        let anchors = try made.anchors
+        var stranger = TestPKI()
+        stranger.recipes.removeFirst(2)
+        stranger.root.name = "Stranger"
+        made.certificates.insert(try stranger.issue().certificates[0], at: index)
+        #expect(throws: ContentSignatureError.unrelatedCertificate(made.label(index + 1))) {
+            try CertificateChain(pem: made.pem).verified(anchors: anchors, signer: .remoteSettings, at: TestPKI.now)
+        }
+    }
+
+    @Test func aCertificateTwiceIsNamed() throws {
+        var made = try TestPKI().issue()
+        made.certificates.insert(made.certificates[0], at: 0)
+        #expect(throws: ContentSignatureError.unrelatedCertificate(made.label(2))) { try made.verified() }
+    }
+
+    @Test func aMissingIntermediateIsNamed() throws {
+        var made = try TestPKI().issue()
+        made.certificates.remove(at: 1)
+        guard case .notIssuedByNext(made.label(1), _, next: made.label(2)) = failure(of: { try made.verified() }) else {
+            Issue.record("expected notIssuedByNext")
+            return
+        }
+    }
+
+    // MARK: Name and key of the leaf
+
+    @Test func anotherNameIsNamed() throws {
+        let made = try TestPKI(signer: .oneCRL).issue()
+        #expect(
+            throws: ContentSignatureError.wrongSigner(expected: .remoteSettings, found: [SignerName.oneCRL.dnsName])
+        ) { try made.verified() }
+        #expect(throws: Never.self) { try made.verified(signer: .oneCRL) }
+    }
+
+    @Test func theCommonNameIsNoDNSName() throws {
+        var pki = TestPKI()
+        pki.leaf.alternativeNames = []
+        #expect(throws: ContentSignatureError.wrongSigner(expected: .remoteSettings, found: [])) {
+            try pki.issue().verified()
+        }
+    }
+
+    @Test(arguments: ["*.content-signature.mozilla.org", "x.remote-settings.content-signature.mozilla.org"])
+    func onlyTheWholeNameCounts(name: String) throws {
+        var pki = TestPKI()
+        pki.leaf.alternativeNames = [.dnsName(name)]
+        #expect(throws: ContentSignatureError.wrongSigner(expected: .remoteSettings, found: [name])) {
+            try pki.issue().verified()
+        }
+    }
+
+    @Test func aSignerOfTheCallersIsTaken() throws {
+        let signer = SignerName("normandy.content-signature.mozilla.org")
+        #expect(throws: Never.self) { try TestPKI(signer: signer).issue().verified(signer: signer) }
+    }
+
+    @Test func anotherCurveIsNamed() throws {
+        var pki = TestPKI()
+        pki.leaf.key = Certificate.PrivateKey(P256.Signing.PrivateKey())
+        let made = try pki.issue()
+        #expect(throws: ContentSignatureError.wrongKeyType(made.label(1), found: "P256.PublicKey")) {
+            try made.verified()
+        }
+    }
+
+    // MARK: Signatures
+
+    @Test(arguments: 1...3)
+    func aForgedCertificateIsNamed(position: Int) throws {
+        var pki = TestPKI()
+        pki.recipes[position - 1].forger = Certificate.PrivateKey(P384.Signing.PrivateKey())
+        let made = try pki.issue()
+        let issuer = made.label(min(position + 1, 3))
+        #expect(throws: ContentSignatureError.invalidCertificateSignature(made.label(position), issuer: issuer)) {
+            try made.verified()
+        }
+    }
+
+    @Test func aForgedChainUnderATrustedRootIsRefused() throws {
+        var made = try TestPKI().issue()
+        let forged = try TestPKI().issue()
+        made.certificates.replaceSubrange(0...1, with: forged.certificates[0...1])
+        #expect(
+            throws: ContentSignatureError.invalidCertificateSignature(made.label(2), issuer: made.label(3))
+        ) { try made.verified() }
+    }
+}

@@ -1,0 +1,46 @@
+import RemoteSettingsModel
+import SnapshotBundle
+import Testing
+
+/// What was kept together with its chain: a bundle or a cache file.
+struct KeptSnapshotVerifierTests {
+    private let made: TestChain
+    private let collection: CollectionID
+    private let verifier: KeptSnapshotVerifier
+
+    init() throws {
+        made = try TestPKI().issue()
+        collection = try CollectionID("main/regions")
+        verifier = KeptSnapshotVerifier(TrustPolicy(roots: try made.anchors), limits: Limits())
+    }
+
+    private func snapshot(of timestamp: Timestamp) throws -> UnverifiedSnapshot {
+        let payload = Bytes(utf8: #"{"data":[{"id":"a"}],"last_modified":"\#(timestamp)"}"#)
+        let signature = try made.signature(over: payload)
+        let metadata = #"{"signature":{"signature":"\#(signature)","mode":"p384ecdsa","x5u":"u"}}"#
+        return UnverifiedSnapshot(
+            collection: collection, payload: try Payload(parsing: payload, limits: Limits()),
+            metadata: try CollectionMetadata(parsing: Bytes(utf8: metadata), limits: Limits()))
+    }
+
+    private func verify(_ timestamp: Timestamp, at time: Timestamp) throws -> Snapshot {
+        try verifier.verified(try snapshot(of: timestamp), chain: try made.pem, at: time)
+    }
+
+    /// Who writes a cache file chooses the time: an expired key must not sign newer data than its certificate's end.
+    @Test func dataThatIsNewerThanItsVerificationIsRefused() throws {
+        let day = Timestamp(milliseconds: TestPKI.now.milliseconds + 86_400_000)
+        #expect(try verify(TestPKI.now, at: TestPKI.now).timestamp == TestPKI.now)
+        #expect(try verify(day, at: TestPKI.now).timestamp == day)
+        for timestamp in [
+            day.advanced(by: .milliseconds(1)), TestPKI.time("2026-06-01"), Timestamp(milliseconds: .max),
+        ] {
+            #expect(
+                throws: ContentSignatureError.newerThanVerification(collection, timestamp: timestamp, time: TestPKI.now)
+            ) {
+                try verify(timestamp, at: TestPKI.now)
+            }
+        }
+    }
+
+}

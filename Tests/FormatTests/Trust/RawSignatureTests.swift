@@ -1,0 +1,164 @@
+import Foundation
+import RemoteSettingsModel
+import SnapshotBundle
+import Testing
+
+/// One signature over one payload.
+struct RawSignatureTests {
+    static let payload = Bytes(utf8: #"{"data":[{"id":"a"}],"last_modified":"1700000000000"}"#)
+    /// The order of P-384, from FIPS 186-4, D.1.2.4.
+    static let order = bytes(
+        """
+        ffffffffffffffffffffffffffffffffffffffffffffffff\
+        c7634d81f4372ddf581a0db248b0a77aecec196accc52973
+        """)
+
+    let made: TestChain
+    let chain: VerifiedChain
+
+    init() throws {
+        made = try TestPKI().issue()
+        chain = try made.verified()
+    }
+
+    private static func bytes(_ hex: String) -> [UInt8] {
+        var rest = Substring(hex)
+        var bytes: [UInt8] = []
+        while !rest.isEmpty {
+            bytes.append(UInt8(rest.prefix(2), radix: 16) ?? 0)
+            rest = rest.dropFirst(2)
+        }
+        return bytes
+    }
+
+    /// a - b, both 48 bytes, big-endian.
+    private func difference(_ a: [UInt8], _ b: ArraySlice<UInt8>) -> [UInt8] {
+        var borrow = 0
+        return zip(a, b).reversed().map { x, y in
+            let value = Int(x) - Int(y) - borrow
+            borrow = value < 0 ? 1 : 0
+            return UInt8(truncatingIfNeeded: value)
+        }.reversed()
+    }
+
+    private func verify(_ raw: [UInt8], padded: Bool = false) throws {
+        try chain.verify(base64URL(raw, padded: padded), over: Self.payload)
+    }
+
+    @Test func aGoodSignatureIsVerified() throws {
+        for _ in 0..<8 {
+            let raw = try made.rawSignature(over: Self.payload)
+            #expect(throws: Never.self) { try verify(raw) }
+        }
+    }
+
+    @Test func lowAndHighSAreBothGood() throws {
+        let raw = try made.rawSignature(over: Self.payload)
+        let other = raw[..<48] + difference(Self.order, raw[48...])
+        #expect(Array(other) != raw)
+        #expect(throws: Never.self) { try verify(Array(other)) }
+    }
+
+    @Test func paddingIsOptional() throws {
+        // 96 bytes need no padding; whether a text with some is read shows in the error about its length.
+        for padded in [false, true] {
+            #expect(throws: ContentSignatureError.wrongSignatureLength(found: 95)) {
+                try verify([UInt8](repeating: 1, count: 95), padded: padded)
+            }
+            #expect(throws: ContentSignatureError.wrongSignatureLength(found: 97)) {
+                try verify([UInt8](repeating: 1, count: 97), padded: padded)
+            }
+        }
+    }
+
+    @Test(arguments: [0, 1, 48, 95, 97, 98, 192])
+    func anotherLengthIsNamed(count: Int) {
+        #expect(throws: ContentSignatureError.wrongSignatureLength(found: count)) {
+            try verify([UInt8](repeating: 1, count: count))
+        }
+    }
+
+    @Test func aSignatureInDERIsNamed() throws {
+        let der = [0x30, 0x64] + [UInt8](repeating: 2, count: 100)
+        #expect(throws: ContentSignatureError.wrongSignatureLength(found: 102)) { try verify(der) }
+    }
+
+    @Test(arguments: ["+", "/", " ", "\n", "=", "\u{0}", "é", "%"])
+    func aCharacterOutsideOfBase64URLIsNamed(character: String) throws {
+        let text = base64URL(try made.rawSignature(over: Self.payload))
+        // As many bytes as before, so that the length is right.
+        let changed = character + text.dropFirst(character.utf8.count)
+        guard case .malformedBase64(let reason) = failure(of: { try chain.verify(changed, over: Self.payload) }) else {
+            Issue.record("expected malformedBase64")
+            return
+        }
+        #expect(reason.hasPrefix("character 1, "))
+    }
+
+    @Test(arguments: ["A", "AA=", "AA===", "AAA==", "AAAA=", "AAAA==", "AB", "AAB", "=", "==", "A=A="])
+    func base64URLThatIsNoWholeNumberOfBytesIsNamed(text: String) {
+        guard case .malformedBase64 = failure(of: { try chain.verify(text, over: Self.payload) }) else {
+            Issue.record("expected malformedBase64")
+            return
+        }
+    }
+
+    @Test(arguments: [SignatureComponent.r, .s])
+    func numbersOutOfRangeAreNamed(component: SignatureComponent) throws {
+        let good = try made.rawSignature(over: Self.payload)
+        func replaced(by number: [UInt8]) -> [UInt8] {
+            component == .r ? number + good[48...] : good[..<48] + number
+        }
+        var one = [UInt8](repeating: 0, count: 48)
+        #expect(throws: ContentSignatureError.signatureOutOfRange(component, .zero)) { try verify(replaced(by: one)) }
+        one[47] = 1
+        #expect(throws: ContentSignatureError.signatureMismatch(signer: .remoteSettings)) {
+            try verify(replaced(by: one))
+        }
+        let highest = difference(Self.order, one[...])
+        #expect(throws: ContentSignatureError.signatureMismatch(signer: .remoteSettings)) {
+            try verify(replaced(by: highest))
+        }
+        for tooHigh in [Self.order, [UInt8](repeating: 0xFF, count: 48)] {
+            #expect(throws: ContentSignatureError.signatureOutOfRange(component, .notBelowOrder)) {
+                try verify(replaced(by: tooHigh))
+            }
+        }
+    }
+
+    @Test func aSignatureOverOtherBytesIsAMismatch() throws {
+        let signature = try made.signature(over: Self.payload)
+        for other in [
+            Bytes(), Bytes(utf8: "Content-Signature:\0" + Self.payload.text), Bytes(utf8: Self.payload.text + " "),
+            Self.payload[0..<Self.payload.count - 1],
+        ] {
+            #expect(throws: ContentSignatureError.signatureMismatch(signer: .remoteSettings)) {
+                try chain.verify(signature, over: other)
+            }
+        }
+    }
+
+    @Test func anyChangedBitIsAMismatch() throws {
+        let raw = try made.rawSignature(over: Self.payload)
+        for index in raw.indices {
+            var changed = raw
+            changed[index] ^= 1 << UInt8(index % 8)
+            #expect(failure { try verify(changed) } != nil, "byte \(index)")
+        }
+    }
+
+    @Test func anotherKeysSignatureIsAMismatch() throws {
+        let other = try TestPKI().issue().signature(over: Self.payload)
+        #expect(throws: ContentSignatureError.signatureMismatch(signer: .remoteSettings)) {
+            try chain.verify(other, over: Self.payload)
+        }
+    }
+
+    @Test func anEmptyAndASlicedPayloadAreFine() throws {
+        let empty = try made.signature(over: Bytes())
+        #expect(throws: Never.self) { try chain.verify(empty, over: Bytes()) }
+        let signature = try made.signature(over: Self.payload)
+        let whole = Bytes(utf8: "before" + Self.payload.text + "after")
+        #expect(throws: Never.self) { try chain.verify(signature, over: whole[6..<6 + Self.payload.count]) }
+    }
+}

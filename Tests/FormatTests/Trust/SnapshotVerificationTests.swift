@@ -1,0 +1,233 @@
+import RemoteSettingsModel
+import SnapshotBundle
+import Testing
+
+/// A snapshot with its signatures, the verdicts on their chains given.
+struct SnapshotVerificationTests {
+    static let timestamp = Timestamp(milliseconds: 1_700_000_000_000)
+    static let payload = Bytes(utf8: #"{"data":[{"id":"a","value":1}],"last_modified":"1700000000000"}"#)
+    static let x5u = "https://example.org/chains/good.pem"
+
+    typealias Chains = [String: Result<VerifiedChain, ContentSignatureError>]
+
+    let made: TestChain
+    let good: ServedSignature
+    let chains: Chains
+    let collection: CollectionID
+
+    init() throws {
+        made = try TestPKI().issue()
+        good = ServedSignature(signature: try made.signature(over: Self.payload), mode: "p384ecdsa", x5u: Self.x5u)
+        chains = [Self.x5u: .success(try made.verified())]
+        collection = try CollectionID("main/regions")
+    }
+
+    private func snapshot(
+        _ signatures: [ServedSignature], payload: Bytes = payload, collection: CollectionID? = nil
+    ) throws -> UnverifiedSnapshot {
+        var limits = Limits()
+        limits.signatures = 64
+        let listed = signatures.map { one in
+            JSONValue.object([
+                .init(key: "signature", value: .string(one.signature)), .init(key: "mode", value: .string(one.mode)),
+                .init(key: "x5u", value: .string(one.x5u)),
+            ])
+        }
+        let metadata = JSONText.compact(.object([.init(key: "signatures", value: .array(listed))]))
+        return UnverifiedSnapshot(
+            collection: collection ?? self.collection, payload: try Payload(parsing: payload, limits: limits),
+            metadata: try CollectionMetadata(parsing: Bytes(metadata), limits: limits))
+    }
+
+    private func failures(of snapshot: UnverifiedSnapshot, with chains: Chains) -> [ContentSignatureError]? {
+        let error = failure { try snapshot.verified(with: chains) }
+        guard case .noValidSignature(snapshot.collection, let failures) = error else { return nil }
+        return failures.map(\.reason)
+    }
+
+    @Test func aGoodOneIsVouchedFor() throws {
+        let snapshot = try snapshot([good]).verified(with: chains)
+        #expect(snapshot.collection == collection)
+        #expect(snapshot.timestamp == Self.timestamp)
+        #expect(snapshot.payload.bytes == Self.payload)
+        #expect(snapshot.metadata.signatures == [good])
+        #expect(snapshot.chain == (try made.pem))
+        guard case .signed(let verdict) = snapshot.provenance else {
+            Issue.record("expected a signed snapshot")
+            return
+        }
+        #expect(verdict.signer == "remote-settings.content-signature.mozilla.org")
+        #expect([verdict.root] == (try made.anchors.roots))
+        #expect(verdict.chainNotAfter == TestPKI.time("2026-03-01"))
+        #expect(verdict.verifiedAt == TestPKI.now)
+    }
+
+    // MARK: Tampering
+
+    @Test func aTamperedRecordIsNamed() throws {
+        let tampered = Bytes(utf8: #"{"data":[{"id":"a","value":2}],"last_modified":"1700000000000"}"#)
+        #expect(
+            failures(of: try snapshot([good], payload: tampered), with: chains)
+                == [.signatureMismatch(signer: .remoteSettings)])
+    }
+
+    @Test func aTamperedTimestampIsNamed() throws {
+        let tampered = Bytes(utf8: #"{"data":[{"id":"a","value":1}],"last_modified":"1700000000001"}"#)
+        #expect(
+            failures(of: try snapshot([good], payload: tampered), with: chains)
+                == [.signatureMismatch(signer: .remoteSettings)])
+    }
+
+    /// Nobody can claim another timestamp than the one that is signed.
+    @Test func theTimestampIsTheOneThatThePayloadStates() throws {
+        let other = Bytes(utf8: #"{"data":[{"id":"a","value":1}],"last_modified":"1700000000001"}"#)
+        #expect(try snapshot([good]).timestamp == Self.timestamp)
+        #expect(try snapshot([good], payload: other).timestamp == Timestamp(milliseconds: 1_700_000_000_001))
+    }
+
+    @Test(arguments: [
+        "", "{}", #"{"data":[],"last_modified":"1700000000000x"}"#, #"["data",],"last_modified":"1700000000000"}"#,
+    ])
+    func aPayloadOfAnotherFormIsNamed(text: String) throws {
+        let payload = Bytes(utf8: text)
+        let signature = ServedSignature(
+            signature: try made.signature(over: payload), mode: "p384ecdsa", x5u: Self.x5u)
+        #expect(throws: ChangesetError.self) { try snapshot([signature], payload: payload) }
+    }
+
+    @Test func anEmptyCollectionIsFine() throws {
+        let payload = Bytes(utf8: #"{"data":[],"last_modified":"1700000000000"}"#)
+        let signature = ServedSignature(
+            signature: try made.signature(over: payload), mode: "p384ecdsa", x5u: Self.x5u)
+        #expect(throws: Never.self) { try snapshot([signature], payload: payload).verified(with: chains) }
+    }
+
+    // MARK: Several signatures
+
+    @Test func oneGoodSignatureIsEnough() throws {
+        let expired = ContentSignatureError.expired(
+            made.label(1), notBefore: TestPKI.now, notAfter: TestPKI.now, time: TestPKI.now)
+        var chains = chains
+        chains["expired"] = .failure(expired)
+        let bad = [
+            ServedSignature(signature: "AAAA", mode: "p384ecdsa", x5u: Self.x5u),
+            ServedSignature(signature: good.signature, mode: "p384ecdsa", x5u: "expired"),
+            ServedSignature(signature: good.signature, mode: "p384ecdsa", x5u: "missing"),
+            ServedSignature(signature: "new", mode: "ml-dsa-65", x5u: Self.x5u),
+        ]
+        for position in 0...bad.count {
+            var signatures = bad
+            signatures.insert(good, at: position)
+            #expect(try snapshot(signatures).verified(with: chains).chain == made.pem)
+        }
+    }
+
+    @Test func theChainThatVouchedIsKept() throws {
+        let other = try TestPKI().issue()
+        let second = ServedSignature(
+            signature: try other.signature(over: Self.payload), mode: "p384ecdsa", x5u: "second")
+        var chains = chains
+        chains["second"] = .success(try other.verified())
+        let first = ServedSignature(signature: second.signature, mode: "p384ecdsa", x5u: Self.x5u)
+        let snapshot = try snapshot([first, second]).verified(with: chains)
+        #expect(snapshot.chain == (try other.pem))
+        guard case .signed(let verdict) = snapshot.provenance else {
+            Issue.record("expected a signed snapshot")
+            return
+        }
+        #expect([verdict.root] == (try other.anchors.roots))
+    }
+
+    @Test func whenAllAreBadEachSaysWhy() throws {
+        let expired = ContentSignatureError.expired(
+            made.label(1), notBefore: TestPKI.now, notAfter: TestPKI.now, time: TestPKI.now)
+        var chains = chains
+        chains["expired"] = .failure(expired)
+        chains["gone"] = .failure(.chainUnavailable(reason: "404"))
+        let signatures = [
+            ServedSignature(signature: "AAAA", mode: "p384ecdsa", x5u: Self.x5u),
+            ServedSignature(signature: "new", mode: "ml-dsa-65", x5u: Self.x5u),
+            ServedSignature(signature: good.signature, mode: "p384ecdsa", x5u: "expired"),
+            ServedSignature(signature: good.signature, mode: "p384ecdsa", x5u: "missing"),
+            ServedSignature(signature: good.signature, mode: "p384ecdsa", x5u: "gone"),
+        ]
+        let snapshot = try snapshot(signatures)
+        let error = failure { try snapshot.verified(with: chains) }
+        guard case .noValidSignature(collection, let failures) = error else {
+            Issue.record("expected noValidSignature")
+            return
+        }
+        #expect(failures.map(\.position) == [1, 3, 4, 5])
+        #expect(failures.map(\.x5u) == [Self.x5u, "expired", "missing", "gone"])
+        #expect(
+            failures.map(\.reason) == [
+                .wrongSignatureLength(found: 3), expired, .chainMissing(x5u: "missing"),
+                .chainUnavailable(reason: "404"),
+            ])
+        for failure in failures {
+            #expect(error?.description.contains(failure.reason.description) == true)
+        }
+    }
+
+    @Test func noSignatureIsNamed() {
+        #expect(throws: ContentSignatureError.noSignatures(collection)) { try snapshot([]).verified(with: chains) }
+    }
+
+    /// A server that signs with a bare key gives an empty x5u: nothing to verify with, whatever chains there are.
+    @Test func aSignatureWithoutAChainIsNone() throws {
+        let bare = ServedSignature(signature: good.signature, mode: good.mode, x5u: "")
+        #expect(throws: ContentSignatureError.noChains(collection)) { try snapshot([bare]).verified(with: chains) }
+        #expect(try snapshot([bare, good]).verified(with: chains).provenance.isSigned)
+    }
+
+    @Test func onlyUnknownModesAreNamed() {
+        let unknown = ["ml-dsa-65", "P384ECDSA", ""].map {
+            ServedSignature(signature: good.signature, mode: $0, x5u: Self.x5u)
+        }
+        #expect(throws: ContentSignatureError.onlyUnknownModes(collection, modes: ["ml-dsa-65", "P384ECDSA", ""])) {
+            try snapshot(unknown).verified(with: chains)
+        }
+    }
+
+    @Test func moreSignaturesThanTheLimitAreNamed() {
+        var limits = Limits()
+        limits.signatures = 2
+        #expect(throws: Never.self) { try snapshot([good, good]).verified(with: chains, limits: limits) }
+        #expect(throws: ContentSignatureError.tooManySignatures(collection, count: 3, limit: 2)) {
+            try snapshot([good, good, good]).verified(with: chains, limits: limits)
+        }
+    }
+
+    // MARK: Signers
+
+    @Test(arguments: ["security-state/onecrl", "security-state-preview/onecrl"])
+    func theSignerDependsOnTheCollection(name: String) throws {
+        let collection = try CollectionID(name)
+        let snapshot = try snapshot([good], collection: collection)
+        #expect(
+            failures(of: snapshot, with: chains) == [.signerMismatch(expected: .oneCRL, chain: .remoteSettings)])
+
+        let onecrl = try TestPKI(signer: .oneCRL).issue()
+        let signature = ServedSignature(
+            signature: try onecrl.signature(over: Self.payload), mode: "p384ecdsa", x5u: "onecrl")
+        let chains: Chains = ["onecrl": .success(try onecrl.verified(signer: .oneCRL))]
+        #expect(throws: Never.self) {
+            try self.snapshot([signature], collection: collection).verified(with: chains)
+        }
+        #expect(
+            failures(of: try self.snapshot([signature]), with: chains)
+                == [.signerMismatch(expected: .remoteSettings, chain: .oneCRL)])
+    }
+
+    @Test func aSignerOfTheCallersIsTaken() throws {
+        let signer = SignerName("settings.content-signature.mozilla.org")
+        let own = try TestPKI(signer: signer).issue()
+        let signature = ServedSignature(
+            signature: try own.signature(over: Self.payload), mode: "p384ecdsa", x5u: "own")
+        let chains: Chains = ["own": .success(try own.verified(signer: signer))]
+        #expect(throws: Never.self) { try snapshot([signature]).verified(with: chains, signer: signer) }
+        #expect(
+            failures(of: try snapshot([signature]), with: chains)
+                == [.signerMismatch(expected: .remoteSettings, chain: signer)])
+    }
+}

@@ -1,0 +1,214 @@
+import Dumps
+import Foundation
+import RemoteConfiguration
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import RemoteSettingsTesting
+import SnapshotBundle
+import Testing
+
+/// A directory, a server with one collection, a clock and chance, of a test's own. The directory is removed at the end.
+final class ConfigPlace: Sendable {
+    /// A clock that stands still unless a test moves it, and chance as a test chooses it.
+    struct World: Sendable {
+        var offset: Int64 = 0
+        var frozen: UInt64?
+        var random = 0.5
+    }
+
+    let directory: URL
+    let server: OriginTransport
+    let collection: ServerCollection
+    let world = Mutex(World())
+
+    var storage: String { directory.appending(path: "storage").path }
+    var indexFile: String { "\(storage)/index.json" }
+
+    /// - Parameter address: where the server says that it is.
+    init(address: String = "https://settings.test") throws {
+        directory = SteppedTime.folder.appending(path: "rc-test-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        server = try OriginTransport(address: address)
+        collection = try server.makeCollection()
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: directory)
+    }
+
+    /// The index as JSON, and what it has of the collection.
+    func index() throws -> [String: Any] {
+        let content = try Data(contentsOf: URL(fileURLWithPath: indexFile))
+        return try #require(JSONSerialization.jsonObject(with: content) as? [String: Any])
+    }
+
+    func entry() throws -> [String: Any] {
+        (try index()["collections"] as? [String: Any])?[collection.id] as? [String: Any] ?? [:]
+    }
+
+    /// Changes the collection's entry, as somebody with write access can.
+    func changeEntry(_ change: (inout [String: Any]) throws -> Void) throws {
+        var index = try index()
+        var collections = try #require(index["collections"] as? [String: Any])
+        var entry = try entry()
+        try change(&entry)
+        collections[collection.id] = entry
+        index["collections"] = collections
+        try JSONSerialization.data(withJSONObject: index)
+            .write(to: URL(fileURLWithPath: indexFile), options: .atomic)
+    }
+
+    /// Changes what remote config keeps.
+    func changeState(_ change: (inout [String: Any]) throws -> Void) throws {
+        try changeEntry { entry in
+            var state = try #require(entry["config"] as? [String: Any])
+            try change(&state)
+            entry["config"] = state
+        }
+    }
+
+    /// The activated state's file.
+    func activatedFile() throws -> URL {
+        let state = try #require((try entry()["activated"] as? [String: Any])?["current"] as? [String: Any])
+        return URL(fileURLWithPath: "\(storage)/states/\(try #require(state["file"] as? String))")
+    }
+
+    /// Puts another file in the place of the activated state, with an index that says what it is.
+    func replaceActivated(by content: String) throws {
+        let digest = SHA256Digest(hashing: Bytes(utf8: content)).hex
+        try Data(content.utf8).write(to: URL(fileURLWithPath: "\(storage)/states/\(digest)"), options: .atomic)
+        try changeEntry { entry in
+            var slot = try #require(entry["activated"] as? [String: Any])
+            var state = try #require(slot["current"] as? [String: Any])
+            let payload = content.split(separator: "\n", maxSplits: 1).last.map(String.init) ?? ""
+            let time = try #require(payload.firstMatch(of: #/"last_modified":"([0-9]+)"}$/#)?.output.1)
+            state["file"] = digest
+            state["size"] = content.utf8.count
+            state["payload"] = SHA256Digest(hashing: Bytes(utf8: payload)).hex
+            state["timestamp"] = UInt64(time)
+            slot["current"] = state
+            entry["activated"] = slot
+        }
+    }
+
+    /// The time that code under test sees.
+    var now: Timestamp {
+        let real = HTTPEnvironment.system.now().milliseconds
+        return world.withLock { Timestamp(milliseconds: UInt64(clamping: Int64($0.frozen ?? real) + $0.offset)) }
+    }
+
+    func freeze() { world.withLock { $0.frozen = HTTPEnvironment.system.now().milliseconds } }
+    func pass(seconds: Double) { world.withLock { $0.offset += Int64(seconds * 1000) } }
+    func pass(hours: Double) { pass(seconds: hours * 3600) }
+    func pass(years: Double) { pass(hours: years * 8766) }
+    func chance(_ value: Double) { world.withLock { $0.random = value } }
+
+    func config(_ change: (inout RemoteSettingsConfig) -> Void = { _ in }) -> RemoteSettingsConfig {
+        var config = server.config
+        config.log = { _ in }
+        config.environment.now = { [self] in now }
+        config.environment.random = { [self] in world.withLock { $0.random } }
+        // Time-outs are real, pauses are short.
+        config.environment.sleep = { try await Task.sleep(for: $0 >= .seconds(30) ? $0 : min($0, .milliseconds(2))) }
+        change(&config)
+        return config
+    }
+
+    /// A remote config as a process that has just started has it.
+    func start(
+        interval: Double = 0, perHour: Int = .max, activation: RemoteConfigActivation = .onRequest,
+        installationID: String? = nil,
+        _ change: (inout RemoteSettingsConfig) -> Void = { _ in }
+    ) -> RemoteConfig {
+        RemoteConfig(
+            collection: collection.name,
+            service: RemoteSettingsService(storageDir: storage, config: config(change)),
+            settings: RemoteConfigSettings(minimumFetchInterval: interval, fetchesPerHour: perHour),
+            activation: activation, installationID: installationID)
+    }
+
+    /// Writes a parameter's default record, whose id is its key.
+    func put(_ key: String, _ value: Any) throws { try collection.put(key, ["key": key, "value": value]) }
+
+    func put(_ key: String, _ value: Any, id: String, filter: String, priority: Int = 0) throws {
+        try collection.put(
+            id, ["key": key, "value": value, "filter_expression": filter, "priority": priority])
+    }
+
+    /// Writes several parameters at once: there is no state in between.
+    func put(all values: [String: Any]) throws {
+        try collection.put(
+            all: Dictionary(uniqueKeysWithValues: values.map { ($0.key, ["key": $0.key, "value": $0.value]) }))
+    }
+
+    /// Requests for the collection's changeset so far.
+    var fetches: Int { server.requests.count { $0.path.contains("/\(collection.name)/changeset") } }
+    /// Requests of all kinds so far.
+    var requests: Int { server.requests.count }
+
+    /// Packages the collection in its present state, as `rsdump refresh` does.
+    func package(as name: String = "dumps") async throws -> PackagedSource {
+        let path = directory.appending(path: name).path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        var configuration = DumpsConfiguration()
+        configuration.server = server.url
+        configuration.collections = [
+            .init(id: try CollectionID(collection.id), attachments: AttachmentRule(.all))
+        ]
+        let client = ServerClient(
+            server: try ServerURL(server.url), transport: server, userAgent: UserAgent(name: "tests", version: "1"))
+        let report = try await Refresh(
+            DumpsDirectory(path), configuration: configuration, client: client,
+            policy: TrustPolicy(roots: server.root), options: .init(), now: HTTPEnvironment.system.now(),
+            onEvent: { _ in }
+        ).run()
+        for outcome in report.outcomes { if let error = outcome.error { throw error } }
+        return .directory(path)
+    }
+}
+
+/// A transport without a network.
+struct NoNetwork: HTTPTransport {
+    func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+        throw HTTPError(request.url, .unreachable("this test is offline"))
+    }
+}
+
+/// A transport whose requests never end, cancelled or not, until it is let go.
+final class HangingTransport: HTTPTransport {
+    private let gone = Atomic(false)
+
+    func letGo() { gone.store(true, ordering: .relaxed) }
+
+    func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+        while !gone.load(ordering: .relaxed) {
+            try? await Task.detached { try await Task.sleep(for: .milliseconds(5)) }.value
+        }
+        throw HTTPError(request.url, .unreachable("it was let go"))
+    }
+}
+
+extension RemoteConfig {
+    func text(_ key: String) -> String { self[key].stringValue }
+}
+
+/// Collects what arrives, from any thread.
+final class Collector<Element: Sendable>: Sendable {
+    private let elements = Mutex<[Element]>([])
+
+    var all: [Element] { elements.withLock { $0 } }
+    func add(_ element: Element) { elements.withLock { $0.append(element) } }
+
+    /// Waits until there are so many.
+    func has(_ count: Int) async throws {
+        for _ in 0..<2000 where all.count < count { try await Task.sleep(for: .milliseconds(5)) }
+        try #require(all.count >= count)
+    }
+}
+
+final class Flag: Sendable {
+    private let flag = Atomic(false)
+
+    var isSet: Bool { flag.load(ordering: .sequentiallyConsistent) }
+    func set() { flag.store(true, ordering: .sequentiallyConsistent) }
+}

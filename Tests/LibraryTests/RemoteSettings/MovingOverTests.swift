@@ -1,0 +1,326 @@
+import Dumps
+import Foundation
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import RemoteSettingsTesting
+import SnapshotBundle
+import Testing
+@testable import RemoteSettings
+
+/// What an app relies on that moves over from Mozilla's component.
+@Suite struct MovingOverTests {
+    let place: Workplace
+
+    init() throws { place = try Workplace() }
+
+    @Test func aServicesSyncNamesOnlyWhatChanged() async throws {
+        let (changed, same) = (try place.server.makeCollection(), try place.server.makeCollection())
+        for collection in [changed, same] { try collection.put("a") }
+        let service = place.service()
+        let clients = [changed, same].map { service.makeClient(collectionName: $0.name) }
+        #expect(try await service.sync() == [changed.name, same.name].sorted())
+        try changed.put("b")
+        #expect(try await service.sync() == [changed.name])
+        #expect(try await service.sync() == [])
+        #expect(try await service.syncCollections().map(\.isSynced) == [true, true])
+        withExtendedLifetime(clients) {}
+    }
+
+    @Test(arguments: [
+        ("https://firefox.settings.services.mozilla.com/v1", true),
+        ("https://firefox.settings.services.mozilla.com", true),
+        ("https://FIREFOX.settings.services.mozilla.com:443/v2/", true),
+        ("https://firefox.settings.services.allizom.org/v1", false),
+        ("https://remote-settings-dev.allizom.org/v1", false), ("https://settings.example.org/v1", false),
+        ("https://firefox.settings.services.mozilla.com.example.org/v1", false),
+    ])
+    func mozillasServersByTheirURLs(_ url: String, isProduction: Bool) {
+        let config = RemoteSettingsConfig(server: .custom(url: url))
+        #expect(config.trustPolicy.roots == (isProduction ? .mozillaProduction : .mozillaStaging))
+    }
+
+    @Test func aURLWithoutVersionMeansTheNewestOne() {
+        let config = RemoteSettingsConfig(server: .custom(url: "https://settings.example.org/"))
+        let service = RemoteSettingsService(storageDir: place.storage, config: config)
+        #expect(service.clientUrl() == "https://settings.example.org/v2")
+    }
+
+    /// Packages a collection's present state without its signature, as `rsdump import` does.
+    private func packageImported(_ collection: ServerCollection) async throws -> PackagedSource {
+        var changeset = try collection.changeset()
+        var metadata = try #require(changeset["metadata"] as? [String: Any])
+        metadata["signature"] = nil
+        metadata["signatures"] = nil
+        changeset["metadata"] = metadata
+        let text = Bytes(Array(try JSONSerialization.data(withJSONObject: changeset)))
+        let claim = try Changeset(parsing: text, limits: Limits())
+            .snapshot(of: CollectionID(collection.id), onto: nil)
+        let transaction = try await DumpsTransaction.begin(in: DumpsDirectory(place.path("imported")))
+        defer { try? transaction.end() }
+        let snapshot = Snapshot(vouchingFor: claim, chain: nil, provenance: .imported)
+        let offer = DumpsTransaction.Offer(snapshot: snapshot, attachments: [:], origin: "test")
+        #expect(try transaction.take(offer, by: DumpsConfiguration()) == .created)
+        try transaction.commit(DumpsConfiguration())
+        return .directory(place.path("imported"), trusted: true).acceptingImported()
+    }
+
+    @Test func anImportedSnapshotGivesWayToTheSignedState() async throws {
+        let collection = try place.server.makeCollection()
+        try collection.put("a")
+        let imported = try await packageImported(collection)
+        let client = place.service { $0.packaged = [imported] }.makeClient(collectionName: collection.name)
+        #expect(client.getRecords()?.map(\.id) == ["a"])
+        #expect(client.snapshot.provenance == .imported)
+        #expect(try client.getLastModifiedTimestamp() == collection.timestamp())
+        try await client.sync()
+        #expect(client.getRecords()?.map(\.id) == ["a"])
+        #expect(client.snapshot.source == .cached)
+        #expect(client.snapshot.provenance?.isSigned == true)
+        // In a process that starts later too, offline; and the next sync asks only the monitor.
+        let later = place.service { $0.packaged = [imported] }.makeClient(collectionName: collection.name)
+        #expect(later.snapshot.provenance?.isSigned == true)
+        let asked = place.server.requests.count
+        try await later.sync()
+        #expect(place.server.requests.count == asked + 1)
+    }
+
+    @Test func shuttingOneClientDownLeavesTheOthers() async throws {
+        let collection = try place.server.makeCollection()
+        try collection.put("a")
+        let gate = GatedTransport(place.server, holding: "/collections/\(collection.name)/")
+        let service = place.service { $0.transport = gate }
+        let one = service.makeClient(collectionName: collection.name)
+        let other = service.makeClient(collectionName: collection.name)
+        var (ended, kept) = (one.changes.makeAsyncIterator(), other.changes.makeAsyncIterator())
+        let first = Task { try await one.sync() }
+        await gate.hasHeld()
+        let second = Task { try await other.sync() }
+        for _ in 0..<1000 { await Task.yield() }
+        one.shutdown()
+        await #expect(throws: RemoteSettingsError.self) { try await first.value }
+        #expect(await ended.next() == nil)
+        gate.open()
+        try await second.value
+        #expect(await kept.next()?.created.map(\.id) == ["a"])
+        // The client reads on, and syncs no more.
+        #expect(one.getRecords()?.count == 1)
+        await #expect(throws: RemoteSettingsError.closed) { try await one.sync() }
+        for await changes in one.changes { Issue.record("\(changes)") }
+        try await other.sync()
+    }
+
+    @Test func onlyClientsThatSomebodyHoldsAreSynced() async throws {
+        let collection = try place.server.makeCollection()
+        try collection.put("a")
+        let service = place.service()
+        do {
+            let client = service.makeClient(collectionName: collection.name)
+            #expect(try await service.syncCollections().map(\.collection) == [collection.id])
+            withExtendedLifetime(client) {}
+        }
+        #expect(try await service.syncCollections() == [])
+        let closed = service.makeClient(collectionName: collection.name)
+        closed.shutdown()
+        #expect(try await service.syncCollections() == [])
+        #expect(closed.getRecords()?.count == 1)
+    }
+
+    @Test func anUpdateKeepsTheTelemetry() async throws {
+        final class Log: RemoteSettingsTelemetry {
+            let events = Mutex<[UptakeEvent]>([])
+            func reportUptake(_ event: UptakeEvent) { events.withLock { $0.append(event) } }
+        }
+        let (log, other) = (Log(), Log())
+        let service = place.service()
+        service.setTelemetry(telemetry: log)
+        try service.updateConfig(config: place.config())
+        try await service.sync()
+        #expect(log.events.withLock { $0.last?.source } == "settings-sync")
+        try service.updateConfig(config: place.config { $0.telemetry = other })
+        try await service.sync()
+        #expect(other.events.withLock { $0.count } == log.events.withLock { $0.count })
+    }
+
+    /// Sets the time at which the cached state is said to have been verified.
+    private func setVerifiedAt(_ collection: ServerCollection, _ change: (UInt64) -> UInt64) throws {
+        let file = try place.files.file(collection.id)
+        let content = try Data(contentsOf: file)
+        let end = try #require(content.firstIndex(of: UInt8(ascii: "\n")))
+        var line = try #require(try JSONSerialization.jsonObject(with: content[..<end]) as? [String: Any])
+        line["verifiedAt"] = change(try #require(line["verifiedAt"] as? UInt64))
+        try (JSONSerialization.data(withJSONObject: line) + content[end...]).write(to: file)
+    }
+
+    /// Whoever has an expired key and writes to the storage directory cannot sign what is newer than the certificate.
+    @Test func aCacheNewerThanItsVerificationIsRefused() async throws {
+        let collection = try place.server.makeCollection()
+        try collection.put("a")
+        try await place.service().makeClient(collectionName: collection.name).sync()
+        try setVerifiedAt(collection) { $0 - 3_600_000 }
+        #expect(place.service().makeClient(collectionName: collection.name).getRecords()?.count == 1)
+        try setVerifiedAt(collection) { $0 - 90_000_000 }
+        let client = place.service().makeClient(collectionName: collection.name)
+        #expect(client.getRecords() == nil)
+        guard case .notTrusted(let why)? = client.snapshot.rejected.first?.reason else {
+            Issue.record("\(client.snapshot)")
+            return
+        }
+        #expect(why.contains("at most a day after"))
+        try await client.sync()
+        #expect(client.getRecords()?.count == 1)
+    }
+
+    @Test func aStateAheadOfTheClockIsNotStored() async throws {
+        let collection = try place.server.makeCollection()
+        try collection.put("a")
+        let client = place.service {
+            let now = $0.environment.now
+            // The state is an hour old: by this clock it is at least 25 hours ahead, however slow the test.
+            $0.environment.now = { Timestamp(milliseconds: now().milliseconds - 97_200_000) }
+        }.makeClient(collectionName: collection.name)
+        let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
+        #expect(error.map { "\($0)" }?.contains("clock") == true)
+        #expect(client.getRecords() == nil)
+    }
+}
+
+/// What an app's own code and tests need of the types.
+@Suite struct ValueTests {
+    @Test func aRecordOfOnesOwn() {
+        let file = RemoteSettingsAttachment(
+            filename: "a.png", mimetype: "image/png", location: "x/a.png", hash: String(repeating: "a", count: 64),
+            size: 7)
+        let fields = #"{ "b": [1.50, "ä"], "a": null, "id": "other" }"#
+        let record = RemoteSettingsRecord(id: "r", lastModified: 12, attachment: file, fields: fields)
+        #expect(record.id == "r" && record.lastModified == 12 && !record.deleted)
+        #expect(record.attachment == file)
+        #expect(record.fields == #"{"a":null,"b":[1.5E0,"\u00e4"]}"#)
+        #expect(record[field: "id"] == .string("r"))
+        #expect(RemoteSettingsRecord(id: "r", lastModified: 1, deleted: true).deleted)
+    }
+
+    @Test func errorsDescribeThemselves() {
+        let error: any Error = RemoteSettingsError.backoff(.seconds(30))
+        #expect(error.localizedDescription == "the server asked to wait; try again in 30 s")
+        #expect(RemoteSettingsError.other(reason: "why").localizedDescription == "why")
+    }
+    @Test(arguments: ["not-json", "", "[1]", "{\"a\":", "null", "{} {}"])
+    func aTextThatIsNoObjectStaysAsItIs(_ fields: String) {
+        var record = RemoteSettingsRecord(id: "r", lastModified: 3, fields: fields)
+        #expect(record.fields == fields && record.id == "r" && record.lastModified == 3)
+        #expect(record[field: "a"] == nil && record != RemoteSettingsRecord(id: "r", lastModified: 3))
+        record.fields = #"{"a":1}"#
+        #expect(record == RemoteSettingsRecord(id: "r", lastModified: 3, fields: #"{"a":1}"#))
+    }
+
+    @Test func everyMemberOfARecordCanBeSet() {
+        var record = RemoteSettingsRecord(id: "r", lastModified: 1, fields: #"{"a":1}"#)
+        let file = RemoteSettingsAttachment(
+            filename: "a", mimetype: "b", location: "c", hash: String(repeating: "a", count: 64), size: 5)
+        (record.id, record.lastModified, record.deleted, record.attachment) = ("s", 2, true, file)
+        #expect(record.id == "s" && record.lastModified == 2 && record.deleted && record.attachment == file)
+        record.attachment?.filename = "d"
+        #expect(record.attachment?.filename == "d" && record.fields == #"{"a":1}"#)
+        record.attachment = nil
+        #expect(record.attachment == nil && record[field: "attachment"] == nil)
+    }
+
+    @Test func configurationsAreEqualIfTheySayTheSame() throws {
+        let packaged = [PackagedSource.directory("dumps")]
+        let config = RemoteSettingsConfig(server: .stage, bucketName: "main", packaged: packaged)
+        var other = RemoteSettingsConfig(server: .stage, bucketName: "main", packaged: packaged, log: { _ in })
+        #expect(config == other)
+        other.packaged = [.directory("dumps", trusted: true)]
+        #expect(config != other)
+        other = config
+        other.appContext = RemoteSettingsContext(locale: "de")
+        #expect(config != other)
+    }
+
+    @Test func aTemporaryStorageEndsWithItsService() async throws {
+        let place = try Workplace()
+        let collection = try place.server.makeCollection()
+        try collection.attach(Data("hello".utf8), to: "a")
+        func storedFile() async throws -> URL {
+            let service = RemoteSettingsService(storageDir: ":memory:", config: place.config())
+            let client = service.makeClient(collectionName: collection.name)
+            let record = try #require(await client.getRecords(syncIfEmpty: true)?.first)
+            defer { service.shutdown() }
+            return try await client.attachmentURL(for: record).url
+        }
+        let file = try await storedFile()
+        while FileManager.default.fileExists(atPath: file.path) { try await Task.sleep(for: .milliseconds(5)) }
+    }
+
+    /// What a service stores in a temporary directory is gone with the service.
+    @Test func aServiceThatKeepsNothing() async throws {
+        let place = try Workplace()
+        let collection = try place.server.makeCollection()
+        try collection.attach(Data("hello".utf8), to: "a")
+        let service = RemoteSettingsService(storageDir: ":memory:", config: place.config())
+        let client = service.makeClient(collectionName: collection.name)
+        let first = try #require(await client.getRecords(syncIfEmpty: true)?.first)
+        #expect(client.snapshot.source == .cached && client.localAttachment(for: first) == nil)
+        #expect(try await client.getAttachment(record: first) == Data("hello".utf8))
+        #expect(client.localAttachment(for: first)?.source == .cached && client.isDownloaded(first))
+        try collection.put("b")
+        try await service.sync()
+        #expect(client.getRecords()?.count == 2 && service.inspect().collections.count == 1)
+        let file = try await client.attachmentURL(for: first).url
+        #expect(try Data(contentsOf: file) == Data("hello".utf8))
+        // The storage is a folder in a directory that only this user may enter.
+        let storage = (0..<4).reduce(file) { file, _ in file.deletingLastPathComponent() }
+        let directory = storage.deletingLastPathComponent()
+        let mode = try FileManager.default.attributesOfItem(atPath: directory.path)[.posixPermissions] as? Int
+        #expect(mode == 0o700)
+        try service.updateConfig(config: place.config { $0.appContext = RemoteSettingsContext(locale: "de") })
+        #expect(client.getRecords()?.count == 2)
+        // Another service has nothing of it.
+        let other = RemoteSettingsService(storageDir: ":memory:", config: place.config())
+        #expect(other.makeClient(collectionName: collection.name).getRecords() == nil)
+        try client.removeDownload(of: first)
+        #expect(!client.isDownloaded(first))
+        try await service.resetStorage()
+        #expect(client.getRecords() == nil)
+        #expect(!FileManager.default.fileExists(atPath: ":memory:"))
+        #expect(!FileManager.default.fileExists(atPath: place.storage))
+    }
+
+    @Test func theLogGoesWhereTheAppSays() async throws {
+        let place = try Workplace()
+        let entries = Mutex<[RemoteSettingsLogEntry]>([])
+        let collection = try place.server.makeCollection()
+        let client = place.service {
+            $0.transport = NoTransport()
+            $0.log = { entry in entries.withLock { $0.append(entry) } }
+        }.makeClient(collectionName: collection.name)
+        await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
+        let logged = entries.withLock { $0 }
+        #expect(logged.contains { $0.level == .info && $0.message.contains("this test is offline") }, "\(logged)")
+    }
+
+    @Test(arguments: [("MyApp/2.1", "MyApp/2.1"), ("My App", "My-App/-"), ("a/b/c\r\n", "a/b-c--"), ("", "-/-")])
+    func theUserAgentIsAlwaysValid(given: String, sent: String) {
+        #expect(RemoteSettingsConfig(userAgent: given).userAgentField.description == sent)
+    }
+
+    @Test func aTrustedPackageBringsItsServerAndRoots() async throws {
+        let place = try Workplace()
+        let collection = try place.server.makeCollection()
+        try collection.put("a")
+        let dumps = try await place.package([collection])
+        let config = try RemoteSettingsConfig(from: .directory(dumps, trusted: true))
+        #expect(config.trustRoots == place.server.root && config.signer == nil)
+        let client = RemoteSettingsService(storageDir: place.storage, config: config)
+            .makeClient(collectionName: collection.name)
+        #expect(client.getRecords()?.map(\.id) == ["a"])
+        let embedded = PackagedSource.embedded(
+            lock: Bytes([UInt8](try Data(contentsOf: URL(fileURLWithPath: "\(dumps)/dumps.lock.json")))), bundles: [:])
+        #expect(try RemoteSettingsConfig(from: embedded).server == config.server)
+        // Whoever may write the directory and not the program has no say in whom the app trusts.
+        #expect(throws: RemoteSettingsError.self) { try RemoteSettingsConfig(from: .directory(dumps)) }
+        #expect(throws: RemoteSettingsError.self) {
+            try RemoteSettingsConfig(from: .directory(place.path("nothing"), trusted: true))
+        }
+    }
+}

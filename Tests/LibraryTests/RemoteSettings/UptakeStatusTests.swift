@@ -1,0 +1,93 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import Testing
+@testable import RemoteSettings
+@testable import SnapshotBundle
+
+/// What each kind of error is called in telemetry.
+struct UptakeStatusTests {
+    private typealias Status = UptakeEvent.Status
+
+    private static let httpReasons: [(HTTPError.Reason, UptakeEvent.Status)] = [
+        (.backoff(until: Timestamp(milliseconds: 1), seconds: 1), .backoff),
+        (.timeout(.connect, seconds: 1), .timeoutError), (.timeout(.head, seconds: 1), .timeoutError),
+        (.timeout(.body, seconds: 1), .timeoutError), (.status(503, body: ""), .serverError),
+        (.status(404, body: ""), .serverError), (.badRedirect("x"), .serverError), (.redirectLoop, .serverError),
+        (.tooManyRedirects(limit: 5), .serverError), (.redirectDowngrade(to: "x"), .serverError),
+        (.cancelled, .shutdownError), (.tls("x"), .certificateError), (.tooLarge(limit: 1), .contentError),
+        (.badEncoding("x"), .contentError), (.badRange("x"), .contentError), (.rangeNotSatisfied, .contentError),
+        (.unreachable("x"), .networkError), (.connection("x"), .networkError),
+        (.truncated(expected: 2, received: 1), .networkError), (.notHTTP("x"), .networkError),
+        (.invalidURL("x"), .networkError), (.insecure, .networkError), (.badLocation("x"), .networkError),
+    ]
+
+    @Test func everyHTTPError() {
+        for (reason, status) in Self.httpReasons {
+            let error = HTTPError("https://example.org/", reason)
+            #expect(Status(error) == status, "\(reason)")
+            #expect(Status(FetchError.http(error)) == status, "\(reason)")
+            #expect(Status(FetchError.unknownCollection(error)) == status, "\(reason)")
+        }
+    }
+
+    @Test func everyFetchError() {
+        let (old, new) = (Timestamp(milliseconds: 1), Timestamp(milliseconds: 2))
+        #expect(Status(FetchError.changeset(.json(JSONError(.tooDeep(limit: 1), at: 0)), url: "u")) == .parseError)
+        #expect(Status(FetchError.changeset(.missing("changes"), url: "u")) == .contentError)
+        #expect(Status(FetchError.changeset(.duplicateRecord("a"), url: "u")) == .contentError)
+        #expect(Status(FetchError.noAnswer(url: "u")) == .contentError)
+        #expect(Status(FetchError.rollback(held: new, answered: old)) == .syncError)
+        #expect(Status(FetchError.equivocation(new)) == .syncError)
+        #expect(Status(FetchError.future(answered: new, now: new)) == .syncError)
+        #expect(Status(FetchError.signatureLost) == .signError)
+        #expect(Status(FetchError.cutShort(url: "u", received: 1, total: 2)) == .signError)
+    }
+
+    @Test func signaturesAndChains() throws {
+        let collection = try CollectionID("main/x")
+        let signer = SignerName("example.org")
+        func failed(_ reasons: ContentSignatureError...) -> ContentSignatureError {
+            .noValidSignature(
+                collection,
+                reasons.enumerated().map { SignatureFailure(position: $0 + 1, x5u: "u", reason: $1) })
+        }
+        let ofSignature: [ContentSignatureError] = [
+            .malformedBase64(reason: "x"), .wrongSignatureLength(found: 1), .signatureOutOfRange(.r, .zero),
+            .signatureMismatch(signer: signer), .noSignatures(collection), .noChains(collection),
+            .tooManySignatures(collection, count: 17, limit: 16), .onlyUnknownModes(collection, modes: ["x"]),
+            .newerThanVerification(
+                collection, timestamp: Timestamp(milliseconds: 2), time: Timestamp(milliseconds: 1)),
+        ]
+        let ofChain: [ContentSignatureError] = [
+            .emptyChain, .chainTooLarge(bytes: 2, limit: 1), .tooManyCertificates(limit: 8), .notPEM(found: "x"),
+            .truncatedPEM(certificate: 1), .malformedPEM(certificate: 1, reason: "x"),
+            .malformedCertificate(certificate: 1, reason: "x"),
+            .untrustedRoot(found: SHA256Digest(hashing: Bytes(utf8: "")), pinned: []), .chainMissing(x5u: "u"),
+            .chainUnavailable(reason: "x"), .signerMismatch(expected: signer, chain: signer),
+        ]
+        for error in ofSignature {
+            #expect(Status(FetchError.signature(error)) == .signError, "\(error)")
+            #expect(Status(FetchError.signature(failed(error))) == .signError, "\(error)")
+            #expect(Status(FetchError.signature(error), wasRetried: true) == .signRetryError, "\(error)")
+        }
+        for error in ofChain {
+            #expect(Status(FetchError.signature(error)) == .certificateError, "\(error)")
+            #expect(Status(FetchError.signature(failed(error))) == .certificateError, "\(error)")
+            #expect(Status(FetchError.signature(error), wasRetried: true) == .certificateError, "\(error)")
+        }
+        // If one of several chains failed, that is the news.
+        #expect(
+            Status(FetchError.signature(failed(.signatureMismatch(signer: signer), .emptyChain))) == .certificateError)
+    }
+
+    @Test func everythingElse() {
+        struct Unknown: Error {}
+        #expect(Status(RemoteSettingsError.offline(reason: "x")) == .networkError)
+        #expect(Status(RemoteSettingsError.backoff(.seconds(1))) == .backoff)
+        #expect(Status(RemoteSettingsError.other(reason: "x")) == .unknownError)
+        #expect(Status(RemoteSettingsError.closed) == .shutdownError)
+        #expect(Status(FileError("write", "/x", code: 28)) == .applyError)
+        #expect(Status(CancellationError()) == .shutdownError)
+        #expect(Status(Unknown()) == .unknownError)
+    }
+}

@@ -1,0 +1,108 @@
+import Crypto
+import RemoteSettingsModel
+import SnapshotBundle
+import Testing
+@testable import ContentSigning
+@testable import Publish
+
+/// A key that the directory of keys never sees.
+@Suite struct ExternalSignerTests {
+    private let now = Timestamp(milliseconds: 1_780_000_000_000)
+    private let key = P384.Signing.PrivateKey()
+    private let payload = Bytes(utf8: #"{"data":[],"last_modified":"1"}"#)
+
+    private var publicKey: PublicKey {
+        get throws { try PublicKey(pem: Bytes(utf8: key.publicKey.pemRepresentation), place: "public.pem") }
+    }
+
+    private func withKeys(_ body: (KeyDirectory, _ root: RemoteSettingsModel.SHA256Digest) async throws -> Void)
+        async throws
+    {
+        let path = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/keys")
+        defer { try? FileStore.removeTree(path) }
+        let keys = KeyDirectory("\(path)/keys")
+        var plan = KeyDirectory.Plan()
+        plan.signerKey = try publicKey
+        let root = try keys.create(plan, now: now)
+        try await body(keys, root)
+    }
+
+    private func verify(_ signer: some PayloadSigner, root: RemoteSettingsModel.SHA256Digest) async throws {
+        try await CertificateChain(pem: signer.chain)
+            .verified(anchors: TrustAnchors([root]), signer: .remoteSettings, at: now)
+            .verify(signer.signature(over: payload), over: payload)
+    }
+
+    @Test func eitherFormOfASignatureIsTaken() async throws {
+        try await withKeys { keys, root in
+            #expect(try !FileStore.exists(keys.keyPath(.signer)))
+            #expect(try keys.status([:]).entries.map(\.key) == [.here, .here, .elsewhere])
+            #expect(throws: SigningKeyError.self) { try keys.signer([:]) }
+            for isDER in [true, false] {
+                let signer = try keys.signer([:]) { message in
+                    let made = try key.signature(for: SHA384.hash(data: message.array))
+                    return Bytes(Array(isDER ? made.derRepresentation : made.rawRepresentation))
+                }
+                try await verify(signer, root: root)
+            }
+        }
+    }
+
+    @Test func whatTheCertificatesKeyDidNotMakeIsRefused() async throws {
+        try await withKeys { keys, _ in
+            let other = P384.Signing.PrivateKey()
+            let results: [(found: String, bytes: [UInt8])] = [
+                ("0 bytes of another form", []),
+                ("95 bytes of another form", [UInt8](repeating: 1, count: 95)),
+                ("another signature", [UInt8](repeating: 1, count: 96)),
+                ("another signature", Array(try other.signature(for: payload.array).rawRepresentation)),
+                // The message has a prefix.
+                (
+                    "another signature",
+                    Array(try key.signature(for: SHA384.hash(data: payload.array)).derRepresentation)
+                ),
+            ]
+            for result in results {
+                let signer = try keys.signer([:]) { _ in Bytes(result.bytes) }
+                let error = await #expect(throws: SigningKeyError.self) { try await signer.signature(over: payload) }
+                #expect(error?.kind == .untrusted && error?.found == result.found)
+            }
+        }
+    }
+
+    @Test func renewingKeepsTheKeyThatIsElsewhere() async throws {
+        try await withKeys { keys, root in
+            let before = try FileStore.read(keys.certificatePath(.signer), limit: 65_536)
+            try keys.renew(
+                named: nil, for: publicKey, days: 90, includingIntermediate: 1000, environment: [:], now: now)
+            #expect(try FileStore.read(keys.certificatePath(.signer), limit: 65_536) != before)
+            #expect(try !FileStore.exists(keys.keyPath(.signer)))
+            let signer = try keys.signer([:]) { [key] message in
+                Bytes(Array(try key.signature(for: SHA384.hash(data: message.array)).rawRepresentation))
+            }
+            try await verify(signer, root: root)
+            // A key of the directory's own takes its place, and is not left beside a certificate of another.
+            try keys.renew(named: nil, days: 90, environment: [:], now: now)
+            try await verify(keys.signer([:]), root: root)
+            let held = try FileStore.read(keys.certificatePath(.intermediate), limit: 65_536)
+            #expect(throws: SigningKeyError.self) {
+                try keys.renew(
+                    named: nil, for: publicKey, days: 90, includingIntermediate: 1000, environment: [:], now: now)
+            }
+            #expect(try FileStore.read(keys.certificatePath(.intermediate), limit: 65_536) == held)
+            try await verify(keys.signer([:]), root: root)
+        }
+    }
+
+    @Test func onlyAP384PublicKeyIsTaken() throws {
+        let pem = key.publicKey.pemRepresentation
+        for (text, found) in [
+            ("", "no public key in it"), (pem + "\n" + pem, "2 public keys"), (key.pemRepresentation, "a private key"),
+            (P256.Signing.PrivateKey().publicKey.pemRepresentation, "a damaged key, or a key of another curve or kind"),
+            (pem.replacing("A", with: "B"), "a damaged key, or a key of another curve or kind"),
+        ] {
+            let error = #expect(throws: SigningKeyError.self) { try PublicKey(pem: Bytes(utf8: text), place: "p.pem") }
+            #expect(error?.found == found && error?.place == "p.pem")
+        }
+    }
+}

@@ -1,0 +1,201 @@
+import Dumps
+import Publish
+import RemoteSettingsModel
+import SnapshotBundle
+import Testing
+
+@Suite struct PublishTests {
+    private let now = Timestamp(milliseconds: 1_780_000_000_000)
+    private let day = Duration.seconds(86_400)
+
+    @Test func onlyWhatChangedGetsANewTimestamp() async throws {
+        let place = try PublishingPlace(at: now)
+        try place.write("records: {a: {v: 1}, b: {v: 1.0}, c: {v: [1, {x: é}]}}")
+        #expect(try await place.publish(at: now).status == .created)
+        let later = now.advanced(by: .seconds(60))
+        try place.write("records: {b: {v: 1.0}, a: {v: 2}, d: {}}")
+        let state = try await place.publish(at: later)
+        #expect(state.status == .updated && state.unsigned.timestamp == later)
+        #expect([state.changes.created, state.changes.updated, state.changes.deleted] == [1, 1, 1])
+        #expect(try place.records().map(\.lastModified) == [later, now, later])
+        #expect(try place.dumps.configuration().collections.map(\.id) == [place.id])
+        try place.verify()
+    }
+
+    @Test func unchangedSourcesChangeNoByte() async throws {
+        let place = try PublishingPlace(at: now)
+        try place.write("records: {a: {v: 1e2, w: 0.1}, b: {filter_expression: env.x == 1}}")
+        try await place.publish(at: now)
+        let before = try place.files()
+        // Another spelling of the same.
+        try place.write(
+            "metadata: {}\nrecords:\n- {id: b, filter_expression: 'env.x == 1'}\n- {w: 0.10, v: 1e2, id: a}")
+        #expect(try await place.publish(at: now.advanced(by: day)).status == .unchanged)
+        #expect(try place.files() == before)
+        #expect(try FileStore.list("\(place.dumps.path)/.rsdump") == nil)
+    }
+
+    @Test func metadataAloneKeepsTheTimestamp() async throws {
+        let place = try PublishingPlace(at: now)
+        try place.write("records: {a: {v: 1}}")
+        try await place.publish(at: now)
+        try place.write("metadata: {flags: [startup]}\nrecords: {a: {v: 1}}")
+        let state = try await place.publish(at: now.advanced(by: day))
+        #expect(state.status == .metadata && state.unsigned.timestamp == now)
+        let bundle = try BundleReader(path: place.dumps.bundlePath(place.id))
+        #expect(try bundle.metadata().json.text.contains(#""flags":["startup"]"#))
+        try place.verify()
+    }
+
+    @Test func clockThatIsALittleBehindStillMovesForward() async throws {
+        let place = try PublishingPlace(at: now)
+        try place.write("records: {a: {v: 1}}")
+        try await place.publish(at: now)
+        try place.write("records: {a: {v: 2}}")
+        #expect(
+            try await place.publish(at: now.advanced(by: .seconds(-3600))).unsigned.timestamp
+                == now.advanced(by: .milliseconds(1)))
+        try place.verify()
+    }
+
+    @Test func presentTimestampThatIsFarAheadIsRefused() async throws {
+        let place = try PublishingPlace(at: now)
+        try place.write("records: {a: {v: 1}}")
+        let ahead = now.advanced(by: .seconds(10 * 86_400))
+        try await place.publish(at: ahead)
+        let before = try place.files()
+        #expect(try await place.publish(at: now).status == .unchanged)
+        try place.write("records: {a: {v: 2}}")
+        await #expect(throws: PublishError.clockBehind(place.id, present: ahead, time: now)) {
+            try await place.publish(at: now)
+        }
+        try place.write("metadata: {flags: [startup]}\nrecords: {a: {v: 1}}")
+        await #expect(throws: PublishError.clockBehind(place.id, present: ahead, time: now)) {
+            try await place.publish(at: now)
+        }
+        try place.keys.renew(named: nil, days: 90, environment: [:], now: now)
+        let resigned = try #require(try await place.publisher(.init(time: now)).resign([]).first)
+        #expect(throws: PublishError.self) { try resigned.result.get() }
+        #expect(try place.files() == before)
+    }
+
+    @Test func timeThatWasAskedForMustBeLater() async throws {
+        let place = try PublishingPlace(at: now)
+        try place.write("records: {a: {v: 1}}")
+        try await place.publish(at: now)
+        let before = try place.files()
+        try place.write("records: {a: {v: 2}}")
+        await #expect(throws: PublishError.notLater(place.id, present: now, time: now)) {
+            try await place.publish(at: now, isExact: true)
+        }
+        #expect(try place.files() == before)
+    }
+
+    @Test func sameTimeAndSourcesGiveTheSameRecordsAndContent() async throws {
+        var texts: [Bytes] = []
+        for _ in 0..<2 {
+            let place = try PublishingPlace(at: now)
+            try place.write("records: {b: {v: 1}, a: {v: 2, attachment: files/x.txt}}", to: "main/c/collection.yaml")
+            try place.write("content", to: "main/c/files/x.txt")
+            try await place.publish(at: now, isExact: true)
+            texts.append(try BundleReader(path: place.dumps.bundlePath(place.id)).payloadText())
+        }
+        #expect(texts[0] == texts[1])
+    }
+
+    @Test func attachmentsArePackedAndKept() async throws {
+        let place = try PublishingPlace(at: now)
+        try place.write("records: {a: {attachment: files/x.txt}}", to: "main/c/collection.yaml")
+        try place.write("content", to: "main/c/files/x.txt")
+        try await place.publish(at: now)
+        let digest = SHA256Digest(hashing: Bytes(utf8: "content"))
+        #expect(try BundleReader(path: place.dumps.bundlePath(place.id)).attachment(digest)?.text == "content")
+        try place.write("other", to: "main/c/files/x.txt")
+        #expect(try await place.publish(at: now.advanced(by: day)).status == .updated)
+        let bundle = try BundleReader(path: place.dumps.bundlePath(place.id))
+        #expect(!bundle.contains(digest) && bundle.attachments.count == 1)
+        try place.verify()
+    }
+
+    @Test func wrongRootExpiredChainAndForeignKeyPublishNothing() async throws {
+        let place = try PublishingPlace(at: now)
+        try place.write("records: {a: {v: 1}}")
+        let foreign = try #require(SHA256Digest(hex: String(repeating: "ab", count: 32)))
+        await #expect(throws: ContentSignatureError.self) {
+            try await place.publisher(.init(time: now), roots: [foreign]).run(place.sources.read())
+        }
+        await #expect(throws: ContentSignatureError.self) {
+            try await place.publish(at: now.advanced(by: .seconds(91 * 86_400)))
+        }
+        #expect(try !FileStore.exists(place.dumps.path))
+    }
+
+    @Test func resigningChangesSignaturesOnly() async throws {
+        let place = try PublishingPlace(at: now)
+        try place.write("records: {a: {v: 1}}")
+        try await place.publish(at: now)
+        let before = try BundleReader(path: place.dumps.bundlePath(place.id))
+        let later = now.advanced(by: .seconds(80 * 86_400))
+        var outcome = try #require(try await place.publisher(.init(time: later)).resign([]).first)
+        // By the same chain, there is nothing to win.
+        #expect(try outcome.result.get().status == .unchanged)
+        try place.keys.renew(named: nil, days: 90, environment: [:], now: later)
+        outcome = try #require(try await place.publisher(.init(time: later)).resign([]).first)
+        #expect(try outcome.result.get().status == .resigned)
+        #expect(try #require(outcome.chainEnd) > later.advanced(by: .seconds(80 * 86_400)))
+        let after = try BundleReader(path: place.dumps.bundlePath(place.id))
+        #expect(try before.payloadText() == after.payloadText())
+        #expect(try before.chain() != after.chain())
+        #expect(try await place.publish(at: later).status == .unchanged)
+        try place.verify()
+        await #expect(throws: DumpsError.self) {
+            try await place.publisher(.init(time: later)).resign([CollectionID("main/unknown")])
+        }
+    }
+
+    @Test func endingSignatureIsNoted() async throws {
+        let place = try PublishingPlace(at: now)
+        try place.write("records: {a: {v: 1}}")
+        try await place.publish(at: now)
+        let outcomes = try await place.publisher(.init(time: now.advanced(by: .seconds(80 * 86_400)))).run(
+            place.sources.read())
+        #expect(outcomes[0].notes.contains { $0.contains("--resign") })
+    }
+
+    @Test func secondPublisherIsRefused() async throws {
+        let place = try PublishingPlace(at: now)
+        try place.write("records: {a: {v: 1}}")
+        try FileStore.makeDirectories(place.dumps.path)
+        let lock = try #require(try DirectoryLock(place.dumps.path))
+        await #expect(throws: DumpsError.busy(place.dumps.path)) { try await place.publish(at: now) }
+        withExtendedLifetime(lock) {}
+    }
+
+    @Test func damagedBundleIsNotBuiltUpon() async throws {
+        let place = try PublishingPlace(at: now)
+        try place.write("records: {a: {v: 1}}")
+        try await place.publish(at: now)
+        let path = place.dumps.bundlePath(place.id)
+        var bytes = try #require(try FileStore.read(path, limit: 1 << 24)).array
+        bytes[bytes.count / 2] ^= 1
+        try FileStore.replace(path, with: Bytes(bytes))
+        try place.write("records: {a: {v: 2}}")
+        await #expect(throws: PublishError.self) { try await place.publish(at: now.advanced(by: day)) }
+    }
+
+    @Test func numberThatNoRecordCanHoldIsNamed() async throws {
+        let place = try PublishingPlace(at: now)
+        try place.write("records:\n- {id: a, v: 1}\n- {id: b, v: 1e999}")
+        await #expect(throws: SourceProblems.self) { try await place.publish(at: now) }
+    }
+
+    @Test func pinnedCollectionStays() async throws {
+        let place = try PublishingPlace(at: now)
+        try place.write("records: {a: {v: 1}}")
+        try await place.publish(at: now)
+        let text = try #require(try place.dumps.configurationText())
+        try place.dumps.writeConfiguration(text + "    pin: \(now)\n")
+        try place.write("records: {a: {v: 2}}")
+        await #expect(throws: PinError.self) { try await place.publish(at: now.advanced(by: day)) }
+    }
+}

@@ -1,0 +1,187 @@
+import Dumps
+import Publish
+import RemoteSettingsModel
+import SnapshotBundle
+import Testing
+
+/// What is signed, what is signed again, and what is not.
+@Suite struct SigningAgainTests {
+    private let now = Timestamp(milliseconds: 1_780_000_000_000)
+    private let day = Duration.seconds(86_400)
+
+    private func days(_ count: Int) -> Timestamp { now.advanced(by: .seconds(86_400 * count)) }
+
+    /// Puts a bundle into the directory that nobody has signed, as a commit could that touches only `dumps/`.
+    private func plant(_ records: String, in place: PublishingPlace, at time: Timestamp) async throws {
+        let payload = #"{"data":[\#(records)],"last_modified":"\#(time)"}"#
+        let unverified = UnverifiedSnapshot(
+            collection: place.id, payload: try Payload(parsing: Bytes(utf8: payload), limits: Limits()),
+            metadata: try CollectionMetadata(parsing: Bytes(utf8: #"{"bucket":"main","id":"c"}"#), limits: Limits()))
+        let transaction = try await DumpsTransaction.begin(in: place.dumps)
+        defer { try? transaction.end() }
+        let planted = Snapshot(vouchingFor: unverified, chain: nil, provenance: .imported)
+        let configuration = try place.dumps.configurationOrDefault()
+        _ = try transaction.take(
+            .init(snapshot: planted, attachments: [:], origin: "http://127.0.0.1:8888/v1"), by: configuration)
+        try transaction.commit(configuration)
+    }
+
+    @Test func whatNobodySignedIsNotSignedAgain() async throws {
+        let place = try PublishingPlace(at: now)
+        try await plant(#"{"id":"evil","last_modified":1}"#, in: place, at: now)
+        let before = try place.files()
+        let outcome = try #require(try await place.publisher(.init(time: now)).resign([]).first)
+        #expect(throws: PublishError.notVouched(place.id, "none: it is imported")) { try outcome.result.get() }
+        #expect(try place.files()["main/c.zip"] == before["main/c.zip"])
+        let policy = TrustPolicy(roots: TrustAnchors([place.trusted]))
+        func unvouched(_ sources: Set<CollectionID>) throws -> Int {
+            try Publisher.unvouched(in: place.dumps, besides: sources, by: policy).count
+        }
+        #expect(try unvouched([]) == 1 && unvouched([place.id]) == 0)
+        // A source beside it is published as it is: neither records nor their ages come from the bundle.
+        try place.write("records: {a: {v: 1}, evil: {}}")
+        let state = try await place.publish(at: days(1))
+        #expect(state.status == .updated && state.timestamp == days(1))
+        #expect(try place.records().map(\.lastModified) == [days(1), days(1)])
+        try place.verify()
+        #expect(try unvouched([]) == 0)
+    }
+
+    /// A timestamp that nobody vouches for is no floor; nothing goes back behind it unnoticed either.
+    @Test func plantedTimestampMovesNothing() async throws {
+        let place = try PublishingPlace(at: now)
+        try await plant(#"{"id":"evil","last_modified":1}"#, in: place, at: now.advanced(by: .seconds(86_000)))
+        let before = try place.files()
+        try place.write("records: {a: {v: 1}}")
+        await #expect(throws: DumpsError.self) { try await place.publish(at: now) }
+        #expect(try place.files()["main/c.zip"] == before["main/c.zip"])
+        #expect(try await place.publish(at: days(2)).timestamp == days(2))
+    }
+
+    /// The times in a lock are those of whoever proposes it: what counts is whether the signature is valid now.
+    @Test func endedSignatureIsRenewedFromTheSourceOnly() async throws {
+        let place = try PublishingPlace(at: now)
+        try place.write("records: {a: {v: 1}}")
+        try await place.publish(at: now)
+        let later = days(91)
+        try place.keys.renew(named: nil, days: 90, environment: [:], now: later)
+        let outcome = try #require(try await place.publisher(.init(time: later)).resign([]).first)
+        #expect(throws: PublishError.self) { try outcome.result.get() }
+        let published = try #require(try await place.publisher(.init(time: later)).run(place.sources.read()).first)
+        let state = try published.result.get()
+        #expect(state.status == .resigned && state.timestamp == now)
+        #expect(try #require(published.chainEnd) > later)
+        try place.verify()
+    }
+
+    @Test func bundleOfARootThatIsNotConfiguredIsNotSignedAgain() async throws {
+        let (place, other) = (try PublishingPlace(at: now), try PublishingPlace(at: now))
+        try place.write("records: {a: {v: 1}}")
+        try await place.publish(at: now)
+        let publisher = Publisher(
+            into: place.dumps, signer: try other.keys.signer([:]),
+            policy: TrustPolicy(roots: TrustAnchors([other.trusted])), options: .init(time: days(1)))
+        let outcome = try #require(try await publisher.resign([]).first)
+        #expect(throws: PublishError.self) { try outcome.result.get() }
+        // From its source it becomes the new root's, with nothing of what it was but a timestamp that goes forward.
+        let state = try #require(try await publisher.run(place.sources.read()).first).result.get()
+        #expect(state.status == .updated && state.timestamp == days(1))
+        try place.verify(roots: [other.trusted])
+    }
+
+    /// Each option and input in turn: something is written, or a line says why not.
+    @Test(arguments: Change.allCases)
+    func nothingIsSilentlyIgnored(_ change: Change) async throws {
+        let (place, other) = (try PublishingPlace(at: now), try PublishingPlace(at: now))
+        try place.write("records: {a: {attachment: files/x.txt}}", to: "main/c/collection.yaml")
+        try place.write("content", to: "main/c/files/x.txt")
+        var options = Publisher.Options(time: now)
+        options.overlap = try other.keys.signer([:])
+        _ = try #require(try await place.publisher(options).run(place.sources.read()).first).result.get()
+        let before = try place.files()
+        options.time = days(1)
+        let same = try #require(try await place.publisher(options).run(place.sources.read()).first)
+        #expect(try same.result.get().status == .unchanged && same.notes.isEmpty)
+        #expect(try place.files() == before)
+
+        let third = try PublishingPlace(at: now)
+        switch change {
+        case .record: try place.write("records: {a: {v: 1, attachment: files/x.txt}}", to: "main/c/collection.yaml")
+        case .metadata:
+            try place.write(
+                "metadata: {flags: [x]}\nrecords: {a: {attachment: files/x.txt}}", to: "main/c/collection.yaml")
+        case .attachment: try place.write("other", to: "main/c/files/x.txt")
+        case .exactTime: options.isExact = true
+        case .server: options.server = "https://example.org/v1"
+        case .noOverlap: options.overlap = nil
+        case .otherOverlap: options.overlap = try third.keys.signer([:])
+        case .renewedOverlap:
+            try other.keys.renew(named: nil, days: 90, environment: [:], now: days(1))
+            options.overlap = try other.keys.signer([:])
+        case .renewedKeys: try place.keys.renew(named: nil, days: 90, environment: [:], now: days(1))
+        case .attachmentRule:
+            let text = try #require(try place.dumps.configurationText())
+            try place.dumps.writeConfiguration(text + "    attachments: none\n")
+        }
+        let outcome = try #require(try await place.publisher(options).run(place.sources.read()).first)
+        _ = try outcome.result.get()
+        let isWritten = try place.files()["main/c.zip"] != before["main/c.zip"]
+        #expect(isWritten || !outcome.notes.isEmpty, "\(change)")
+        #expect(isWritten == ![Change.exactTime, .renewedKeys, .renewedOverlap].contains(change))
+        try place.verify()
+        // Whatever was left is signed again by those who ask for it.
+        let again = try #require(try await place.publisher(options).resign([]).first).result.get()
+        #expect((again.status == .resigned) == [Change.renewedKeys, .renewedOverlap].contains(change))
+        #expect(try #require(try await place.publisher(options).resign([]).first).result.get().status == .unchanged)
+    }
+
+    enum Change: CaseIterable {
+        case record, metadata, attachment, exactTime, server, noOverlap, otherOverlap
+        case renewedOverlap, renewedKeys, attachmentRule
+    }
+
+    /// From one root to another by way of both: at each step, whoever trusts a root that is served reads the bundle
+    /// offline.
+    @Test func changeOfRoots() async throws {
+        let (place, other) = (try PublishingPlace(at: now), try PublishingPlace(at: now))
+        try place.write("records: {a: {v: 1}}")
+        func check(_ step: String, _ readers: [[SHA256Digest]]) throws {
+            for roots in readers {
+                #expect(throws: Never.self, "\(step)") { try place.verify(roots: roots) }
+            }
+        }
+        try await place.publish(at: now)
+        try check("A", [[place.trusted], [place.trusted, other.trusted]])
+        var options = Publisher.Options(time: days(1))
+        options.overlap = try other.keys.signer([:])
+        let both = try #require(try await place.publisher(options).run(place.sources.read()).first).result.get()
+        #expect(both.status == .resigned && both.timestamp == now)
+        try check("A and B", [[place.trusted], [place.trusted, other.trusted], [other.trusted]])
+        let bundle = try BundleReader(path: place.dumps.bundlePath(place.id))
+        #expect(KeptChains(text: try #require(try bundle.chain())).chains.count == 2)
+        // B is replaced by C, which nobody but a comparison of the chains would notice.
+        let third = try PublishingPlace(at: now)
+        options.overlap = try third.keys.signer([:])
+        #expect(try #require(try await place.publisher(options).resign([]).first).result.get().status == .resigned)
+        try check("A and C", [[place.trusted], [third.trusted]])
+        #expect(throws: (any Error).self) { try place.verify(roots: [other.trusted]) }
+        options.overlap = try other.keys.signer([:])
+        _ = try #require(try await place.publisher(options).resign([]).first).result.get()
+        // Only the new root from now on, though the lock still speaks of the old one.
+        let publisher = Publisher(
+            into: place.dumps, signer: try other.keys.signer([:]),
+            policy: TrustPolicy(roots: TrustAnchors([other.trusted])), options: .init(time: days(2)))
+        #expect(try #require(try await publisher.resign([]).first).result.get().status == .resigned)
+        try check("B", [[other.trusted], [place.trusted, other.trusted]])
+        #expect(throws: (any Error).self) { try place.verify(roots: [place.trusted]) }
+    }
+
+    @Test func namedServerIsNobodysOrigin() async throws {
+        let place = try PublishingPlace(at: now)
+        try place.write("records: {a: {v: 1}}")
+        try FileStore.makeDirectories(place.dumps.path)
+        try place.dumps.writeConfiguration("version: 1\nserver: prod\ncollections:\n")
+        await #expect(throws: (any Error).self) { try await place.publish(at: now) }
+        #expect(try !FileStore.exists(place.dumps.lockPath))
+    }
+}

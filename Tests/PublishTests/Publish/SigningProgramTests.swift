@@ -1,0 +1,147 @@
+import ContentSigning
+import Crypto
+import Publish
+import RemoteSettingsModel
+import SnapshotBundle
+import Testing
+
+/// What signs for `publish --sign-with`.
+@Suite struct SigningProgramTests {
+    private let now = Timestamp(milliseconds: 1_780_000_000_000)
+    /// More than a pipe holds.
+    private let message = Bytes([UInt8](repeating: 0x61, count: 1 << 20))
+
+    private func days(_ count: Int) -> Timestamp { now.advanced(by: .seconds(86_400 * count)) }
+
+    @Test func theCommandHasTheMessageAndGivesTheSignature() async throws {
+        let made = try await SigningProgram("sha384sum | cut -c 1-96").sign(message)
+        let hex = SHA384.hash(data: message.array).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
+        #expect(made.text == hex.joined() + "\n")
+        // A program that does not read its input ends nothing.
+        #expect(try await SigningProgram("echo done").sign(message).text == "done\n")
+        // Neither does one that says a lot, in one line of 3 MB and after it.
+        let noisy = "head -c 3000000 /dev/zero | tr '\\0' x >&2; echo done"
+        #expect(try await SigningProgram(noisy).sign(message).text == "done\n")
+    }
+
+    @Test(arguments: [
+        ("echo PIN incorrect >&2; exit 7", "PIN incorrect"), ("exit 7", "exit code 7"),
+        ("kill -9 $$", "killed by a signal"), ("cat", "too large"),
+        ("cat; exec sleep 100", "too large"),
+        ("head -c 3000000 /dev/zero >&2; echo '; no token' >&2; exit 1", "no token"),
+        ("no-such-program", "no-such-program"),
+    ])
+    func aFailureSaysWhy(command: String, words: String) async throws {
+        let error = await #expect(throws: PublishError.self) {
+            try await SigningProgram(command).sign(message)
+        }
+        #expect(error?.description.contains(words) == true, "\(error?.description ?? "")")
+    }
+
+    /// Everything that the command has started ends with it.
+    @Test func theTimeIsLimited() async throws {
+        let place = try PublishingPlace(at: now)
+        let file = "\(place.root)/late"
+        let program = SigningProgram("(sleep 12; touch '\(file)') | sleep 60", seconds: 1)
+        let error = await #expect(throws: PublishError.self) { try await program.sign(message) }
+        #expect(error?.description.contains("longer than 1 second") == true)
+        try await Task.sleep(for: .seconds(12))
+        #expect(try !FileStore.exists(file))
+    }
+}
+
+/// Publishing with a key that is elsewhere.
+@Suite struct ExternalKeyTests {
+    private let now = Timestamp(milliseconds: 1_780_000_000_000)
+
+    private func days(_ count: Double) -> Timestamp { now.advanced(by: .milliseconds(Int64(86_400_000 * count))) }
+
+    /// A key that counts what it signs.
+    private actor Token {
+        let key = P384.Signing.PrivateKey()
+        private(set) var count = 0
+        private let mostSignatures: Int
+
+        init(mostSignatures: Int = .max) {
+            self.mostSignatures = mostSignatures
+        }
+
+        struct Removed: Error {}
+
+        func sign(_ message: Bytes) throws -> Bytes {
+            guard count < mostSignatures else { throw Removed() }
+            count += 1
+            return Bytes(Array(try key.signature(for: SHA384.hash(data: message.array)).rawRepresentation))
+        }
+    }
+
+    private func place(signedBy token: Token, days: Int = 90) throws -> PublishingPlace {
+        var plan = KeyDirectory.Plan()
+        plan.signerKey = try PublicKey(pem: Bytes(utf8: token.key.publicKey.pemRepresentation), place: "public.pem")
+        plan.signerDays = days
+        let place = try PublishingPlace(at: now, keys: plan)
+        try place.configure()
+        try place.write("records: {a: {v: 1}}")
+        try place.write("records: {a: {v: 1}}", to: "main/other.yaml")
+        return place
+    }
+
+    private func publisher(
+        _ place: PublishingPlace, _ token: Token, at time: Timestamp, staysConfirmed: Bool = true
+    ) throws -> Publisher {
+        var options = Publisher.Options(time: time)
+        options.staysConfirmed = staysConfirmed
+        return try place.publisher(options, signer: place.keys.signer([:]) { try await token.sign($0) })
+    }
+
+    @Test func eachStateIsSignedOnce() async throws {
+        let token = Token()
+        let place = try place(signedBy: token)
+        for outcome in try await publisher(place, token, at: now).run(place.sources.read()) {
+            _ = try outcome.result.get()
+        }
+        #expect(await token.count == 3)
+        try place.verify(roots: [place.trusted])
+        _ = try await publisher(place, token, at: now).run(place.sources.read())
+        #expect(await token.count == 3)
+    }
+
+    @Test(arguments: [(0, true), (1, true), (2, true), (0, false), (1, false)])
+    func nothingIsPublishedUnlessEverythingIsSigned(mostSignatures: Int, hasCatalogues: Bool) async throws {
+        let token = Token(mostSignatures: mostSignatures)
+        let place = try place(signedBy: token)
+        if !hasCatalogues {
+            let text = try #require(try place.dumps.configurationText())
+            try place.dumps.writeConfiguration(text.replacing("catalogue:", with: "#catalogue:"))
+        }
+        let before = try place.files()
+        await #expect(throws: Token.Removed.self) {
+            try await publisher(place, token, at: now).run(place.sources.read())
+        }
+        #expect(try place.files() == before)
+        #expect(try FileStore.list(place.dumps.path) == ["dumps.yaml"])
+    }
+
+    /// The confirmation of a catalogue lasts no longer than the certificate, and nobody may be there to renew it.
+    @Test func aCatalogueWhoseCertificateEndsBeforeTheNextRunIsRefused() async throws {
+        let token = Token()
+        let place = try place(signedBy: token, days: 10)
+        _ = try await publisher(place, token, at: days(6.5)).run(place.sources.read())
+        let before = try place.files()
+        // Half of seven days is left at 6.5, and less later. Nothing else has changed.
+        for time in [days(6.6), days(9)] {
+            let error = await #expect(throws: PublishError.self) {
+                try await publisher(place, token, at: time).run(place.sources.read())
+            }
+            guard case .unconfirmedTooEarly(Catalogue.collection, _, time.advanced(by: .seconds(302_400))) = error
+            else {
+                Issue.record("\(error?.description ?? "")")
+                continue
+            }
+            await #expect(throws: PublishError.self) { try await publisher(place, token, at: time).confirm() }
+        }
+        #expect(try place.files() == before)
+        // Whoever has the key at hand is not held up.
+        _ = try await publisher(place, token, at: days(9), staysConfirmed: false).confirm()
+    }
+}
