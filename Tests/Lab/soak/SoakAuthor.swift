@@ -134,7 +134,7 @@ struct SoakAuthor {
                     verifiedAt: verifiedAt))
         }
         lock.collections[id] = LockFile.Collection(
-            written, trust: trust, server: "scripts/soak", attachmentRule: "all")
+            written, trust: trust, server: "Tests/Faults/soak", attachmentRule: "all")
         say("\(id) \(collection.timestamp) \(SHA256Digest(hashing: payload))")
     }
 
