@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """scripts/check promises [--accept]: compares what users rely on with the texts kept in Tests/Promises.
 
-These are the public API of the libraries' modules, the help of every command, and the members of the JSON documents that
+These are the public API of the libraries' modules, the names and options of the commands, and the members of the JSON documents that
 commands print. A text that differs fails the check, which prints the difference; --accept writes the texts of this build,
 so that a change of the promises shows in the commit that makes it. It needs a debug build, and RSDUMP may name another
 rsdump.
@@ -65,12 +65,15 @@ def subcommands(*command):
     return re.findall(r"^  ([a-z][a-z-]*) ", listed[1], re.MULTILINE) if len(listed) > 1 else []
 
 
-def help_text():
-    """The help of every command, in the order in which rsdump lists them."""
-    commands = [()]
+def options():
+    """Each command with its arguments and options, one a line, sorted. Sentences of help texts may change."""
+    lines = []
     for name in subcommands():
-        commands += [(name,), *((name, below) for below in subcommands(name))]
-    return "\n".join(f"== rsdump {' '.join(command)}\n{output(RSDUMP, *command, '--help')}" for command in commands)
+        for command in [(name, below) for below in subcommands(name)] or [(name,)]:
+            text = output(RSDUMP, *command, "--help")
+            found = re.findall(r"^  ((?:-\w, )?--[\w-]+(?: <[^>]+>)?|<[^>]+>)", text[text.index("USAGE:"):], re.MULTILINE)
+            lines += [" ".join(command), *(f"{' '.join(command)} {each}" for each in found if not each.startswith(("--version", "-h,")))]
+    return "".join(f"{line}\n" for line in sorted(set(lines)))
 
 
 def members(value, path=""):
@@ -135,7 +138,7 @@ def texts():
     """What this build says, by the name of the file in which it is kept."""
     with tempfile.TemporaryDirectory() as graphs:
         found = {f"api/{module}.txt": public_api(module, pathlib.Path(graphs)) for module in MODULES}
-    return {**found, "help.txt": help_text(), "json.txt": json_members()}
+    return {**found, "options.txt": options(), "json.txt": json_members()}
 
 
 def differences(found, kept=KEPT):

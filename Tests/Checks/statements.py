@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """scripts/check statements: holds what every .md file says of the program against the program. A part of scripts/check documents.
 
-  - Commands and options of rsdump, in code spans and blocks, against Tests/Promises/help.txt. An option that stands alone in a
+  - Commands and options of rsdump, in code spans and blocks, against Tests/Promises/options.txt. An option that stands alone in a
     code span has to be one of some command, or of a script of this repository.
   - Files and folders of the repository in code spans, against the file tree. A name in capitals (FLOOR) and * stand for any.
   - Numbers that can be counted from the repository, against what is counted: the table COUNTED.
-  - The exit codes in FAQ.md, against Sources/Tool/rsdump/ExitStatus.swift and the help texts of single commands.
+  - The exit codes in FAQ.md, against Sources/Tool/rsdump/ExitStatus.swift.
   - Links, against files and headings; `doc:` links, against articles.
   - Swift members in code spans, against the declarations in Sources, Examples and Plugins.
   - Messages in double quotes, and the words in shown output, against the texts of the program and of the scripts.
@@ -20,7 +20,7 @@ import sys
 import layers
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-HELP = "Tests/Promises/help.txt"
+OPTIONS = "Tests/Promises/options.txt"
 FENCE = re.compile(r"^( *)(```+)(\w*)\n(.*?)^ *\2$", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"(?:^ {4,}\S.*\n)+", re.MULTILINE)
 SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
@@ -39,11 +39,14 @@ def documents():
 
 
 def commands(text):
-    """Each command of the kept help texts, such as "keys create", with its options and the rest of its text."""
-    found = {}
-    for part in re.split(r"^== rsdump ", text, flags=re.MULTILINE)[1:]:
-        name, _, rest = part.partition("\n")
-        found[name.strip()] = (set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", rest[rest.index("USAGE:"):])), rest)
+    """Each command of the kept names, such as "keys create", and each group of commands, with its options."""
+    always = {"--help", "--version", "-h"}
+    found = {"": set(always) | {"--generate-completion-script"}}
+    for line in text.splitlines():
+        name = re.match(r"[a-z]+(?: [a-z]+)*", line)[0]
+        found.setdefault(name, set(always)).update(re.findall(r"(?<![\w<-])--?[a-z][a-z-]*", line[len(name):]))
+        if " " in name:
+            found.setdefault(name.split()[0], set(always))
     return found
 
 
@@ -70,7 +73,7 @@ def calls(line):
 
 
 def command_problems(name, text, known, others):
-    options = set().union(*(flags for flags, _ in known.values()))
+    options = set().union(*known.values())
     for line, is_block in code(text):
         for words in calls(line):
             words = words[1:] if words[:1] == ["help"] else words
@@ -86,7 +89,7 @@ def command_problems(name, text, known, others):
                     yield f"{name}: `{line.strip()}`: rsdump has no command {path} {words[1]}"
                     continue
             for option in (re.match(r"--?[a-z][a-z-]*", word) for word in words):
-                if option and option[0] not in known[path][0]:
+                if option and option[0] not in known[path]:
                     yield f"{name}: `{line.strip()}`: rsdump {path} has no option {option[0]}"
         if not is_block and re.match(r"--[a-z]", line):
             option = re.match(r"--[a-z][a-z-]*", line)[0]
@@ -137,8 +140,8 @@ def packages_of_an_app():
 
 
 def all_commands():
-    return len([path for path, (_, text) in commands((ROOT / HELP).read_text()).items()
-                if path and "USAGE: rsdump " + path + " <subcommand>" not in text])
+    known = commands((ROOT / OPTIONS).read_text())
+    return len([path for path in known if path and not any(each.startswith(f"{path} ") for each in known)])
 
 
 def limit(name, file="Sources/Format/RemoteSettingsModel/Values/Limits.swift"):
@@ -191,29 +194,15 @@ def table(text, heading):
 
 
 def exit_code_problems(faq, swift, known):
-    """The tables of FAQ.md: each code of the enum once in "Exit codes", and under "Commands whose codes mean something else" every
-    command whose help says so, with those codes."""
+    """The tables of FAQ.md: each code of the enum once in "Exit codes", and only commands that exist in the other one."""
     codes = re.findall(r"^    case \w+ = (\d+)$", swift, re.MULTILINE)
     stated = [cells[0].strip("`") for cells in table(faq, "Exit codes") if re.fullmatch(r"`?\d+`?", cells[0])]
     if stated != codes:
         yield f"FAQ.md: the table under \"Exit codes\" has {stated}, and ExitStatus.swift has {codes}"
-    own = {}
     for cells in table(faq, "Commands whose codes mean something else"):
         for command in re.findall(r"`rsdump ([a-z -]+?)(?: --[\w-]+)*`", cells[0]):
-            own.setdefault(command, set()).update(re.findall(r"\d", cells[1]))
-    for command, (_, text) in known.items():
-        text = " ".join(text.split())
-        sentences = re.findall(r"(?:[Ee]xits?|exit code) (?:with )?\d[^.]*\.", text)
-        said = {code for sentence in sentences for code in re.findall(r"(?:with|code) (\d)", sentence)}
-        said -= {"0"}
-        if re.search(r"Exit codes: 0 (?!done)", text):
-            said |= set(re.findall(r"(?<= )(\d) ", text[text.index("Exit codes:"):text.index("USAGE:")]))
-        # What the general table says of --locked, --check and the summary of all codes is not a command's own.
-        missing = said - own.get(command, set())
-        if command and missing - ({"6"} if command in ("refresh", "embed") else set()):
-            yield f"FAQ.md: rsdump {command} has its own meaning of {', '.join(sorted(missing))}, and no row says so"
-    for command in own.keys() - known.keys():
-        yield f"FAQ.md: there is no command rsdump {command}"
+            if command not in known:
+                yield f"FAQ.md: there is no command rsdump {command}"
 
 
 # GitHub's anchors. DocC's keep the capitals.
@@ -321,7 +310,7 @@ def output_problems(name, text):
 
 
 def problems(names=None, read=lambda name: (ROOT / name).read_text()):
-    known, others = commands(read(HELP)), scripts_options()
+    known, others = commands(read(OPTIONS)), scripts_options()
     for name in names or documents():
         text = read(name)
         yield from command_problems(name, text, known, others)

@@ -55,6 +55,9 @@ class Forge:
                 return reply(request, 401, b"", {"WWW-Authenticate": 'Basic realm="git"'})
             return self.git(request, address, body)
         prefix = f"/api/v4/projects/{PROJECT}/merge_requests"
+        if address.path == f"/api/v4/projects/{PROJECT}/pipelines" and request.headers.get("PRIVATE-TOKEN") == TOKEN:
+            known = dict(urllib.parse.parse_qsl(address.query, strict_parsing=True)).keys() == {"source", "per_page", "updated_after"}
+            return reply(request, 200 if known else 400, json.dumps([{}] * self.schedules).encode())
         if not address.path.startswith(prefix) or request.headers.get("PRIVATE-TOKEN") != TOKEN:
             self.refused.append(request.path)
             return reply(request, 401, b"{}")

@@ -58,74 +58,26 @@ def exported(*arguments):
     return arguments[0] / f"exported.{arguments[1]}"
 
 
-def test_value_for_a_device(parameters):
+def test_a_trial_is_for_a_share_of_devices(parameters):
     path = parameters(RECORDS)
-    assert get(path, "banner_text", "--context", "id=device-3").out == '"Welcome"\n'
-    german = get(path, "banner_text", "--context", "locale=de-AT", "--context", "id=device-3", "--explain")
-    assert german.out == '"Willkommen"\n' and german.code == rsdump.DONE
-    assert german.says("banner-de (priority 0): wins", "banner (default): outranked by banner-de",
-                       "banner-trial (priority 10): excluded: the filter is false")
     shares = [get(path, "banner_text", "--context", f"id=device-{number}").out for number in range(40)]
     assert 0 < shares.count('"Try it"\n') < 14
-    # A signal is a number where it is one.
-    assert get(path, "adult", "--context", "age=21").out == "true\n"
-    child = get(path, "adult", "--context", "age=9")
-    assert child.code == rsdump.SOME_FAILED and child.out == "" and "the app uses its own default" in child.err
-    missing = get(path, "nothing")
-    assert missing.code == rsdump.SOME_FAILED and missing.says("there is no parameter with the key nothing")
 
 
-def test_all_values(parameters):
-    outcome = get(parameters({"data": RECORDS}), "--context", "id=device-3")
-    assert outcome.code == rsdump.DONE
-    assert outcome.out == 'banner_text="Welcome"\nlimit=3\nmenu={"items":["ü",0.5]}\nprice=2.5\n'
-
-
-def test_check(parameters):
-    good = rsdump.run("check", "--parameters", parameters(RECORDS[:3] + RECORDS[4:7]))
-    assert good.code == rsdump.DONE and good.says("4 parameters, no errors or warnings")
-    warned = rsdump.run("check", "--parameters", parameters(RECORDS[:4]))
-    assert warned.code == rsdump.DONE and warned.says("warning: ", "adult: every record has a filter")
-    bad = rsdump.run("check", "--parameters", parameters([
-        {"id": "a", "key": "k", "value": 1}, {"id": "b", "key": "k", "value": "1"},
-        {"id": "c", "key": "l", "value": 1, "filter_expression": "1 +"}]))
-    assert bad.code == rsdump.USAGE
-    assert bad.says("error: ", "k: more than one record has no filter (a, b)", "k: its values have different types",
-                    "l: the record c never applies: at byte 3")
-    stranger = rsdump.run("check", "--parameters", parameters([*RECORDS, {"id": "stranger", "name": "x"}]))
-    assert stranger.code == rsdump.USAGE and stranger.says("the record stranger is not a parameter")
-    for content in ("", "{", "5", '{"data": 5}'):
-        path = parameters([])
-        path.write_text(content)
-        assert rsdump.run("check", "--parameters", path).code == rsdump.USAGE
-    assert rsdump.run("check", "--parameters", "main/none", "--dumps", path.parent).code == rsdump.USAGE
-
-
-def test_check_compares_with_the_app(parameters, tmp_path):
+def test_defaults_of_every_format(parameters, tmp_path):
     path = parameters(RECORDS[:1] + RECORDS[4:7])
     defaults = {"banner_text": "Hello", "price": 2, "limit": "three", "unused": True}
-    expected = ("limit: the app's default is a string, but limit is a number", "menu: the app's defaults do not have this key")
 
     def check(name, content):
         file = tmp_path / name
         file.write_bytes(content)
         return rsdump.run("check", "--parameters", path, "--defaults", file)
 
-    for name, content in (("d.json", json.dumps(defaults).encode()), ("d.plist", plistlib.dumps(defaults))):
-        outcome = check(name, content)
-        assert outcome.code == rsdump.DONE and outcome.says(*expected), outcome.out
-        assert outcome.out.count("warning: ") == 2 and "unused" not in outcome.out
-    # Android's defaults are texts, which the app converts.
-    entries = "".join(f"<entry><key>{key}</key><value>1</value></entry>" for key in ("banner_text", "price", "limit"))
-    outcome = check("d.xml", f"<defaultsMap>{entries}</defaultsMap>".encode())
-    assert outcome.code == rsdump.DONE and outcome.out.count("warning: ") == 1 and outcome.says(expected[1])
-    whole = check("d.json", json.dumps(defaults | {"limit": 1, "menu": {}}).encode())
-    assert whole.code == rsdump.DONE and whole.says("4 parameters, no errors or warnings")
+    outcome = check("d.plist", plistlib.dumps(defaults))
+    assert outcome.code == rsdump.DONE and outcome.out.count("warning: ") == 2 and "unused" not in outcome.out
     for content in (b"", b"[]", b"<plist>", b"bplist00", plistlib.dumps(defaults)[:-20]):
         outcome = check("d.bad", content)
         assert outcome.code == rsdump.USAGE and "d.bad" in outcome.err, outcome.err
-    outcome = rsdump.run("check", "--parameters", path, "--defaults", tmp_path / "none.json")
-    assert outcome.code == rsdump.USAGE and outcome.says("there is no such file; give --defaults")
 
 
 def test_defaults(tmp_path):
@@ -203,18 +155,6 @@ def test_nothing_that_is_printed_steers_a_terminal(parameters):
         assert not set("\u202e\u200b\u0085\u001b") & set(outcome.out + outcome.err), repr(str(outcome))
     assert json.loads(get(path, key).out) == "a\u202eb\u0085\u001b"
     assert "pay\\u{202e}load\\u{200b}" in get(path).out
-
-
-@pytest.mark.parametrize("key", ["channel", "env.channel"])
-def test_a_context_may_be_written_as_filters_write_it(parameters, key):
-    path = parameters([{"id": "a", "key": "k", "value": "usual"},
-                       {"id": "b", "key": "k", "value": "beta", "filter_expression": "env.channel == 'beta'"},
-                       {"id": "c", "key": "k", "value": "old", "priority": 2, "filter_expression": "env.age > 80"}])
-    assert get(path, "k", "--context", f"{key}=beta").out == '"beta"\n'
-    assert get(path, "k", "--context", "env.age=90").out == '"old"\n'
-    for wrong in ("env.os.x=1", "env.=1", "env.a.b=1"):
-        refused = get(path, "k", "--context", wrong)
-        assert refused.code == rsdump.USAGE and wrong[:-2] in refused.err, str(refused)
 
 
 def test_schema_and_tool_agree(parameters):

@@ -50,6 +50,27 @@ def test_tags_say_which_releases_have_which_version_of_a_record(history, sample)
     assert deleted.code == rsdump.SOME_FAILED and deleted.says("there is no change in"), str(deleted)
 
 
+def test_a_record_is_found_in_the_tags_without_its_collection(history, sample):
+    tree = history.tree
+    tree.git("tag", "v1", "HEAD~1")
+    tree.git("tag", "v1.1", "HEAD~1")
+    tree.git("tag", "-a", "v2", "-m", "annotated")
+    tree.git("checkout", "-q", "--orphan", "empty")
+    tree.git("rm", "-rfq", ".")
+    tree.git("commit", "-q", "--allow-empty", "-m", "without dumps")
+    tree.git("tag", "v0")
+    tree.git("checkout", "-q", "-f", "v2")
+    found = rsdump.run("log", "--id", "telemetry", "--format", "json", "--dumps", history.path).json()
+    assert [(each["collection"], each["tags"], each["record"]["value"]) for each in found] == [
+        (SETTINGS, ["v1", "v1.1"], False), (SETTINGS, ["v2"], True)]
+    lines = rsdump.run("log", "--id", "nowhere", "--dumps", history.path).out.splitlines()
+    assert len(lines) == 1 and lines[0].startswith(f'{REGIONS}  (v1, v1.1)  {{'), lines
+    nobody = rsdump.run("log", "--id", "nobody", "--dumps", history.path)
+    assert nobody.code == rsdump.SOME_FAILED and nobody.says("no tag has a record nobody"), str(nobody)
+    for arguments in ([], ["--id", "de", "--blame"], ["--id", "de", "--from", "."], ["--id", "de", "--format", "markdown"]):
+        assert rsdump.run("log", *arguments, "--dumps", history.path).code == rsdump.USAGE
+
+
 def test_blame_names_the_last_change_of_each_field(history, sample):
     sample.patch_record(SETTINGS, "telemetry", {"note": "new"})
     refreshed(history)

@@ -1,4 +1,4 @@
-"""A sample of the faults of the machine that scripts/faults runs in full: at some operations of every command."""
+"""A sample of the faults of the machine that Tests/Faults/faults runs in full: at some operations of every command."""
 import json
 import os
 import re
@@ -12,7 +12,7 @@ import toolchain
 from git_tree import GitTree
 from serve import Serving
 
-SCRIPT = rsdump.REPOSITORY / "scripts/faults"
+SCRIPT = rsdump.REPOSITORY / "Tests/Faults/faults"
 EVERY = int(os.environ.get("FAULTS_EVERY", "601"))
 
 

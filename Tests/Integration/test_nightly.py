@@ -605,6 +605,90 @@ def test_a_signature_failure_has_a_label_and_one_cause_one_paragraph(nightly, sa
     assert len(nightly.new_commits()) == 1
 
 
+def edit_configuration(nightly, edit):
+    def change(tree):
+        config = tree / "dumps/dumps.yaml"
+        config.write_text(edit(config.read_text()))
+    nightly.on_main(change)
+
+
+def test_a_failure_that_is_acknowledged_is_not_red(nightly, sample):
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    sample.faults({"path": "collections/regions/changeset", "body": "{"})
+    sample.delete_record(REGIONS, "nowhere")
+    known = "    acknowledged: {error: changeset, until: 2999-12-31, reason: bug 1234}\n"
+    edit_configuration(nightly, lambda text: text.replace(f"  {REGIONS}:\n", f"  {REGIONS}:\n{known}"))
+    run = check(nightly.run(env={"GITHUB_ACTIONS": "true"}))
+    assert "::" not in run.out.replace("::group::", "") and "### Acknowledged failures" in run.summary, str(run)
+    assert "acknowledged until 2999-12-31 (bug 1234): " in run.summary and "1 failed as acknowledged" in run.summary
+    assert f"- Failing since {time.strftime('%Y-%m-%d', time.gmtime())}: `{REGIONS}`" in run.summary
+    # Another failure of the same collection is new.
+    sample.faults({"path": "collections/regions/changeset", "status": 404})
+    run = check(nightly.run(), rsdump.SOME_FAILED)
+    assert "this failure is new: " in run.summary and "dumps.yaml acknowledges changeset" in run.summary, str(run)
+    sample.faults()
+    run = check(nightly.run())
+    assert "its known failure (changeset) is over; remove acknowledged:" in run.summary and "Failing since" not in run.summary
+
+
+def test_the_request_says_since_when_something_fails(nightly, sample):
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    sample.faults({"path": "collections/regions/changeset", "body": "{"})
+    sample.delete_record(REGIONS, "nowhere")
+    check(nightly.run(), rsdump.SOME_FAILED)
+    [request] = nightly.requests
+    today = time.strftime("%Y-%m-%d", time.gmtime())
+    line = f"- Failing since {today}: `{REGIONS}`"
+    assert line in request["body"].splitlines(), request["body"]
+    # A fresh clone knows it by the request alone, whose text somebody may have edited.
+    body = request["body"].replace(line, f"- Failing since 2026-01-02: `{REGIONS}`, `main/gone`\n- Failing since 2999-01-01: `{ICONS}`")
+    nightly.edit_requests(lambda requests: requests[0].update(body=body.replace("\n", "\r\n")))
+    sample.faults({"path": "collections/(regions|icons)/changeset", "body": "{"})
+    sample.put_attachment(ICONS, "petals-23", "petals-23.svg", samples.svg(23), "image/svg+xml")
+    nightly.clone = nightly.origin.clone(nightly.folder / "fresh")
+    check(nightly.run(), rsdump.SOME_FAILED)
+    lines = [each for each in nightly.requests[0]["body"].splitlines() if "Failing since" in each]
+    assert lines == [f"- Failing since 2026-01-02: `{REGIONS}`", f"- Failing since {today}: `{ICONS}`"]
+    # A refresh that fails as a whole keeps what is known.
+    sample.faults({"path": "monitor/collections/changes", "status": 500})
+    run = check(nightly.run(), rsdump.UNREACHABLE)
+    assert f"- Failing since 2026-01-02: `{REGIONS}`" in run.summary and f"`{ICONS}`, `refresh`" in run.summary, run.summary
+    sample.faults()
+    assert "Failing since" not in check(nightly.run()).summary and "Failing since" not in nightly.requests[0]["body"]
+
+
+def test_one_command_verifies_dumps_and_what_is_made_from_them(nightly):
+    command = ["--before-commit", "cp dumps/dumps.lock.json made.json", "--also", "made.json"]
+    branches = nightly.branches()
+    run = check(nightly.run("--verify", *command), rsdump.VERIFICATION)
+    assert "does not have the files that --before-commit makes (made.json)" in run.summary, str(run)
+
+    def make(text):
+        def change(tree):
+            (tree / "made.json").write_text(text or (tree / "dumps/dumps.lock.json").read_text())
+        nightly.on_main(change)
+        nightly.clone("pull", "-q")
+    make("old")
+    check(nightly.run("--verify", *command), rsdump.VERIFICATION)
+    make(None)
+    run = check(nightly.run("--verify", *command))
+    assert "verifies, with what is made from its dumps." in run.summary, str(run)
+    assert nightly.branches() == {**branches, "main": nightly.branches()["main"]} and nightly.requests == []
+    # Nothing remains, and uncommitted files of the clone play no part.
+    (nightly.clone.path / "made.json").write_text("new")
+    check(nightly.run("--verify", *command))
+    assert "verified" not in nightly.clone("worktree", "list")
+    check(nightly.run("--verify", "--before-commit", "false"), rsdump.USAGE)
+    bundle = nightly.seed.path / "dumps/main/settings.zip"
+    bundle.write_bytes(bundle.read_bytes()[:-1])
+    nightly.seed.commit("damaged")
+    nightly.seed("push", "-q", "origin", "main")
+    nightly.clone("checkout", "-q", "made.json")
+    nightly.clone("pull", "-q")
+    run = check(nightly.run("--verify", *command), rsdump.VERIFICATION)
+    assert "the dumps did not verify" in run.summary
+
+
 def test_an_open_request_shows_why_a_night_landed_nothing(nightly, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     check(nightly.run())

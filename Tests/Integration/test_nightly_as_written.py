@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 
 import pytest
 import yaml
@@ -71,6 +72,11 @@ def test_gitlab(served, sample, tmp_path):
         request["state"] = "closed"
         night(3)
         assert [each["state"] for each in forge.merge_requests] == ["closed"] and not forge.refused
+        # A week without a scheduled pipeline is red.
+        job = yaml.safe_load((EXAMPLES / "gitlab-ci.yml").read_text())["dumps-reminder"]
+        for forge.schedules, code in ((0, 1), (1, 0)):
+            assert run_steps(["bash", "-eo", "pipefail"], job["script"], cwd=tmp_path, env=environment).returncode == code
+        assert not forge.refused
     assert served.requests == []
 
 
@@ -108,6 +114,10 @@ def test_github(served, sample, tmp_path):
         assert not files_with(TOKEN, clone.path)
 
 
+# Each test that needs a host takes this address; ssh-keyscan asks port 22.
+HOST = "127.0.0.22"
+
+
 def expand(text, values):
     return re.sub(r"\$\{\{ ([\w.]+) \}\}", lambda match: values[match[1]], text)
 
@@ -128,17 +138,62 @@ def test_systemd(served, sample, tmp_path):
         "mount -t tmpfs none /usr/local/bin", "mount -t tmpfs none /mnt", "mkdir /mnt/origin.git",
         f"mount --bind {served.origin.path} /mnt/origin.git", f"cp {SCRIPT} /usr/local/bin/remote-settings-nightly",
         f"cp {rsdump.BINARY} /usr/local/bin/rsdump",
-        "printf '#!/bin/sh\\necho \"$1 ssh-ed25519 AAAA\"\\n' >/usr/local/bin/ssh-keyscan && chmod +x /usr/local/bin/ssh-keyscan",
-        "export repository=/mnt/origin.git host=127.0.0.1",
+        # The host: an sshd, with an address of its own on loopback.
+        "mount -t tmpfs none /run && mkdir -m 755 /run/sshd", "rm -f /etc/ssh/ssh_host_*",
+        "ssh-keygen -q -t ed25519 -N '' -f /etc/ssh/ssh_host_ed25519_key",
+        f"/usr/sbin/sshd -D -e -f /dev/null -o ListenAddress={HOST} -o HostKey=/etc/ssh/ssh_host_ed25519_key -o UsePAM=no "
+        f"-o PidFile=none -o AuthorizedKeysFile=/etc/ssh/allowed 2>{tmp_path}/sshd.log & trap 'kill $!' EXIT",
+        f"until ssh-keyscan {HOST} 2>/dev/null | grep -q ed25519; do sleep 0.1; done",
+        f"export repository=dumps@{HOST}:/mnt/origin.git host={HOST}",
         *setup[:setup.index("'") + 1],
         # Whom the host lets push.
-        "chown -R dumps:dumps /mnt/origin.git",
+        "chown -R dumps:dumps /mnt/origin.git", "cp /var/lib/dumps/.ssh/id_ed25519.pub /etc/ssh/allowed", "usermod -p '*' dumps",
         *setup[setup.index("'") + 1:],
         f"cd {settings['WorkingDirectory']}",
-        f"exec setpriv --reuid {settings['User']} --regid {settings['Group']} --clear-groups --no-new-privs env -i PATH=/usr/bin:/bin "
+        f"setpriv --reuid {settings['User']} --regid {settings['Group']} --clear-groups --no-new-privs env -i PATH=/usr/bin:/bin "
         f"{settings['Environment']} {settings['ExecStart']}"]))
     done = subprocess.run(["unshare", "--mount", "bash", tmp_path / "script"], capture_output=True, text=True,
                           stdin=subprocess.DEVNULL, timeout=rsdump.TIMEOUT)
     assert done.returncode == 0 and "Landed on" in done.stderr, done.stdout + done.stderr
     subprocess.run(["chown", "-R", "root:root", served.origin.path], check=True)
     assert len(served.new_commits()) == 1
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can start cron")
+def test_cron(served, sample, tmp_path):
+    """Debian's cron runs the line, as often as it can, in a home that nobody else sees, and mails what a failed run prints."""
+    text = (EXAMPLES / "crontab").read_text().replace("17 3 * * *", "* * * * *")
+    home, mail = tmp_path / "home", tmp_path / "mail"
+    (home / "bin").mkdir(parents=True)
+    served.origin.clone(home / "repository")
+    for name, program in (("nightly", SCRIPT), ("rsdump", rsdump.BINARY)):
+        (home / "bin" / name).symlink_to(program)
+    shutil.copytree("/usr/sbin", tmp_path / "sbin", symlinks=True)
+    (tmp_path / "sbin/sendmail").write_text(f"#!/bin/sh\nexec cat >>{mail}\n")
+    (tmp_path / "sbin/sendmail").chmod(0o755)
+    (tmp_path / "crontab").write_text(text)
+    (tmp_path / "script").write_text("\n".join([
+        "set -e", "mount --make-rprivate /", f"mount --bind {home} /root", f"mount --bind {tmp_path}/sbin /usr/sbin",
+        "mount -t tmpfs none /var/spool/cron", "mkdir -m 1730 /var/spool/cron/crontabs", "mount -t tmpfs none /etc/cron.d",
+        "mount -t tmpfs none /run", "printf '' >/etc/cron.d/.placeholder", f"crontab {tmp_path}/crontab", "exec cron -f"]))
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    daemon = subprocess.Popen(["unshare", "--mount", "bash", tmp_path / "script"], stdin=subprocess.DEVNULL)
+    try:
+        wait_for(lambda: served.new_commits())
+        log = (home / "dumps.log").read_text()
+        assert "Landed on" in log and not mail.exists(), log
+        sample.faults({"path": "collections/regions/changeset", "body": "{"})
+        sample.delete_record(REGIONS, "nowhere")
+        wait_for(lambda: mail.exists() and mail.read_text().endswith("dumps-summary.md\n"))
+        assert "To: root" in mail.read_text() and "The refresh of the dumps failed." in mail.read_text()
+    finally:
+        daemon.terminate()
+        daemon.wait()
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + 150
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.5)

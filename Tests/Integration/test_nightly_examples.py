@@ -16,7 +16,7 @@ TOOLS = os.path.dirname(sys.executable)
 # The project's own, and an example, to be copied where it is to run.
 WORKFLOWS = [
     *sorted((rsdump.REPOSITORY / ".github/workflows").glob("*.yml")),
-    rsdump.REPOSITORY / "Examples/object-store/github-actions.yml"]
+    rsdump.REPOSITORY / "Examples/object-store/github-actions.yml", EXAMPLES / "github-actions-reminder.yml"]
 PUBLISH = EXAMPLES.parent / "publish/github-actions.yml"
 ACTION = rsdump.REPOSITORY / ".github/actions/nightly/action.yml"
 UPLOAD_SCRIPT = rsdump.REPOSITORY / "Examples/object-store/upload"
@@ -187,11 +187,31 @@ def test_a_wait_that_the_server_asked_for_fails_no_job(tmp_path, code, expected)
     assert "SuccessExitStatus=4\n" in (EXAMPLES / UNITS[0]).read_text()
 
 
+@pytest.mark.parametrize("path", [EXAMPLES / "github-actions-reminder.yml", WORKFLOWS[0].parent / "reminder.yml"], ids=str)
+@pytest.mark.parametrize("runs, created, code", [("1", "2020-01-01T00:00:00Z", 0), ("0", "2020-01-01T00:00:00Z", 1), ("0", "2999-01-01T00:00:00Z", 0)])
+def test_a_schedule_that_did_not_run_for_a_week_is_red(tmp_path, path, runs, created, code):
+    """But not one that is new."""
+    [step] = yaml.safe_load(path.read_text())["jobs"]["reminder"]["steps"]
+    stub = tmp_path / "gh"
+    stub.write_text(f'#!/bin/sh\necho "$@" >>"{tmp_path}/calls"\n[ "$1" = api ] && echo {created} || echo {runs}\n')
+    stub.chmod(0o755)
+    judged = subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]], capture_output=True, text=True,
+        env={**step["env"], "GH_REPO": "o/r", "PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    assert judged.returncode == code and ("::error::" in judged.stdout) == bool(code), judged
+    name = step["env"]["WORKFLOWS"]
+    assert f"--workflow {name} --event schedule" in (tmp_path / "calls").read_text()
+    # The workflow is there, under the name that its own comment gives it, and has a schedule.
+    named = EXAMPLES / "github-actions.yml" if path.parent == EXAMPLES else path.parent / name
+    assert f"# .github/workflows/{name}" in named.read_text() or named.name == name
+    assert "  schedule:\n" in named.read_text()
+
+
 def test_actions_are_pinned_by_commit_and_permissions_are_few():
     for path in (EXAMPLES / "github-actions.yml", *WORKFLOWS):
         text = path.read_text()
         used = re.findall(r"uses: (\S+)(.*)", text)
-        assert used and all(
+        assert (used or "reminder" in path.name) and all(
             re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", action) and re.fullmatch(r" # v\d+\.\d+\.\d+", version)
             for action, version in used), used
         assert "permissions: {}" in text

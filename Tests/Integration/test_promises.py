@@ -66,7 +66,7 @@ def test_a_given_file_that_is_broken_is_noticed(given):
 
 
 @pytest.mark.parametrize("name, taken", [
-    ("api/RemoteSettings.txt", "RemoteSettingsService.sync"), ("help.txt", "--locked"), ("json.txt", "verify: verified: bool")])
+    ("api/RemoteSettings.txt", "RemoteSettingsService.sync"), ("options.txt", "verify --locked"), ("json.txt", "verify: verified: bool")])
 def test_what_is_taken_away_is_a_difference(name, taken, tmp_path):
     kept = (KEPT / name).read_text()
     found = "".join(line for line in kept.splitlines(keepends=True) if taken not in line)

@@ -89,60 +89,6 @@ def test_the_formats_that_are_checked(sources):
     assert hits >= 0.6 * sum(map(len, wanted.values()))
 
 
-PEOPLE = """
-metadata:
-  schema:
-    type: object
-    required: [id, last_modified, name]
-    properties:
-      name: {type: string, maxLength: 5}
-      kind: {enum: [a, b]}
-    additionalProperties: false
-records:
-  - {id: one, name: Anna, kind: a}
-  - id: two
-    name: 5
-    kind: c
-  - {id: three}
-"""
-
-
-def test_problems_name_the_line_and_the_way_out(sources):
-    file = sources / "main/people.yaml"
-    file.write_text(PEOPLE)
-    outcome = rsdump.run("check", "--sources", sources, "--dumps", sources.parent / "dumps")
-    assert outcome.code == rsdump.USAGE
-    lines = outcome.err.splitlines()
-    assert [line.split(":")[2] for line in lines] == ["13", "14", "15"], lines
-    assert "found the number 5, expected string" in lines[0] and "in name" in lines[0]
-    assert 'expected one of "a", "b"' in lines[1] and "the member name is missing" in lines[2]
-    file.write_text(PEOPLE.replace("enum:", "enumeration:"))
-    outcome = rsdump.run("check", "--sources", sources, "--dumps", sources.parent / "dumps")
-    assert outcome.code == rsdump.USAGE and f'{file}:8: the schema: unknown keyword "enumeration"' in outcome.err
-
-
-def test_publish_refuses_what_check_refuses(sources, tmp_path):
-    (sources / "main/people.yaml").write_text(PEOPLE)
-    assert rsdump.run("keys", "create", tmp_path / "keys").code == 0
-    outcome = rsdump.run(
-        "publish", "--sources", sources, "--keys", tmp_path / "keys", "--dumps", tmp_path / "dumps")
-    assert outcome.code == rsdump.USAGE and "the record two does not fit the schema" in outcome.err
-    assert not (tmp_path / "dumps/main").exists()
-
-
-def test_parameters_are_held_against_the_schema(sources):
-    (sources / "main/app.yaml").write_text("""
-metadata: {schema: {properties: {value: {type: [string, boolean]}}}}
-parameters:
-  greeting: Hello
-  size:
-    value: 5
-""")
-    outcome = rsdump.run("check", "--sources", sources, "--dumps", sources.parent / "dumps")
-    assert outcome.code == rsdump.USAGE and "app.yaml:5: the record size" in outcome.err, outcome
-    assert "expected string or boolean" in outcome.err and "greeting" not in outcome.err
-
-
 def test_a_schema_without_end_ends(sources):
     """References that multiply, and that lead back to where they are."""
     chain = {f"d{n}": {"anyOf": [{"$ref": f"#/definitions/d{n + 1}"}] * 9} for n in range(30)}

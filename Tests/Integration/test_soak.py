@@ -1,4 +1,4 @@
-"""scripts/soak in short: four days, with every kind of fault, and a chain's end within them."""
+"""Tests/Faults/soak in short: four days, with every kind of fault, and a chain's end within them."""
 import json
 import os
 import pathlib
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.nightly
 
 def test_four_days(tmp_path):
     finished = subprocess.run(
-        [rsdump.REPOSITORY / "scripts/soak", "--minutes", "0", "--days", "4", "--starts", "80", "--events", "1,2,3",
+        [rsdump.REPOSITORY / "Tests/Faults/soak", "--minutes", "0", "--days", "4", "--starts", "80", "--events", "1,2,3",
          tmp_path / "soak"],
         capture_output=True, text=True, timeout=2 * rsdump.TIMEOUT,
         env=rsdump.environment({"RSDUMP": str(rsdump.BINARY), "SOAK": str(pathlib.Path(rsdump.BINARY).parent / "soak"),

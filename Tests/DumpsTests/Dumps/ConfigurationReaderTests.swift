@@ -121,6 +121,31 @@ struct ConfigurationReaderTests {
         }
     }
 
+    @Test func aKnownFailure() throws {
+        func known(_ text: String) throws -> Acknowledgement? {
+            try read("version: 1\ncollections:\n  main/a: {acknowledged: \(text)}\n").collections[0].acknowledged
+        }
+        let day = try #require(Pin.date("2026-12-31"))
+        #expect(
+            try known("{error: signature-lost, until: 2026-12-31, reason: bug 1}")
+                == Acknowledgement(kind: .signatureLost, until: day, reason: "bug 1"))
+        let last = try #require(try known("{error: http, until: 2026-12-31}"))
+        #expect(!last.isOver(at: day.advanced(by: .seconds(86_399))))
+        #expect(last.isOver(at: day.advanced(by: .seconds(86_400))))
+        for (wrong, word) in [
+            ("yes", "key: value"), ("{}", "no error"), ("{error: http}", "no until"),
+            ("{until: 2026-12-31}", "no error"),
+            ("{error: any, until: 2026-12-31}", "write one of attachment, backoff"),
+            ("{error: [http], until: 2026-12-31}", "error is a list"),
+            ("{error: http, until: tomorrow}", "until is"), ("{error: http, until: 2026-02-30}", "until is"),
+            ("{error: http, until: 2026-12-31, reason: \"a\\nb\"}", "single line"),
+            ("{error: http, until: 2026-12-31, since: 2026-01-01}", "unknown key"),
+        ] {
+            let error = #expect(throws: ConfigurationError.self) { try known(wrong) }
+            #expect(error?.description.contains(word) == true, "\(wrong): \(String(describing: error))")
+        }
+    }
+
     @Test(arguments: ["", "# only a comment\n", "just text", "- a list"])
     func refusesWhatIsNoMapping(_ text: String) {
         #expect(throws: ConfigurationError.self) { try read(text) }

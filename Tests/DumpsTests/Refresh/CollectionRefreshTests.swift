@@ -77,11 +77,11 @@ private final class RefreshPlace {
     }
 
     /// Refreshes, and expects a failure that leaves bundle and lock as they are.
-    func expectFailure(_ code: String, isFull: Bool = false) async throws {
+    func expectFailure(_ kind: FailureKind, isFull: Bool = false) async throws {
         let (bundle, lock) = (try bundle(), try lock())
         let outcome = try await refresh(isFull: isFull).0
         #expect(outcome.status == .failed)
-        #expect(outcome.error?.code == code, "\(String(describing: outcome.error))")
+        #expect(outcome.error?.kind == kind, "\(String(describing: outcome.error))")
         #expect(try self.bundle() == bundle)
         #expect(try self.lock() == lock)
     }
@@ -98,6 +98,27 @@ struct CollectionRefreshTests {
         #expect(outcome.status == .created && outcome.attachments.downloaded == 1 && outcome.error == nil)
         #expect(try place.lock().collections[place.id] == outcome.entry)
         #expect(!FileManager.default.fileExists(atPath: place.directory.workPath))
+    }
+
+    /// A failure that dumps.yaml acknowledges fails nothing until its last day is over, and another one does.
+    @Test func acknowledgedFailures() async throws {
+        try await place.refresh()
+        let tomorrow = HTTPEnvironment.system.now().advanced(by: .seconds(86_400))
+        place.settings.acknowledged = Acknowledgement(kind: .changeset, until: tomorrow, reason: "bug 1234")
+        let fine = try await place.refresh()
+        #expect(fine.0.status == .unchanged && fine.0.notes.contains { $0.contains("remove acknowledged:") })
+        try place.collection.put("b")
+        try place.serve { $0["changes"] = "none" }
+        let (outcome, report) = try await place.refresh()
+        #expect(outcome.status == .acknowledged && outcome.error?.kind == .changeset && outcome.entry == nil)
+        #expect(report.failed.isEmpty && report.acknowledged.count == 1 && !report.isUnreachable)
+        place.settings.acknowledged?.kind = .signature
+        let other = try await place.refresh()
+        #expect(other.0.status == .failed && other.0.notes.contains { $0.contains("this failure is new") })
+        let past = try #require(Pin.date("2020-02-29"))
+        place.settings.acknowledged = Acknowledgement(kind: .changeset, until: past, reason: nil)
+        let over = try await place.refresh()
+        #expect(over.0.status == .failed && over.0.notes.contains { $0.hasSuffix("until 2020-02-29") })
     }
 
     /// However many requests run at once, and in whatever order their answers come.
@@ -151,7 +172,7 @@ struct CollectionRefreshTests {
         try await place.refresh()
         place.collection.sign([SignatureForm(isTampered: true)])
         try place.collection.put("b")
-        try await place.expectFailure("signature")
+        try await place.expectFailure(.signature)
     }
 
     @Test(arguments: [Fault.Effect.corrupted, .status(404)])
@@ -159,7 +180,7 @@ struct CollectionRefreshTests {
         try await place.refresh()
         try place.collection.attach(Data("second".utf8), to: "b")
         place.server.inject([Fault("/attachments/", effect: effect)])
-        try await place.expectFailure("attachment")
+        try await place.expectFailure(.attachment)
         place.server.inject([])
         #expect(try await place.refresh().0.status == .updated)
     }
@@ -195,16 +216,16 @@ struct CollectionRefreshTests {
         try await place.refresh()
         try place.collection.attach(Data(repeating: 7, count: 100), to: "b")
         place.settings.budget.attachment = 10
-        let requests = try await place.requests { try await place.expectFailure("budget") }
+        let requests = try await place.requests { try await place.expectFailure(.budget) }
         #expect(!requests.contains { $0.contains("/attachments/") })
         (place.settings.budget.attachment, place.settings.budget.bundle) = (nil, 10)
-        try await place.expectFailure("budget")
+        try await place.expectFailure(.budget)
         // What is there already is over it, too, even if the server's data has not changed.
         place.settings.budget.bundle = nil
         #expect(try await place.refresh().0.status == .updated)
         place.settings.budget.bundle = 10
-        try await place.expectFailure("budget")
-        try await place.expectFailure("budget", isFull: true)
+        try await place.expectFailure(.budget)
+        try await place.expectFailure(.budget, isFull: true)
     }
 
     @Test func guarded() async throws {
@@ -213,10 +234,10 @@ struct CollectionRefreshTests {
         place.settings.guards.maxRemoved = .records(0)
         place.collection.delete("b")
         let before = place.server.requests.count
-        try await place.expectFailure("guard")
+        try await place.expectFailure(.guarded)
         #expect(!place.server.requests.dropFirst(before).contains { $0.path.contains("/attachments/") })
         // Nobody wears it down: neither another try nor a full download takes it.
-        try await place.expectFailure("guard", isFull: true)
+        try await place.expectFailure(.guarded, isFull: true)
         // The server mends it, and nothing has to be accepted.
         try place.collection.put("b")
         #expect(try await place.refresh().0.status == .updated)
@@ -228,7 +249,7 @@ struct CollectionRefreshTests {
         try await place.refresh()
         place.collection.delete("a")
         place.collection.delete("b")
-        try await place.expectFailure("guard")
+        try await place.expectFailure(.guarded)
         let outcome = try await place.refresh(accepting: true).0
         #expect(outcome.status == .updated && outcome.accepted.map(\.guarding) == [.notEmptied])
         let sentence = "not-emptied: all 2 records are gone, expected at least 1"
@@ -249,13 +270,13 @@ struct CollectionRefreshTests {
         try place.collection.put("b")
         #expect(try await place.refresh().0.status == .pinned)
         place.settings.pin = Pin(at: held.advanced(by: .seconds(-1)))
-        try await place.expectFailure("pin")
+        try await place.expectFailure(.pin)
     }
 
     @Test func gone() async throws {
         try await place.refresh()
         place.collection.deleteCollection()
-        try await place.expectFailure("gone")
+        try await place.expectFailure(.gone)
     }
 
     @Test func killedDuringTheCommit() async throws {
@@ -310,7 +331,7 @@ struct CollectionRefreshTests {
         let held = try #require(try place.lock().collections[place.id]).timestamp
         place.collection.load(
             ["z": #"{"id":"z","last_modified":\#(held)}"#], files: [], timestamp: held)
-        try await place.expectFailure("equivocation", isFull: true)
+        try await place.expectFailure(.equivocation, isFull: true)
     }
 
     /// The signature covers neither flags nor schema, and a change of them moves no timestamp.
@@ -350,7 +371,7 @@ struct CollectionRefreshTests {
         let state = try place.state()
         try place.collection.put("b")
         place.server.inject([Fault("/\(place.collection.name)/", effect: .body(state))])
-        try await place.expectFailure("undelivered", isFull: isFull)
+        try await place.expectFailure(.undelivered, isFull: isFull)
     }
 
     /// A lock file that was edited, and a bundle whose payload was, each with a later timestamp.

@@ -1,7 +1,7 @@
 #if Lab
 import Foundation
 
-/// What a program of fuzz targets does: `scripts/fuzz` says by the environment which target, and where seeds go.
+/// What a program of fuzz targets does: `Tests/Faults/fuzz` says by the environment which target, and where seeds go.
 package struct FuzzProgram: Sendable {
     package let targets: [FuzzTarget]
     package let target: FuzzTarget?

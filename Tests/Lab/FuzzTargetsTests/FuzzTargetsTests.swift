@@ -3,7 +3,7 @@ import Foundation
 import FuzzTargets
 import Testing
 
-/// What `scripts/fuzz` runs, with few inputs and without a fuzzer, so that targets and mutations stay right.
+/// What `Tests/Faults/fuzz` runs, with few inputs and without a fuzzer, so that targets and mutations stay right.
 struct FuzzTargetsTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
@@ -15,14 +15,14 @@ struct FuzzTargetsTests {
 
     /// How long each target runs; `nil` for as short a time as a unit test may take.
     private static let seconds = ProcessInfo.processInfo.environment["RSFUZZ_SECONDS"].flatMap(Int.init)
-    /// How many inputs each target gets, however long they take: the first ones of `scripts/fuzz --runs`. A target that
-    /// costs more gets fewer.
+    /// How many inputs each target gets, however long they take: the first ones of `Tests/Faults/fuzz --runs`. A target
+    /// that costs more gets fewer.
     private static let rounds = ProcessInfo.processInfo.environment["RSFUZZ_ROUNDS"].flatMap(Int.init)
 
     @Test(arguments: targets.map(\.name))
     func seedsAndTheirMutationsHold(name: String) async throws {
         let target = try #require(Self.targets.first { $0.name == name })
-        // The first inputs of `scripts/fuzz --runs`, on any machine; with a time of its own, what that has at hand.
+        // The first inputs of `Tests/Faults/fuzz --runs`, on any machine; with a time, what that has at hand.
         let seeds = try target.seeds(SeedSource(root: Self.root, isRepeatable: Self.seconds == nil))
         #expect(!seeds.isEmpty)
         // Some targets wait for asynchronous work. On a thread of the pool that work runs on, two of them at once would

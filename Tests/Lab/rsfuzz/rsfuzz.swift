@@ -1,5 +1,5 @@
 #if Lab
-// `scripts/fuzz` builds this with the fuzzer's runtime, which has a `main` of its own and calls the functions below.
+// `Tests/Faults/fuzz` builds this with the fuzzer's runtime, which has a `main` and calls the functions below.
 import FuzzTargets
 
 private let program = FuzzProgram(FuzzTarget.all + FuzzTarget.server)

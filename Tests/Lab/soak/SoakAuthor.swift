@@ -133,7 +133,7 @@ struct SoakAuthor {
                     verifiedAt: verifiedAt))
         }
         lock.collections[id] = LockFile.Collection(
-            written, trust: trust, server: "scripts/soak", attachmentRule: "all")
+            written, trust: trust, server: "Tests/Faults/soak", attachmentRule: "all")
         say("\(id) \(collection.timestamp) \(SHA256Digest(hashing: payload))")
     }
 

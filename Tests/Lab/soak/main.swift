@@ -1,4 +1,4 @@
-// The parts of scripts/soak that need the package: the server's author, who signs, and the apps, which read. Their
+// The parts of Tests/Faults/soak that need the package: the server's author, who signs, and the apps, which read. Their
 // clock is the process's, which the script moves.
 //
 //     soak author DIR

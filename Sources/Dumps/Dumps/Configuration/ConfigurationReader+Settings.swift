@@ -10,17 +10,8 @@ extension ConfigurationReader {
         for (key, value) in mapping {
             switch key.string {
             case "at": at = try timestamp(value)
-            case "reason":
-                let reason = try string(value, "reason")
-                guard Pin.isReason(reason) else {
-                    throw error(value, "reason is not a single line of at most 500 characters", remedy: "shorten it")
-                }
-                pin.reason = reason
-            case "until":
-                guard case .scalar(let scalar) = value.content, let date = Pin.date(scalar.string) else {
-                    throw error(value, "until is \(shown(value))", remedy: "write a date, such as 2026-12-31")
-                }
-                pin.until = date
+            case "reason": pin.reason = try reason(value)
+            case "until": pin.until = try lastDay(value)
             default: throw unknown(key, ["at", "reason", "until"])
             }
         }
@@ -29,6 +20,49 @@ extension ConfigurationReader {
         }
         pin.at = at
         return pin
+    }
+
+    /// Reads a mapping of `error`, `until` and `reason`.
+    func acknowledgement(_ node: YAMLNode) throws(ConfigurationError) -> Acknowledgement {
+        var kind: FailureKind?
+        var until: Timestamp?
+        var reason: String?
+        for (key, value) in try mapping(node, "acknowledged") {
+            switch key.string {
+            case "error":
+                kind = value.string.flatMap(FailureKind.init)
+                if kind == nil {
+                    let kinds = FailureKind.allCases.map(\.rawValue).joined(separator: ", ")
+                    throw error(value, "error is \(shown(value))", remedy: "write one of \(kinds)")
+                }
+            case "until": until = try lastDay(value)
+            case "reason": reason = try self.reason(value)
+            default: throw unknown(key, ["error", "until", "reason"])
+            }
+        }
+        guard let kind, let until else {
+            throw error(
+                node, "acknowledged has no \(kind == nil ? "error" : "until")",
+                remedy: kind == nil
+                    ? "write error: with the code of the failure in refresh --format json"
+                    : "write until: with a date, such as 2026-12-31")
+        }
+        return Acknowledgement(kind: kind, until: until, reason: reason)
+    }
+
+    private func reason(_ node: YAMLNode) throws(ConfigurationError) -> String {
+        let reason = try string(node, "reason")
+        guard Pin.isReason(reason) else {
+            throw error(node, "reason is not a single line of at most 500 characters", remedy: "shorten it")
+        }
+        return reason
+    }
+
+    private func lastDay(_ node: YAMLNode) throws(ConfigurationError) -> Timestamp {
+        guard case .scalar(let scalar) = node.content, let date = Pin.date(scalar.string) else {
+            throw error(node, "until is \(shown(node))", remedy: "write a date, such as 2026-12-31")
+        }
+        return date
     }
 
     private func timestamp(_ node: YAMLNode) throws(ConfigurationError) -> Timestamp {

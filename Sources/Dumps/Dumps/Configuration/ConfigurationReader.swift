@@ -106,13 +106,15 @@ package struct ConfigurationReader {
                     case "attachments": collection.attachments = try rule(content)
                     case "compression": collection.compression = try compression(content)
                     case "pin": collection.pin = try pin(content)
+                    case "acknowledged": collection.acknowledged = try acknowledgement(content)
                     case "budget":
                         let own = try budget(content, isOfAll: false).budget
                         collection.budget.bundle = own.bundle ?? configuration.budget.bundle
                         collection.budget.attachment = own.attachment ?? configuration.budget.attachment
                     case "guards": try guards(content, into: &collection.guards)
                     default:
-                        throw unknown(setting, ["attachments", "compression", "pin", "budget", "guards"])
+                        throw unknown(
+                            setting, ["attachments", "compression", "pin", "acknowledged", "budget", "guards"])
                     }
                 }
             }

@@ -60,6 +60,8 @@ package struct DumpsConfiguration: Hashable, Sendable {
         package var attachments: AttachmentRule
         /// The state at which the collection stays; `nil` if it follows the server.
         package var pin: Pin?
+        /// The failure that is known; `nil` if none is.
+        package var acknowledged: Acknowledgement?
         package var budget = Budget()
         package var guards = Guards()
         package var compression = BundleWriter.Compression.deflate

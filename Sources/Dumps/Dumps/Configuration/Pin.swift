@@ -16,9 +16,11 @@ package struct Pin: Hashable, Sendable {
 
     /// Whether the pin's last day is over, in UTC.
     package func isOverdue(at now: Timestamp) -> Bool {
-        guard let until else { return false }
-        return now >= until.advanced(by: .seconds(86_400))
+        until.map { Self.isOver($0, at: now) } ?? false
     }
+
+    /// Whether a day is over, in UTC.
+    static func isOver(_ day: Timestamp, at now: Timestamp) -> Bool { now >= day.advanced(by: .seconds(86_400)) }
 
     /// The date of a time in UTC, such as `2026-11-21`.
     package static func dateText(_ time: Timestamp) -> String { String(time.rfc3339.prefix(10)) }

@@ -25,34 +25,34 @@ package enum CollectionError: Error, Sendable {
     case configuration(String)
     case cancelled
 
-    /// A word that identifies the error for programs.
-    package var code: String {
+    /// What identifies the error for programs and for `acknowledged:`.
+    package var kind: FailureKind {
         switch self {
         case .fetch(.http(let error)):
             switch error.category {
-            case .backoff: "backoff"
-            case .unreachable: "unreachable"
-            default: "http"
+            case .backoff: .backoff
+            case .unreachable: .unreachable
+            default: .http
             }
-        case .fetch(.changeset), .fetch(.noAnswer): "changeset"
-        case .fetch(.signature), .fetch(.cutShort): "signature"
-        case .fetch(.rollback): "rollback"
-        case .fetch(.future): "future"
-        case .fetch(.equivocation): "equivocation"
-        case .fetch(.signatureLost): "signature-lost"
-        case .fetch(.unknownCollection): "unknown"
-        case .gone: "gone"
-        case .stale: "stale"
-        case .undelivered: "undelivered"
-        case .attachment: "attachment"
-        case .pin: "pin"
-        case .catalogue: "catalogue"
-        case .overBudget: "budget"
-        case .guarded: "guard"
-        case .bundle: "bundle"
-        case .file: "file"
-        case .configuration: "configuration"
-        case .cancelled: "cancelled"
+        case .fetch(.changeset), .fetch(.noAnswer): .changeset
+        case .fetch(.signature), .fetch(.cutShort): .signature
+        case .fetch(.rollback): .rollback
+        case .fetch(.future): .future
+        case .fetch(.equivocation): .equivocation
+        case .fetch(.signatureLost): .signatureLost
+        case .fetch(.unknownCollection): .unknown
+        case .gone: .gone
+        case .stale: .stale
+        case .undelivered: .undelivered
+        case .attachment: .attachment
+        case .pin: .pin
+        case .catalogue: .catalogue
+        case .overBudget: .budget
+        case .guarded: .guarded
+        case .bundle: .bundle
+        case .file: .file
+        case .configuration: .configuration
+        case .cancelled: .cancelled
         }
     }
 
@@ -144,7 +144,8 @@ extension CollectionError: CustomStringConvertible {
 extension CollectionError: Encodable {
     package func encode(to encoder: any Encoder) throws {
         try encoder.encode(members: [
-            "code": code, "message": "\(self)", "overBudget": excess, "guards": violations.isEmpty ? nil : violations,
+            "code": kind.rawValue, "message": "\(self)", "overBudget": excess,
+            "guards": violations.isEmpty ? nil : violations,
         ])
     }
 }

@@ -14,6 +14,8 @@ package struct CollectionOutcome: Sendable {
         /// It stays at its pinned state.
         case pinned
         case failed
+        /// It failed, and `dumps.yaml` says that this is known. It does not fail the refresh.
+        case acknowledged
         /// A dry run: the action says what a refresh would do.
         case planned
     }
@@ -50,6 +52,8 @@ package struct CollectionOutcome: Sendable {
     /// The guards that its new state violates although it was accepted.
     package var accepted: [GuardViolation] = []
     package var error: CollectionError?
+    /// The known failure that it was acknowledged as; `nil` unless the status says so.
+    package var acknowledgement: Acknowledgement?
 
     init(_ planned: PlannedCollection, status: Status) {
         id = planned.id
@@ -61,12 +65,49 @@ package struct CollectionOutcome: Sendable {
     }
 }
 
+extension CollectionOutcome {
+    /// Turns a failure that is known into one that does not fail the refresh. A note says if `acknowledged:` is over,
+    /// is of another failure, or has no more use.
+    mutating func acknowledge(_ known: Acknowledgement, at now: Timestamp) {
+        guard status == .failed, let error else {
+            if status != .planned {
+                notes.append(
+                    "its known failure (\(known.kind.rawValue)) is over; remove acknowledged: from dumps.yaml")
+            }
+            return
+        }
+        if error.kind != known.kind {
+            notes.append("this failure is new: \(error.kind.rawValue); dumps.yaml acknowledges \(known.kind.rawValue)")
+        } else if known.isOver(at: now) {
+            notes.append("its failure was acknowledged until \(Pin.dateText(known.until))")
+        } else {
+            (status, acknowledgement) = (.acknowledged, known)
+        }
+    }
+}
+
+extension [CollectionOutcome] {
+    /// Acknowledges the collections that failed only because a catalogue is not whole without those acknowledged.
+    mutating func acknowledgeFollowers() {
+        let known = Dictionary(
+            compactMap { outcome in outcome.acknowledgement.map { (outcome.id, $0) } }, uniquingKeysWith: { $1 })
+        for index in indices where self[index].status == .failed {
+            guard case .catalogue(.notWhole(let causes))? = self[index].error, let first = causes.first,
+                causes.allSatisfy({ known[$0] != nil })
+            else { continue }
+            self[index].status = .acknowledged
+            self[index].acknowledgement = known[first]
+        }
+    }
+}
+
 extension CollectionOutcome: Encodable {
     package func encode(to encoder: any Encoder) throws {
         try encoder.encode(members: [
             "collection": id, "status": status.rawValue, "action": action, "reason": action.reason,
             "previousTimestamp": previous, "serverTimestamp": serverTimestamp, "pin": pin, "entry": entry,
             "changes": changes, "attachments": attachments, "notes": notes, "error": error,
+            "acknowledged": acknowledgement,
         ])
     }
 }

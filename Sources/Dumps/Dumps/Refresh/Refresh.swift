@@ -199,11 +199,12 @@ package struct Refresh: Sendable {
         let catalogue = catalogue(after: lock, plan)
         let missed =
             hasFailures(results, staged, refusal) ? await MissedRefreshes(directory, limits: limits) : nil
-        let outcomes = zip(plan.collections, results).map { planned, result in
+        var outcomes = zip(plan.collections, results).map { planned, result in
             outcome(
                 of: planned, result, refusal: staged.contains(planned.id) ? refusal : nil, catalogue: catalogue,
                 missed: missed, monitor: plan.monitor)
         }
+        outcomes.acknowledgeFollowers()
         for outcome in outcomes where staged.contains(outcome.id) { onEvent(.finished(outcome)) }
         let refused = outcomes.lazy.compactMap(\.error?.excess).first { $0.subject == .total }
         return RefreshReport(
@@ -259,7 +260,8 @@ package struct Refresh: Sendable {
             let number = catalogue.catalogue.number
             (outcome.status, outcome.error) = (.failed, .catalogue(.unconfirmed(number: number, since: since)))
         }
-        if outcome.status == .failed || outcome.status == .planned { outcome.entry = nil }
+        if let acknowledgement = planned.settings.acknowledged { outcome.acknowledge(acknowledgement, at: now) }
+        if [.failed, .acknowledged, .planned].contains(outcome.status) { outcome.entry = nil }
         return outcome
     }
 

@@ -27,7 +27,10 @@ package struct RefreshReport: Sendable {
         !recovered.isEmpty || !unlisted.isEmpty || outcomes.contains { $0.status == .planned }
     }
 
+    /// The failures that nothing acknowledges.
     package var failed: [CollectionOutcome] { outcomes.filter { $0.status == .failed } }
+
+    package var acknowledged: [CollectionOutcome] { outcomes.filter { $0.status == .acknowledged } }
 
     /// The errors that caused the failures. A collection that only follows its catalogue has no error of its own.
     private var causes: [CollectionError] {
@@ -43,9 +46,9 @@ package struct RefreshReport: Sendable {
         return seconds.contains(nil) ? nil : seconds.compactMap(\.self).max()
     }
 
-    /// Whether every collection failed because the server could not be used.
+    /// Whether every collection failed, and all that are not acknowledged because the server could not be used.
     package var isUnreachable: Bool {
-        !failed.isEmpty && failed.count == outcomes.count
+        !failed.isEmpty && failed.count + acknowledged.count == outcomes.count
             && failed.allSatisfy { $0.error?.http?.isUnavailability == true }
     }
 

@@ -16,8 +16,12 @@ struct LogCommand: AsyncParsableCommand {
             release of an app has which version of a record. With --blame, each field of a record is shown with the \
             entry that last changed it; with --tags too, also with the tags that have this value.
 
+            Without a collection, --id finds a record in whatever collection has it, and prints each of its values \
+            with the tags that have it.
+
             Examples:
               rsdump log main/regions
+              rsdump log --id de
               rsdump log main/regions --id de --tags
               rsdump log main/regions --id de --blame
               rsdump log main/regions --field name --format json | jq -r '.[].commit'
@@ -25,8 +29,8 @@ struct LogCommand: AsyncParsableCommand {
             Exits with 1 if there is no entry.
             """)
 
-    @Argument(help: "The collection, as BUCKET/COLLECTION.", transform: collectionID)
-    var collection: CollectionID
+    @Argument(help: "The collection, as BUCKET/COLLECTION; with --id, all by default.", transform: collectionID)
+    var collection: CollectionID?
 
     @Option(help: ArgumentHelp("Show only changes of the record with this id, and their values.", valueName: "id"))
     var id: String?
@@ -56,10 +60,16 @@ struct LogCommand: AsyncParsableCommand {
         if tags, !folders.isEmpty {
             throw ValidationError("--tags cannot be combined with --from, because copies have no tags")
         }
+        guard collection == nil else { return }
+        if id == nil { throw ValidationError("name a collection, or a record with --id") }
+        if blame || field != nil || !folders.isEmpty || result.format == .markdown {
+            throw ValidationError("--blame, --field, --from and --format markdown require a collection")
+        }
     }
 
     func run() async throws {
         let directory = dumps.directory.path
+        guard let collection else { return try await printTaggedRecords(of: directory) }
         let log =
             folders.isEmpty
             ? try await CollectionLog(of: collection, inCommitsOf: directory, withTags: tags)
@@ -74,6 +84,21 @@ struct LogCommand: AsyncParsableCommand {
                 .someFailed,
                 "\(folders.first ?? directory): there is no change in \(collection)\(wanted.joined())")
         }
+    }
+
+    private func printTaggedRecords(of directory: String) async throws {
+        guard let id else { return }
+        let found = try await TaggedRecord.all(id: id, inTagsOf: directory, unusable: report)
+        switch result.format {
+        case .json: try Console.print(json: found)
+        case .text, .markdown:
+            for each in found {
+                let tags = VisibleText.escape(each.tags.joined(separator: ", "))
+                Console.print("\(Style.output.yellow("\(each.collection)"))  (\(tags))  \(each.record.json.text)")
+            }
+        }
+        guard found.isEmpty else { return }
+        throw CommandFailure(.someFailed, "\(directory): no tag has a record \(VisibleText.escape(id))")
     }
 
     private func report(_ problem: any Error) {

@@ -23,11 +23,11 @@ struct RefreshMarkdown {
 
     private var lines: [String] {
         var lines = ["## Remote Settings dumps", ""]
-        let changed = report.outcomes.filter { ![.unchanged, .pinned, .failed].contains($0.status) }
+        let changed = report.outcomes.filter { ![.unchanged, .pinned, .failed, .acknowledged].contains($0.status) }
         let pinned = report.outcomes.filter { $0.pin != nil }
         let unchanged = report.outcomes.count { $0.status == .unchanged || $0.status == .pinned }
         lines.append(
-            "\(changed.count) changed, \(unchanged) unchanged, \(report.failed.count) failed; "
+            "\(changed.count) changed, \(unchanged) unchanged, \(report.failed.count) failed\(acknowledged); "
                 + "\(Counted.text(report.metrics.requests, "request")) to \(MarkdownText.code(report.server)), "
                 + "\(ByteSize.text(UInt64(report.metrics.bodyBytes))) received.")
         if let catalogue = report.catalogue {
@@ -37,8 +37,8 @@ struct RefreshMarkdown {
             ]
         }
         // Whoever reads a job's page looks for failures first, and for a wrong signature before all others.
-        let signatures = report.failed.filter { ["signature", "signature-lost"].contains($0.error?.code) }
-        let others = report.failed.filter { !["signature", "signature-lost"].contains($0.error?.code) }
+        let signatures = report.failed.filter { [.signature, .signatureLost].contains($0.error?.kind) }
+        let others = report.failed.filter { ![.signature, .signatureLost].contains($0.error?.kind) }
         if !signatures.isEmpty { lines += ["", "### Signature failures", ""] + failures(signatures) }
         if !others.isEmpty { lines += ["", "### Failed", ""] + failures(others) }
         if !changed.isEmpty {
@@ -56,12 +56,18 @@ struct RefreshMarkdown {
             lines += ["", "### Removed, because `dumps.yaml` does not list them", ""]
             lines += report.unlisted.map { "- \(MarkdownText.code("\($0)"))" }
         }
+        if !report.acknowledged.isEmpty { lines += ["", "### Acknowledged failures", ""] }
+        for outcome in report.acknowledged { lines.append(item(outcome, RefreshText.acknowledged(outcome))) }
         if let excess = report.excess { lines += ["", "### Over budget", "", MarkdownText.code("\(excess)")] }
         if !pinned.isEmpty { lines += ["", "### Pinned", ""] }
         for outcome in pinned { lines.append(item(outcome, outcome.pin.map(PinText.sentence) ?? "")) }
         let notes = report.outcomes.flatMap { outcome in outcome.notes.map { item(outcome, $0) } }
         if !notes.isEmpty { lines += ["", "### Notes", ""] + notes }
         return lines
+    }
+
+    private var acknowledged: String {
+        report.acknowledged.isEmpty ? "" : ", \(report.acknowledged.count) failed as acknowledged in `dumps.yaml`"
     }
 
     /// A list item for each cause, with all collections that failed for it.

@@ -13,7 +13,8 @@ struct RefreshResult: Encodable {
             "server": report.server, "dryRun": report.isDryRun, "locked": report.isLocked,
             "catalogue": report.catalogue.map { CatalogueReport(catalogue: $0, now: now) },
             "collections": report.outcomes, "recovered": report.recovered, "removed": report.unlisted,
-            "failed": report.failed.count, "overBudget": report.excess, "requests": report.metrics.requests,
+            "failed": report.failed.count, "acknowledged": report.acknowledged.count, "overBudget": report.excess,
+            "requests": report.metrics.requests,
             "receivedBytes": report.metrics.bodyBytes, "hooks": hooks.isEmpty ? nil : hooks,
             "exitCode": report.exitStatus.rawValue,
         ])

@@ -29,10 +29,17 @@ struct RefreshText {
 
     private func line(_ outcome: CollectionOutcome, _ width: Int) -> String {
         let name = "\(outcome.id)".padded(to: width)
+        if outcome.status == .acknowledged { return "\(name)  \(Console.visible(Self.acknowledged(outcome)))" }
         if let error = outcome.error { return "\(name)  \(style.red("failed")): \(Console.visible("\(error)"))" }
         if outcome.status == .planned { return "\(name)  \(outcome.action.sentence)" }
         if outcome.status == .pinned, let pin = outcome.pin { return "\(name)  \(PinText.sentence(pin))" }
         return "\(name)  \(style.green(outcome.status.rawValue)), \(Self.details(outcome))"
+    }
+
+    /// An example: `acknowledged until 2026-12-31 (bug 1234): attachment …`.
+    static func acknowledged(_ outcome: CollectionOutcome) -> String {
+        guard let known = outcome.acknowledgement, let error = outcome.error else { return "" }
+        return "acknowledged until \(Pin.dateText(known.until))\(known.reason.map { " (\($0))" } ?? ""): \(error)"
     }
 
     static func details(_ outcome: CollectionOutcome) -> String {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""scripts/promise [--print] KEY: runs the tests that guard a promise, by its key in CONTRIBUTING.md, "What guards each promise".
+"""scripts/check guards [--print] KEY: runs the tests that guard a promise, by its key in CONTRIBUTING.md, "What guards each promise".
 
 It needs what scripts/test build has built. With --print it prints the commands and runs nothing. The exit status is 1 if one of
 them failed, and 2 if there is no such key.
@@ -10,7 +10,7 @@ import shlex
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests/Checks"))
 import documents
 
@@ -29,7 +29,7 @@ def commands(guards):
         if path:
             yield ["scripts/check", pathlib.Path(path).stem]
     for target in re.findall(r"fuzz target `([\w-]+)`", guards):
-        yield ["scripts/fuzz", target, "10"]
+        yield ["Tests/Faults/fuzz", target, "10"]
 
 
 def main():

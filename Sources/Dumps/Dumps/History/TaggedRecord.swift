@@ -1,0 +1,69 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// A value of a record, and the tags whose commits have it.
+package struct TaggedRecord: Sendable {
+    package let collection: CollectionID
+    /// Sorted.
+    package let tags: [String]
+    package let record: Record
+
+    /// Finds a record in the tags' commits, in every collection that their lock files list. Runs git, and verifies
+    /// nothing.
+    ///
+    /// - Parameters:
+    ///   - directory: the dumps directory.
+    ///   - unusable: called with the reason if a lock file or a bundle cannot be read. It is left out.
+    /// - Returns: each value once, sorted by collection and tags.
+    /// - Throws: ``HistoryError``
+    package static func all(
+        id: String, inTagsOf directory: String, limits: Limits = Limits(), unusable: (any Error) -> Void
+    ) async throws(HistoryError) -> [TaggedRecord] {
+        let repository = try await GitRepository(containing: directory, limits: limits)
+        var found: [TaggedRecord] = []
+        for collection in try await collections(in: repository, limits, unusable).sorted() {
+            let path = LockFile.Bundle.path(of: collection)
+            var tags: [Bytes: (record: Record, tags: [String])] = [:]
+            for (bundle, names) in try await repository.tags(of: path) {
+                let place = "git:\(names[0]):\(directory)/\(path)"
+                try repository.check(bundle, at: place)
+                try await repository.read([bundle]) { _, bytes in
+                    do {
+                        let reader = try BundleReader(bytes: bytes, name: place, limits: limits)
+                        guard let record = try reader.payload().records.record(id: id) else { return }
+                        tags[record.json, default: (record, [])].tags += names
+                    } catch {
+                        unusable(error)
+                    }
+                }
+            }
+            found += tags.values.map { TaggedRecord(collection: collection, tags: $0.tags.sorted(), record: $0.record) }
+                .sorted { $0.tags.lexicographicallyPrecedes($1.tags) }
+        }
+        return found
+    }
+
+    private static func collections(
+        in repository: GitRepository, _ limits: Limits, _ unusable: (any Error) -> Void
+    ) async throws(HistoryError) -> Set<CollectionID> {
+        var collections: Set<CollectionID> = []
+        let locks = try await repository.tags(of: GitRepository.lockPath)
+        try await repository.read(Set(locks.keys.filter { $0.size <= Limits.lockBytes })) { lock, text in
+            do {
+                let place = "git:\(locks[lock]?.first ?? ""):\(repository.directory)/\(GitRepository.lockPath)"
+                collections.formUnion(try LockFile(parsing: text, path: place, limits: limits).collections.keys)
+            } catch {
+                unusable(error)
+            }
+        }
+        return collections
+    }
+}
+
+extension TaggedRecord: Encodable {
+    package func encode(to encoder: any Encoder) throws {
+        try encoder.encode(members: [
+            "collection": collection, "tags": tags, "record": try JSONValue(parsing: record.json, limits: Limits()),
+        ])
+    }
+}
