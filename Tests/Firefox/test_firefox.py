@@ -5,6 +5,8 @@ It verifies by the root that it has built in for a server's address, and takes n
 signed; what is signed under its root for local servers it takes, with its check on. Mozilla's own data with signatures is in
 no package: the dumps that Firefox ships have none.
 """
+import json
+
 import pytest
 import samples
 
@@ -183,3 +185,30 @@ def test_it_verifies_what_was_published_from_sources(tmp_path):
         outcome = firefox.run(sync, second.timestamp)
         assert "value" in outcome, outcome
         assert {r["id"]: r for r in outcome["value"]} == {r["id"]: r for r in second.records}
+
+
+EVALUATE = """
+const { FilterExpressions } = ChromeUtils.importESModule("resource://gre/modules/components-utils/FilterExpressions.sys.mjs");
+const [vectors, contexts] = args;
+const results = [];
+for (const { expression, context } of vectors) {
+  try {
+    let value = await FilterExpressions.eval(expression, contexts[context]);
+    // A date is compared by its milliseconds, which is what the language makes of it in a comparison.
+    if (Object.prototype.toString.call(value) === "[object Date]") value = value.getTime();
+    results.push(value === undefined ? { undefined: true } : { value });
+  } catch (error) {
+    results.push({ error: true });
+  }
+}
+return results;
+"""
+
+
+def test_it_evaluates_the_vectors_as_they_say(firefox):
+    """Tests/Vectors, which other implementations of target filters can use, too."""
+    document = json.loads((rsdump.REPOSITORY / "Tests/Vectors/target-filters.json").read_text())
+    outcome = firefox.run(EVALUATE, document["vectors"], document["contexts"])
+    assert "value" in outcome, outcome
+    for vector, result in zip(document["vectors"], outcome["value"], strict=True):
+        assert vector.get("firefox", vector["result"]) == result, vector["expression"]

@@ -1,11 +1,11 @@
 // Written by rsdump embed from the lock and its bundles; write it again instead of editing.
 
 import EmbeddedSampleDumps
-import RemoteSettings
+public import RemoteSettings
 
 extension PackagedSource {
     /// The bundles that are embedded in the program. They are read in place.
-    static let embeddedSampleDumps: PackagedSource = {
+    public static let embeddedSampleDumps: PackagedSource = {
         let contents = unsafe EmbeddedSampleDumps_contents().pointee
         let lock = unsafe RemoteSettingsBytes.ofProgram(contents.lock, count: contents.lock_size)
         var bundles: [String: RemoteSettingsBytes] = [:]
@@ -18,11 +18,11 @@ extension PackagedSource {
     }()
 }
 
-extension EmbeddedCollection {
+extension EmbeddedCollection where Record == RemoteSettingsRecord {
     /// `main/app-config`
-    static let appConfig =
+    public static let appConfig =
         EmbeddedCollection("main/app-config", in: .embeddedSampleDumps)
     /// `main/regions`
-    static let regions =
+    public static let regions =
         EmbeddedCollection("main/regions", in: .embeddedSampleDumps)
 }

@@ -1,7 +1,7 @@
 // Written by rsdump embed from the lock and its bundles; write it again instead of editing.
 
 import EmbeddedFirefoxDumps
-import RemoteSettings
+public import RemoteSettings
 
 extension PackagedSource {
     /// The bundles that are embedded in the program. They are read in place.
@@ -18,7 +18,7 @@ extension PackagedSource {
     }()
 }
 
-extension EmbeddedCollection {
+extension EmbeddedCollection where Record == RemoteSettingsRecord {
     /// `blocklists/addons-bloomfilters`
     public static let addonsBloomfilters =
         EmbeddedCollection("blocklists/addons-bloomfilters", in: .embeddedFirefoxDumps)

@@ -10,7 +10,9 @@ extension ServerTests {
 
         init() throws { place = try Workplace() }
 
-        private func embedded(_ values: Int...) throws -> (ServerCollection, EmbeddedCollection, PackagedSource) {
+        private func embedded(_ values: Int...) throws -> (
+            ServerCollection, EmbeddedCollection<RemoteSettingsRecord>, PackagedSource
+        ) {
             let collection = try place.server.makeCollection()
             for value in values { try collection.put("r\(value)", ["value": value]) }
             let source = try place.server.packaged(collection)
@@ -37,6 +39,23 @@ extension ServerTests {
                 $0.bucketName = "other"
             }
             #expect(service.makeClient(embedded).records.map(\.id) == ["r1"])
+        }
+
+        private struct Valued: EmbeddedRecord, Decodable {
+            let id: String
+            let value: Int64
+        }
+
+        @Test func recordsOfATypeAreDecodedAndOthersAreLeftOut() async throws {
+            let (collection, embedded, source) = try embedded(1, 2)
+            let service = place.service { $0.packaged = [source] }
+            let client = service.makeClient(EmbeddedCollection(embedded.name, of: Valued.self, in: source))
+            #expect(client.records.map(\.value) == [1, 2])
+            try collection.put("r1", ["value": "a text, since today"])
+            try collection.put("r3", ["value": 3])
+            try await client.client.sync()
+            #expect(client.records.map(\.id) == ["r2", "r3"])
+            #expect(client.client.getRecords()?.count == 3)
         }
 
         @Test func itsFiltersAreTheAppsOwn() throws {

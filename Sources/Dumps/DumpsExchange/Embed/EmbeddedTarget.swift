@@ -18,23 +18,23 @@ package struct EmbeddedTarget: Sendable {
     package let own: Set<CollectionID>
     /// The name of the target's folder with its own bundles.
     package static let bundles = "bundles"
-    /// Whether the function in ``swift`` is public.
-    package let isPublic: Bool
+    /// The types of the collections' records; the records of any other collection are `RemoteSettingsRecord`.
+    let types: [CollectionID: RecordType]
     /// The embedded collections, sorted.
     private let collections: [CollectionID]
 
     /// - Parameters:
     ///   - lock: a lock that names exactly the embedded bundles, because an app expects every bundle in its lock.
     ///   - lockPath: the path to the lock if it is not in the dumps directory.
-    package init(
+    init(
         module: String, dumps: String, lock: LockFile, lockPath: String? = nil, own: Set<CollectionID> = [],
-        isPublic: Bool = false
+        types: [CollectionID: RecordType] = [:]
     ) {
+        self.types = types
         self.own = own
         self.module = module
         self.dumps = dumps
         self.lockPath = lockPath ?? "\(dumps)/dumps.lock.json"
-        self.isPublic = isPublic
         collections = lock.collections.keys.sorted { "\($0)" < "\($1)" }
     }
 
@@ -112,11 +112,11 @@ package struct EmbeddedTarget: Sendable {
         // \(Self.origin)
 
         import \(module)
-        import RemoteSettings
+        public import RemoteSettings
 
         extension PackagedSource {
             /// The bundles that are embedded in the program. They are read in place.
-            \(access)static let \(sourceName): PackagedSource = {
+            public static let \(sourceName): PackagedSource = {
                 let contents = unsafe \(module)_contents().pointee
                 let lock = unsafe RemoteSettingsBytes.ofProgram(contents.lock, count: contents.lock_size)
                 var bundles: [String: RemoteSettingsBytes] = [:]
@@ -128,40 +128,52 @@ package struct EmbeddedTarget: Sendable {
                 return .embedded(lock: lock, bundles: bundles)
             }()
         }
-
-        extension EmbeddedCollection {
-        \(names)}
-
+        \(clients)
         """
     }
-
-    private var access: String { isPublic ? "public " : "" }
 
     /// The module's name as that of a variable, such as `embeddedDumps`.
     private var sourceName: String { module.prefix(1).lowercased() + module.dropFirst() }
 
     /// A name for each collection except a catalogue, which apps do not read.
-    private var names: String {
+    static func names(_ collections: [CollectionID]) -> [(id: CollectionID, name: String)] {
         let own = collections.filter { $0 != Catalogue.collection }
         let plain = Dictionary(grouping: own) { SwiftName.of($0.name) }
-        var taken = Set(plain.filter { $0.value.count == 1 }.keys)
+        let unique = Set(plain.filter { $0.value.count == 1 }.keys)
+        var taken = unique
         return own.map { id in
-            var name = SwiftName.of(id.name)
+            let name = SwiftName.of(id.name)
             // If several collections would get the same name, the name of their bucket comes before it. If that is not
             // enough, as for a-b and a_b, a number follows.
-            if !taken.contains(name) {
-                let whole = SwiftName.of("\(id.bucket)-\(id.name)")
-                let numbered = (2...own.count + 2).lazy.map { "\(whole)_\($0)" }
-                name = taken.contains(whole) ? numbered.first { !taken.contains($0) } ?? whole : whole
-                taken.insert(name)
-            }
-            return """
-                    /// `\(id)`
-                    \(access)static let \(name) =
-                        EmbeddedCollection("\(id)", in: .\(sourceName))
+            return (
+                id, unique.contains(name) ? name : SwiftName.unused(SwiftName.of("\(id.bucket)-\(id.name)"), &taken)
+            )
+        }
+    }
 
-                """
-        }.joined()
+    /// The collections, and the types of those that have one.
+    private var clients: String {
+        let named = Self.names(collections)
+        let untyped = named.filter { types[$0.id] == nil }
+        let typed = named.compactMap { id, name in types[id].map { (id, name, $0) } }
+        return (untyped.isEmpty ? "" : clients("RemoteSettingsRecord", untyped.map { client($0.id, $0.name) }))
+            + typed.map { id, name, type in
+                clients(type.name, [client(id, name, "of: \(type.name).self, ")])
+                    + "\n\(type.declaration(collection: "\(id)"))"
+            }.joined()
+    }
+
+    private func clients(_ type: String, _ clients: [String]) -> String {
+        "\nextension EmbeddedCollection where Record == \(type) {\n\(clients.joined())}\n"
+    }
+
+    private func client(_ id: CollectionID, _ name: String, _ type: String = "") -> String {
+        """
+            /// `\(id)`
+            public static let \(name) =
+                EmbeddedCollection("\(id)", \(type)in: .\(sourceName))
+
+        """
     }
 
     /// The comment that marks a generated file.
@@ -175,32 +187,5 @@ package struct EmbeddedTarget: Sendable {
 
     private func array(_ name: String, _ path: String) -> String {
         "static const unsigned char \(name)[] = {\n#embed \"\(path)\"\n};\n"
-    }
-}
-
-/// The names of collections as names of Swift variables.
-private enum SwiftName {
-    /// Words that cannot name a variable without backticks (The Swift Programming Language, "Keywords and
-    /// Punctuation").
-    private static let keywords: Set = [
-        "as", "associatedtype", "break", "case", "catch", "class", "continue", "default", "defer", "deinit", "do",
-        "else",
-        "enum", "extension", "fallthrough", "false", "fileprivate", "for", "func", "guard", "if", "import", "in",
-        "init",
-        "inout", "internal", "is", "let", "nil", "operator", "precedencegroup", "private", "protocol", "public",
-        "repeat",
-        "rethrows", "return", "self", "static", "struct", "subscript", "super", "switch", "throw", "throws", "true",
-        "try",
-        "typealias", "var", "where", "while",
-    ]
-
-    /// `search-config-v2` is `searchConfigV2`.
-    static func of(_ name: String) -> String {
-        let words = name.split { $0 == "-" || $0 == "_" }
-        let joined = words.enumerated().map { index, word in
-            index == 0 ? word.prefix(1).lowercased() + word.dropFirst() : word.prefix(1).uppercased() + word.dropFirst()
-        }.joined()
-        if keywords.contains(joined) { return "`\(joined)`" }
-        return joined.first?.isNumber ?? true ? "_\(joined)" : joined
     }
 }

@@ -18,8 +18,10 @@ package struct Embedding: Sendable {
         package var isTemporary = false
         /// The file for the Swift function that an app calls; `nil` to write none.
         package var swiftFile: String?
-        /// Whether that function is public.
-        package var isPublic = false
+        /// Whether the file has a Swift type for the records of each collection.
+        package var hasTypes = false
+        /// The JSON Schemas of the collections that have one.
+        package var schemas: [CollectionID: JSONValue] = [:]
 
         package init() {}
     }
@@ -78,6 +80,32 @@ package struct Embedding: Sendable {
             + litter(files.map(\.path))
     }
 
+    /// The records that the types in the Swift file of an earlier run do not decode: for each collection the first
+    /// record, its member, and what the type expects. Does I/O; writes nothing.
+    package func misfits() throws -> [String] {
+        guard options.hasTypes, let path = options.swiftFile,
+            let file = try FileStore.read(path, limit: Limits.lockBytes)?.text
+        else { return [] }
+        let bundles = try directory.lockedBundles(options.collections, keepingCatalogue: true, limits: limits)
+        let readers = Dictionary(bundles.map { ($0.head.collection, $0) }) { first, _ in first }
+        return try EmbeddedTarget.names(Array(readers.keys).sorted { "\($0)" < "\($1)" }).compactMap { id, name in
+            guard let reader = readers[id], let type = RecordType(named: Self.typeName(name), in: file) else {
+                return nil
+            }
+            for record in try reader.payload().records {
+                let value = try JSONValue(parsing: record.json, limits: limits)
+                guard let misfit = type.type.misfit(of: value) else { continue }
+                let member = misfit.path.map(VisibleText.escape).joined(separator: ".")
+                return "\(id): the record \(record.id) has \(misfit.found) as \(member), and \(type.name) expects "
+                    + misfit.expected
+            }
+            return nil
+        }
+    }
+
+    /// `regions` has records of the type `RegionsRecord`.
+    private static func typeName(_ name: String) -> String { "\(SwiftName.ofType(name))Record" }
+
     /// The files that an earlier run with other options left.
     private func litter(_ wanted: [String]) throws -> [String] {
         var found = try FileStore.size("\(output)/\(Self.lockName)") == nil ? [] : ["\(output)/\(Self.lockName)"]
@@ -123,13 +151,24 @@ package struct Embedding: Sendable {
         if hasOwnLock { files.append(("\(output)/\(Self.lockName)", Bytes(lock.text))) }
         let target = EmbeddedTarget(
             module: module, dumps: dumps, lock: lock, lockPath: hasOwnLock ? Self.lockName : nil,
-            own: own, isPublic: options.isPublic)
+            own: own, types: try types(of: bundles))
         // The source is written first, because a later run recognises the other files as its own by it.
         files.insert(("\(output)/\(module).c", Bytes(utf8: target.source)), at: 0)
         files.append(("\(output)/include/\(module).h", Bytes(utf8: target.header)))
         if let file = options.swiftFile { files.append((file, Bytes(utf8: target.swift))) }
         try check(files.map(\.path), source: "\(output)/\(module).c")
         return files
+    }
+
+    private func types(of bundles: [BundleReader]) throws -> [CollectionID: RecordType] {
+        guard options.hasTypes else { return [:] }
+        let readers = Dictionary(bundles.map { ($0.head.collection, $0) }) { first, _ in first }
+        var types: [CollectionID: RecordType] = [:]
+        for (id, name) in EmbeddedTarget.names(Array(readers.keys).sorted { "\($0)" < "\($1)" }) {
+            let records = try readers[id]?.payload().records.map { try JSONValue(parsing: $0.json, limits: limits) }
+            types[id] = RecordType(named: Self.typeName(name), records: records ?? [], schema: options.schemas[id])
+        }
+        return types
     }
 
     /// Refuses to overwrite or remove files that `rsdump embed` did not write.

@@ -7,7 +7,7 @@ import Foundation
 #endif
 
 /// A file that belongs to a record, as the record describes it.
-public struct RemoteSettingsAttachment: Hashable, Sendable {
+public struct RemoteSettingsAttachment: Codable, Hashable, Sendable {
     /// The name that the file had when it was uploaded. It is not safe as a path: the server may send any text.
     public var filename: String
     /// The media type that the server states, such as `image/svg+xml`.

@@ -3,31 +3,62 @@ import SnapshotBundle
 
 /// A collection that is part of the program, so that its records are always there.
 ///
-/// `rsdump embed --swift` writes one for each embedded collection, such as `EmbeddedCollection.regions`.
+/// `rsdump embed --swift` writes one for each embedded collection, such as `EmbeddedCollection.regions`. With `--types`,
+/// it also writes the type of the records.
 ///
 ///     let regions = service.makeClient(.regions)
-///     for record in regions.records { … }
-public struct EmbeddedCollection: Hashable, Sendable {
+///     for region in regions.records { print(region.name) }
+public struct EmbeddedCollection<Record: EmbeddedRecord>: Hashable, Sendable {
     /// `bucket/name`.
     public let name: String
     let source: PackagedSource
 
+    /// For the code that `rsdump embed --types` writes. Does no I/O.
+    ///
+    /// - Parameters:
+    ///   - name: `bucket/name`.
+    ///   - type: the type of the records.
+    ///   - source: a source that is part of the program.
+    public init(_ name: String, of type: Record.Type, in source: PackagedSource) {
+        self.name = name
+        self.source = source
+    }
+}
+
+extension EmbeddedCollection where Record == RemoteSettingsRecord {
     /// For the code that `rsdump embed` writes. Does no I/O.
     ///
     /// - Parameters:
     ///   - name: `bucket/name`.
     ///   - source: a source that is part of the program.
     public init(_ name: String, in source: PackagedSource) {
-        self.name = name
-        self.source = source
+        self.init(name, of: Record.self, in: source)
     }
 }
 
+/// What the records of an ``EmbeddedCollection`` are: ``RemoteSettingsRecord``, or a `Decodable` type such as those that
+/// `rsdump embed --types` writes.
+public protocol EmbeddedRecord: Hashable, Identifiable, Sendable where ID == String {
+    /// Reads a record. Does no I/O.
+    ///
+    /// - Throws: any error if the record does not have the form of this type.
+    init(_ record: RemoteSettingsRecord) throws
+}
+
+extension EmbeddedRecord where Self: Decodable {
+    public init(_ record: RemoteSettingsRecord) throws { self = try record.decode() }
+}
+
+extension RemoteSettingsRecord: EmbeddedRecord {
+    public init(_ record: RemoteSettingsRecord) { self = record }
+}
+
 /// A client of an ``EmbeddedCollection``.
-public struct EmbeddedClient: Sendable {
+public struct EmbeddedClient<Record: EmbeddedRecord>: Sendable {
     /// The collection's client, which syncs it, tells its changes and reads its attachments.
     public let client: RemoteSettingsClient
     private let embedded: EmbeddedRecords
+    private let decoded = DecodedRecords<Record>()
 
     init(_ client: RemoteSettingsClient, _ embedded: EmbeddedRecords) {
         self.client = client
@@ -37,9 +68,48 @@ public struct EmbeddedClient: Sendable {
     /// The records that are meant for this app, sorted by id. All are of one state of the collection.
     ///
     /// It is the newest of the embedded state and the stored ones that can be trusted. If nothing else can be used,
-    /// whatever the configuration says, it is the embedded state. Never uses the network. Does I/O as
+    /// whatever the configuration says, it is the embedded state. A record that does not have the form of ``Record`` is
+    /// left out, and the log names it once for each state. Never uses the network. Does I/O as
     /// ``RemoteSettingsClient/getRecords()`` does.
-    public var records: [RemoteSettingsRecord] { client.getRecords() ?? embedded.records }
+    public var records: [Record] {
+        let records = client.getRecords() ?? embedded.records
+        return (records as? [Record])
+            ?? decoded.records(of: records) { record, error in
+                embedded.report(
+                    "\(client.collectionName()): the record \(record.id) is left out, because it is not a "
+                        + "\(Record.self): \(VisibleText.excerpt("\(error)"))")
+            }
+    }
+
+    /// A record's attachment. Uses the network if it is neither stored nor packaged; what is downloaded is stored.
+    ///
+    /// - Throws: ``RemoteSettingsError``, also if the collection no longer has the record, or if it has no attachment.
+    public func attachment(of record: Record) async throws(RemoteSettingsError) -> AttachmentContent {
+        guard let raw = (client.getRecords() ?? embedded.records).first(where: { $0.id == record.id }) else {
+            throw .other(
+                reason: "\(client.collectionName()): there is no record \(VisibleText.quote(record.id)) any more")
+        }
+        return try await client.attachment(for: raw)
+    }
+}
+
+/// The records of one state, decoded once.
+private final class DecodedRecords<Record: EmbeddedRecord>: Sendable {
+    private let known = Mutex<(raw: [RemoteSettingsRecord], decoded: [Record])?>(nil)
+
+    func records(
+        of raw: [RemoteSettingsRecord], _ report: (RemoteSettingsRecord, any Error) -> Void
+    ) -> [Record] {
+        if let known = known.withLock({ $0 }), known.raw == raw { return known.decoded }
+        let decoded = raw.compactMap { record -> Record? in
+            do { return try Record(record) } catch {
+                report(record, error)
+                return nil
+            }
+        }
+        known.withLock { $0 = (raw, decoded) }
+        return decoded
+    }
 }
 
 extension RemoteSettingsService {
@@ -47,8 +117,8 @@ extension RemoteSettingsService {
     ///
     /// In a debug build, the program stops with a sentence if the embedded bundle is not the one that its lock
     /// describes, or if ``RemoteSettingsConfig/packaged`` lacks its source. Call it at the start.
-    public func makeClient(_ collection: EmbeddedCollection) -> EmbeddedClient {
-        let embedded = EmbeddedRecords(collection, self)
+    public func makeClient<Record>(_ collection: EmbeddedCollection<Record>) -> EmbeddedClient<Record> {
+        let embedded = EmbeddedRecords(collection.name, in: collection.source, self)
         assert(
             { () -> Bool in
                 if let problem = embedded.problem { assertionFailure(problem) }
@@ -83,20 +153,24 @@ extension RemoteSettingsService {
 
 /// The records of an embedded bundle, whatever its service makes of it.
 struct EmbeddedRecords: Sendable {
-    private let collection: EmbeddedCollection
+    private let name: String
+    private let source: PackagedSource
     private let service: RemoteSettingsService
 
-    init(_ collection: EmbeddedCollection, _ service: RemoteSettingsService) {
-        self.collection = collection
+    init(_ name: String, in source: PackagedSource, _ service: RemoteSettingsService) {
+        self.name = name
+        self.source = source
         self.service = service
     }
 
+    func report(_ problem: String) { service.session.logger.error("\(problem)") }
+
     var records: [RemoteSettingsRecord] {
         do {
-            let id = try CollectionID(collection.name)
+            let id = try CollectionID(name)
             return service.collection(id: id).filtered(try bundle(id).reader.payload().records)
         } catch {
-            service.session.logger.error("\(collection.name): the embedded bundle cannot be read: \(error)")
+            service.session.logger.error("\(name): the embedded bundle cannot be read: \(error)")
             return []
         }
     }
@@ -104,31 +178,31 @@ struct EmbeddedRecords: Sendable {
     /// Why the program is not what `rsdump embed` made; `nil` if it is.
     var problem: String? {
         do {
-            let id = try CollectionID(collection.name)
+            let id = try CollectionID(name)
             let (reader, bytes) = try bundle(id)
-            let text = try collection.source.lockText(limits: Limits())
+            let text = try source.lockText(limits: Limits())
             guard
-                let entry = try LockFile.collection(id, in: text, path: collection.source.lockName),
+                let entry = try LockFile.collection(id, in: text, path: source.lockName),
                 entry.bundle.sha256 == SHA256Digest(hashing: bytes),
                 try !reader.payload().records.isEmpty || entry.records == 0
             else {
                 return
-                    "\(collection.name): the embedded bundle is not the one in the embedded lock; run rsdump embed again"
+                    "\(name): the embedded bundle is not the one in the embedded lock; run rsdump embed again"
             }
         } catch {
-            return "\(collection.name): \(error); run rsdump embed again"
+            return "\(name): \(error); run rsdump embed again"
         }
-        guard service.session.config.packaged.contains(where: { $0.form == collection.source.form }) else {
-            return "\(collection.name): RemoteSettingsConfig.packaged lacks the source that it is embedded in; add it"
+        guard service.session.config.packaged.contains(where: { $0.form == source.form }) else {
+            return "\(name): RemoteSettingsConfig.packaged lacks the source that it is embedded in; add it"
         }
         return nil
     }
 
     private func bundle(_ id: CollectionID) throws(BundleError) -> (reader: BundleReader, bytes: Bytes) {
-        guard case .embedded(_, let bundles) = collection.source.form, let bytes = bundles["\(id)"] else {
+        guard case .embedded(_, let bundles) = source.form, let bytes = bundles["\(id)"] else {
             throw BundleError(
-                .missing, file: collection.source.name, entry: "\(id)", expected: "an embedded bundle", found: "none")
+                .missing, file: source.name, entry: "\(id)", expected: "an embedded bundle", found: "none")
         }
-        return (try BundleReader(bytes: bytes, name: "\(collection.source.name): \(id)", limits: Limits()), bytes)
+        return (try BundleReader(bytes: bytes, name: "\(source.name): \(id)", limits: Limits()), bytes)
     }
 }

@@ -12,7 +12,9 @@ struct Embed: AsyncParsableCommand {
             Writes MODULE.c and include/MODULE.h into the output folder, whose name becomes the module's name. The \
             source refers to the lock and the bundles by relative paths (#embed), so the compiler reads them again \
             when they change. The app reads the bundles in place. --swift writes the function that gives them to \
-            RemoteSettingsConfig(packaged:).
+            RemoteSettingsConfig(packaged:). --types adds a type for the records of each collection, made from the \
+            records and from the schema in dumps.yaml. With --check, the command names each collection whose records \
+            no longer fit the type that the app has.
 
             If collections are named, the target gets its own lock. With --stored, it gets its own lock and a copy of \
             each bundle whose records are compressed; from a commit, a copy of everything. List these files \
@@ -36,8 +38,8 @@ struct Embed: AsyncParsableCommand {
     @Option(name: .customLong("swift"), help: ArgumentHelp("Also write the Swift function.", valueName: "file.swift"))
     var swiftFile: String?
 
-    @Flag(name: .customLong("public"), help: "Make that Swift function public.")
-    var isPublic = false
+    @Flag(help: "Also write a Swift type for the records of each collection into that file.")
+    var types = false
 
     @Flag(help: "Store records uncompressed; the program is larger and reads them faster.")
     var stored = false
@@ -48,12 +50,13 @@ struct Embed: AsyncParsableCommand {
     @OptionGroup var result: FormatOption<OutputFormat>
 
     func validate() throws {
-        if isPublic, swiftFile == nil { throw ValidationError("--public requires --swift") }
+        if types, swiftFile == nil { throw ValidationError("--types requires --swift") }
     }
 
     private struct Report: Encodable {
         let output: String
         let changed: [String]
+        let misfits: [String]
         let isCheck: Bool
     }
 
@@ -66,17 +69,23 @@ struct Embed: AsyncParsableCommand {
         options.isStored = stored
         options.isTemporary = commit != nil
         options.swiftFile = swiftFile
-        options.isPublic = isPublic
+        options.hasTypes = types
+        if types {
+            for id in try opened.directory.lockFile(limits: opened.limits).collections.keys {
+                options.schemas[id] = opened.configuration.settings(of: id).guards.schema
+            }
+        }
         let verifier = BundleVerifier(
             opened.policy, limits: opened.limits)
         let folder = output.withoutTrailingSlashes
         let embedding = Embedding(opened.directory, to: folder, options: options, verifier: verifier)
+        let misfits = try embedding.misfits()
         let paths = try check ? embedding.stale() : embedding.write()
-        let lines = paths.map { "\($0): \(check ? "out of date" : "written")" }
+        let lines = misfits + paths.map { "\($0): \(check ? "out of date" : "written")" }
         try result.print(
             paths.isEmpty
                 ? "\(folder): up to date" : lines.joined(separator: "\n"),
-            Report(output: folder, changed: paths, isCheck: check))
+            Report(output: folder, changed: paths, misfits: misfits, isCheck: check))
         if check, !paths.isEmpty, result.format == .text {
             Console.error("rsdump: to write them, run rsdump embed without --check")
         }

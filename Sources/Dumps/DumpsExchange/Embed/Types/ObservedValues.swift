@@ -1,0 +1,122 @@
+import RemoteSettingsModel
+
+/// The values that a member has in all records, from which ``ValueType`` is made.
+struct ObservedValues {
+    private var strings = 0
+    private var integers = 0
+    private var otherNumbers = 0
+    private var booleans = 0
+    private(set) var nulls = 0
+    private var arrays = 0
+    private var objects = 0
+    private var elements: [ObservedValues] = []
+    /// In the order in which they came up.
+    private var members: [(key: String, values: ObservedValues)] = []
+    private var positions: [[UInt8]: Int] = [:]
+
+    /// How many values there were, `null` included.
+    var count: Int { strings + integers + otherNumbers + booleans + nulls + arrays + objects }
+
+    /// Values below this depth are of ``ValueType/any``.
+    private static let depth = 8
+    /// An object with more keys than these is a dictionary.
+    private static let properties = 64
+
+    mutating func observe(_ value: JSONValue, depth: Int = 0) {
+        switch value {
+        case .null: nulls += 1
+        case .bool: booleans += 1
+        case .string: strings += 1
+        case .number(let number): if number.int64 == nil { otherNumbers += 1 } else { integers += 1 }
+        case .array(let values):
+            arrays += 1
+            guard depth < Self.depth else { break }
+            if elements.isEmpty { elements.append(ObservedValues()) }
+            for value in values { elements[0].observe(value, depth: depth + 1) }
+        case .object(let values):
+            objects += 1
+            guard depth < Self.depth else { break }
+            for member in values {
+                let key = Array(member.key.utf8)
+                let position = positions[key] ?? members.count
+                if position == members.count {
+                    positions[key] = position
+                    members.append((member.key, ObservedValues()))
+                }
+                members[position].values.observe(member.value, depth: depth + 1)
+            }
+        }
+    }
+
+    /// The type of these values.
+    ///
+    /// - Parameters:
+    ///   - schema: what a JSON Schema says of them; `nil` if there is none.
+    ///   - isRecord: whether the values are records, whose `attachment` is a file.
+    func type(_ schema: JSONValue? = nil, isRecord: Bool = false) -> ValueType {
+        let kinds = [strings, integers + otherNumbers, booleans, arrays, objects].filter { $0 > 0 }.count
+        guard kinds <= 1 else { return .any }
+        if strings > 0 {
+            guard let choices = schema?["enum"]?.array else { return .string }
+            let texts = choices.compactMap(\.string)
+            return texts.count == choices.count && !texts.isEmpty ? .choice(texts) : .string
+        }
+        // A schema knows whether a number may have a fraction tomorrow.
+        if integers + otherNumbers > 0 {
+            return otherNumbers > 0 || schema?["type"]?.string == "number" ? .number : .integer
+        }
+        if booleans > 0 { return .boolean }
+        if arrays > 0 { return .array(elements.first?.type(schema?["items"]) ?? .any) }
+        if objects > 0 { return objectType(schema, isRecord: isRecord) }
+        return .any
+    }
+
+    private func objectType(_ schema: JSONValue?, isRecord: Bool) -> ValueType {
+        let properties = schema?["properties"]
+        guard isRecord || hasFixedKeys || properties != nil else {
+            var all = ObservedValues()
+            for member in members { all.merge(member.values) }
+            return .dictionary(all.count == all.nulls ? .any : all.nulls > 0 ? .any : all.type())
+        }
+        let required = schema?["required"]?.array.map { Set($0.compactMap { $0.string.map { Array($0.utf8) } }) }
+        return .object(
+            members.map { key, values in
+                let isSeenEverywhere = values.count == objects && values.nulls == 0
+                // A member that the schema does not require can be absent tomorrow. `id` and `last_modified` are the
+                // server's, and no schema names them.
+                let isServers = isRecord && (key == "id" || key == "last_modified")
+                let isOptional =
+                    !isSeenEverywhere || !isServers && (required.map { !$0.contains(Array(key.utf8)) } ?? false)
+                let isAttachment = isRecord && key == "attachment"
+                return ValueType.Field(
+                    key: key, type: isAttachment ? .attachment : values.type(properties?[key]), isOptional: isOptional)
+            })
+    }
+
+    /// Whether the objects have the same keys, more or less. Otherwise, the keys are data.
+    private var hasFixedKeys: Bool {
+        members.count <= Self.properties && members.allSatisfy { $0.values.count * 2 >= objects }
+    }
+
+    private mutating func merge(_ other: ObservedValues) {
+        strings += other.strings
+        integers += other.integers
+        otherNumbers += other.otherNumbers
+        booleans += other.booleans
+        nulls += other.nulls
+        arrays += other.arrays
+        objects += other.objects
+        if let more = other.elements.first {
+            if elements.isEmpty { elements.append(more) } else { elements[0].merge(more) }
+        }
+        for member in other.members {
+            let key = Array(member.key.utf8)
+            if let position = positions[key] {
+                members[position].values.merge(member.values)
+            } else {
+                positions[key] = members.count
+                members.append(member)
+            }
+        }
+    }
+}

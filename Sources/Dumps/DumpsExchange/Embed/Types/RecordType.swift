@@ -1,0 +1,123 @@
+import RemoteSettingsModel
+
+/// The Swift type of a collection's records.
+struct RecordType: Hashable, Sendable {
+    /// The type's name, such as `RegionsRecord`.
+    let name: String
+    let type: ValueType
+
+    /// The type of these records.
+    ///
+    /// - Parameter schema: the JSON Schema of the collection; `nil` if it has none.
+    init(named name: String, records: [JSONValue], schema: JSONValue?) {
+        self.name = name
+        var observed = ObservedValues()
+        for record in records { observed.observe(record) }
+        // A collection without records still has what the server gives to each record.
+        if records.isEmpty {
+            observed.observe(["id": "", "last_modified": 0])
+        }
+        type = observed.type(schema, isRecord: true)
+    }
+
+    /// - Parameter declaration: what ``declaration`` gave, as it is in a file.
+    init?(named name: String, in file: String) {
+        guard let type = DeclaredType.read(name, in: file) else { return nil }
+        self.name = name
+        self.type = type
+    }
+
+    /// The declaration, without indentation.
+    func declaration(collection: String) -> String {
+        guard case .object(let fields) = type else { return "" }
+        let lines =
+            ["/// A record of `\(collection)`. A record that does not have this form is left out of the records."]
+            + StructDeclaration(
+                name: name, conformances: "EmbeddedRecord, Decodable, Identifiable, Hashable", fields: fields
+            ).lines
+        return lines.map { "\($0)\n" }.joined()
+    }
+}
+
+/// A struct with a property for each member that Swift can name.
+private struct StructDeclaration {
+    let name: String
+    let conformances: String
+    let fields: [ValueType.Field]
+
+    var lines: [String] {
+        // Texts that Swift takes for equal, as two spellings of é, cannot both be keys.
+        var keys: Set<String> = []
+        let fields = fields.filter { keys.insert($0.key).inserted }
+        var names: Set<String> = ["codingKeys"]
+        let properties = fields.map { field in
+            (field, SwiftName.unused(SwiftName.of(field.key), &names))
+        }
+        var types: Set<String> = SwiftName.typesInUse
+        var nested: [String] = []
+        var members: [String] = []
+        for (field, property) in properties {
+            let type = swift(field, &types, &nested)
+            members.append("public let \(property): \(type)\(field.isOptional ? "?" : "")")
+        }
+        let cases = properties.map { field, property in
+            "    case \(property) = \(SwiftName.literal(field.key))"
+        }
+        return ["public struct \(name): \(conformances), Sendable {"] + indented(members + nested)
+            + (cases.isEmpty ? [] : indented(["", "private enum CodingKeys: String, CodingKey {"] + cases + ["}"])) + [
+                "}"
+            ]
+    }
+
+    /// The name of a member's type. The types that it needs are declared in `nested`.
+    private func swift(_ field: ValueType.Field, _ types: inout Set<String>, _ nested: inout [String]) -> String {
+        func name(_ type: ValueType) -> String {
+            switch type {
+            case .string: return "String"
+            case .integer: return "Int64"
+            case .number: return "Double"
+            case .boolean: return "Bool"
+            case .any: return "RemoteSettingsJSON"
+            case .attachment: return "RemoteSettingsAttachment"
+            case .array(let element): return "[\(name(element))]"
+            case .dictionary(let value): return "[String: \(name(value))]"
+            case .choice(let texts):
+                let own = SwiftName.unused(SwiftName.ofType(field.key), &types)
+                nested += [""] + ChoiceDeclaration(name: own, texts: texts).lines
+                return own
+            case .object(let fields):
+                let own = SwiftName.unused(SwiftName.ofType(field.key), &types)
+                nested +=
+                    [""]
+                    + StructDeclaration(name: own, conformances: "Decodable, Hashable", fields: fields)
+                    .lines
+                return own
+            }
+        }
+        return name(field.type)
+    }
+}
+
+/// An enumeration of the texts of a schema, with a case for those of tomorrow.
+private struct ChoiceDeclaration {
+    let name: String
+    let texts: [String]
+
+    var lines: [String] {
+        var known: Set<String> = []
+        let texts = texts.filter { known.insert($0).inserted }
+        var names: Set<String> = ["unknown"]
+        let cases = texts.map { (text: $0, name: SwiftName.unused(SwiftName.of($0), &names)) }
+        return ["public enum \(name): Decodable, Hashable, Sendable {"]
+            + indented(
+                cases.map { "case \($0.name)" } + [
+                    "/// A text that the schema did not have when this was written.", "case unknown(String)", "",
+                    "public init(from decoder: any Decoder) throws {",
+                    "    let text = try decoder.singleValueContainer().decode(String.self)", "    switch text {",
+                ] + cases.map { "    case \(SwiftName.literal($0.text)): self = .\($0.name)" } + [
+                    "    default: self = .unknown(text)", "    }", "}",
+                ]) + ["}"]
+    }
+}
+
+private func indented(_ lines: [String]) -> [String] { lines.map { $0.isEmpty ? "" : "    \($0)" } }

@@ -1,0 +1,96 @@
+/// Names and literals of Swift for texts from outside.
+enum SwiftName {
+    /// Words that cannot name a variable without backticks (The Swift Programming Language, "Keywords and
+    /// Punctuation").
+    private static let keywords: Set = [
+        "as", "associatedtype", "break", "case", "catch", "class", "continue", "default", "defer", "deinit", "do",
+        "else", "enum", "extension", "fallthrough", "false", "fileprivate", "for", "func", "guard", "if", "import",
+        "in", "init", "inout", "internal", "is", "let", "nil", "operator", "precedencegroup", "private", "protocol",
+        "public", "repeat", "rethrows", "return", "self", "static", "struct", "subscript", "super", "switch", "throw",
+        "throws", "true", "try", "typealias", "var", "where", "while",
+    ]
+
+    /// Types that a nested type of the same name would hide where generated code needs them, and names that a nested
+    /// type cannot have.
+    static let typesInUse: Set = [
+        "Any", "Array", "Bool", "CodingKey", "CodingKeys", "Decodable", "Decoder", "Dictionary", "Double",
+        "EmbeddedRecord", "Hashable", "ID", "Identifiable", "Int64", "Optional", "Protocol", "RemoteSettingsAttachment",
+        "RemoteSettingsJSON", "Self", "Sendable", "String", "Type",
+    ]
+
+    /// `search-config-v2` is `searchConfigV2`. Only letters and digits of ASCII stay.
+    static func of(_ name: String) -> String {
+        let joined = camelCase(name)
+        if keywords.contains(joined) { return "`\(joined)`" }
+        // Every Hashable type has this property.
+        if joined == "hashValue" { return "hashValueMember" }
+        return joined.utf8.first.map { !isDigit($0) } ?? true ? joined : "_\(joined)"
+    }
+
+    /// `search-config-v2` is `SearchConfigV2`.
+    static func ofType(_ name: String) -> String {
+        let joined = camelCase(name)
+        let capital = joined.prefix(1).uppercased() + joined.dropFirst()
+        return capital.utf8.first.map { !isDigit($0) } ?? true ? capital : "_\(capital)"
+    }
+
+    /// The name, with a number if it is in use already.
+    static func unused(_ name: String, _ names: inout Set<String>) -> String {
+        var candidate = name
+        var number = 2
+        while !names.insert(candidate).inserted {
+            candidate = "\(name.filter { $0 != "`" })\(number)"
+            number += 1
+        }
+        return candidate
+    }
+
+    /// A string literal. It has nothing but printable ASCII, so that no text looks like another one, or like code.
+    static func literal(_ text: String) -> String {
+        let characters = text.unicodeScalars.map { scalar in
+            switch scalar {
+            case "\"", "\\": "\\\(scalar)"
+            case " "..."~": String(scalar)
+            default: "\\u{\(String(scalar.value, radix: 16))}"
+            }
+        }
+        return "\"\(characters.joined())\""
+    }
+
+    /// The text of a literal that ``literal(_:)`` gave; `nil` for anything else.
+    static func text(ofLiteral literal: Substring) -> String? {
+        guard literal.utf8.count >= 2, literal.hasPrefix("\""), literal.hasSuffix("\"") else { return nil }
+        var text = String.UnicodeScalarView()
+        var rest = literal.unicodeScalars.dropFirst().dropLast()
+        while let scalar = rest.popFirst() {
+            guard scalar == "\\" else {
+                text.append(scalar)
+                continue
+            }
+            guard let escaped = rest.popFirst() else { return nil }
+            guard escaped == "u" else {
+                text.append(escaped)
+                continue
+            }
+            let digits = rest.dropFirst().prefix { $0 != "}" }
+            guard let value = UInt32(String(Substring(digits)), radix: 16), let named = Unicode.Scalar(value) else {
+                return nil
+            }
+            text.append(named)
+            rest = rest.dropFirst(digits.count + 2)
+        }
+        return String(text)
+    }
+
+    private static func camelCase(_ name: String) -> String {
+        let words = name.utf8.split { !isLetter($0) && !isDigit($0) }.map { String(decoding: $0, as: UTF8.self) }
+        let joined = words.enumerated().map { index, word in
+            index == 0 ? word.prefix(1).lowercased() + word.dropFirst() : word.prefix(1).uppercased() + word.dropFirst()
+        }.joined()
+        return joined.isEmpty ? "member" : joined
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+
+    private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) }
+}

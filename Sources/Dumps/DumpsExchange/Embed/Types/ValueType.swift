@@ -1,0 +1,92 @@
+import RemoteSettingsModel
+
+/// What the values of a member are, as `rsdump embed --types` writes it in Swift.
+indirect enum ValueType: Hashable, Sendable {
+    case string
+    /// One of these texts, or one that the schema did not know yet.
+    case choice([String])
+    /// An integer of 64 bits.
+    case integer
+    case number
+    case boolean
+    /// The file of a record: `attachment`, at the top of a record.
+    case attachment
+    case array(ValueType)
+    /// An object whose keys are data, such as languages.
+    case dictionary(ValueType)
+    case object([Field])
+    /// Values of several kinds.
+    case any
+
+    /// A member of an object.
+    struct Field: Hashable, Sendable {
+        let key: String
+        let type: ValueType
+        /// Whether an object may lack the member, or have `null`.
+        let isOptional: Bool
+    }
+}
+
+extension ValueType {
+    /// A value that a type does not fit.
+    struct Misfit: Hashable, Sendable {
+        /// The keys and indexes that lead to the value in the record.
+        let path: [String]
+        let found: String
+        let expected: String
+    }
+
+    /// The first value in `value` that does not have this type, in the order of the type's members; `nil` if the type
+    /// decodes all of it.
+    func misfit(of value: JSONValue, at path: [String] = []) -> Misfit? {
+        func wrong(_ expected: String) -> Misfit { Misfit(path: path, found: value.kind, expected: expected) }
+        switch (self, value) {
+        case (.any, _), (.string, .string), (.choice, .string), (.boolean, .bool), (.number, .number): return nil
+        case (.integer, .number(let number)): return number.int64 == nil ? wrong("an integer") : nil
+        case (.array(let type), .array(let elements)):
+            for (index, element) in elements.enumerated() {
+                if let misfit = type.misfit(of: element, at: path + ["\(index)"]) { return misfit }
+            }
+            return nil
+        case (.dictionary(let type), .object(let members)):
+            for member in members {
+                if let misfit = type.misfit(of: member.value, at: path + [member.key]) { return misfit }
+            }
+            return nil
+        case (.object(let fields), .object): return Self.misfit(of: value, fields, at: path)
+        case (.attachment, .object): return Self.misfit(of: value, Self.attachmentFields, at: path)
+        default: return wrong(words)
+        }
+    }
+
+    private static func misfit(of object: JSONValue, _ fields: [Field], at path: [String]) -> Misfit? {
+        for field in fields {
+            let value = object[field.key] ?? .null
+            if value == .null, field.isOptional { continue }
+            guard object[field.key] != nil else {
+                return Misfit(path: path + [field.key], found: "nothing", expected: field.type.words)
+            }
+            if let misfit = field.type.misfit(of: value, at: path + [field.key]) { return misfit }
+        }
+        return nil
+    }
+
+    /// What `RemoteSettingsAttachment` decodes.
+    private static let attachmentFields = [
+        Field(key: "filename", type: .string, isOptional: false), Field(key: "hash", type: .string, isOptional: false),
+        Field(key: "location", type: .string, isOptional: false),
+        Field(key: "mimetype", type: .string, isOptional: false), Field(key: "size", type: .integer, isOptional: false),
+    ]
+
+    private var words: String {
+        switch self {
+        case .string, .choice: "a string"
+        case .integer: "an integer"
+        case .number: "a number"
+        case .boolean: "a boolean"
+        case .attachment, .dictionary, .object: "an object"
+        case .array: "an array"
+        case .any: "any value"
+        }
+    }
+}

@@ -1,0 +1,118 @@
+import RemoteSettingsModel
+import Testing
+
+@testable import DumpsExchange
+
+/// The Swift types that `rsdump embed --types` writes.
+struct RecordTypeTests {
+    private static func type(_ records: [JSONValue], schema: JSONValue? = nil) -> ValueType {
+        RecordType(named: "ARecord", records: records, schema: schema).type
+    }
+
+    private static func field(_ key: String, _ type: ValueType) -> ValueType.Field? {
+        guard case .object(let fields) = type else { return nil }
+        return fields.first { $0.key == key }
+    }
+
+    @Test func membersHaveTheTypesOfTheirValues() throws {
+        let type = Self.type([
+            [
+                "id": "a", "last_modified": 1, "name": "x", "size": 5, "ratio": 1, "on": true, "list": ["x"],
+                "mixed": 1, "attachment": ["filename": "f"], "deep": ["n": 1], "none": .null,
+            ],
+            [
+                "id": "b", "last_modified": 2, "size": 6, "ratio": 0.5, "on": false, "list": [], "mixed": "x",
+                "deep": ["n": 2, "m": "y"], "none": .null,
+            ],
+        ])
+        let expected: [(String, ValueType, Bool)] = [
+            ("id", .string, false), ("last_modified", .integer, false), ("name", .string, true),
+            ("size", .integer, false), ("ratio", .number, false), ("on", .boolean, false),
+            ("list", .array(.string), false), ("mixed", .any, false), ("attachment", .attachment, true),
+            (
+                "deep",
+                .object([
+                    .init(key: "n", type: .integer, isOptional: false),
+                    .init(key: "m", type: .string, isOptional: true),
+                ]), false
+            ), ("none", .any, true),
+        ]
+        for (key, type_, isOptional) in expected {
+            #expect(Self.field(key, type) == .init(key: key, type: type_, isOptional: isOptional))
+        }
+    }
+
+    @Test func objectsWhoseKeysAreDataAreDictionaries() {
+        let records: [JSONValue] = ["de", "fr", "it", "es"].enumerated().map { number, language in
+            ["id": .string("\(number)"), "last_modified": 1, "labels": .object([.init(key: language, value: "x")])]
+        }
+        #expect(Self.field("labels", Self.type(records))?.type == .dictionary(.string))
+    }
+
+    @Test func aSchemaSaysWhatTomorrowsRecordsMayBe() {
+        let record: JSONValue = ["id": "a", "last_modified": 1, "side": "left", "size": 1, "name": "x"]
+        let schema: JSONValue = [
+            "required": ["name"],
+            "properties": [
+                "side": ["enum": ["left", "right"]], "size": ["type": "number"], "name": ["type": "string"],
+            ],
+        ]
+        let type = Self.type([record], schema: schema)
+        #expect(Self.field("side", type) == .init(key: "side", type: .choice(["left", "right"]), isOptional: true))
+        #expect(Self.field("size", type) == .init(key: "size", type: .number, isOptional: true))
+        #expect(Self.field("name", type) == .init(key: "name", type: .string, isOptional: false))
+        #expect(Self.field("id", type)?.isOptional == false)
+    }
+
+    /// What is written can be read again, whatever the keys are: a check compares new records with it.
+    @Test(arguments: [
+        "plain", "two words", "class", "self", "hashValue", "String", "quote\"back\\slash", "line\nbreak", "é",
+        "e\u{301}",
+        "\\(injected)", "1", "", "-", "}", "// comment", "\u{202E}x", "Type", "codingKeys", "member2",
+    ])
+    func declarationsAreReadBack(key: String) throws {
+        let record: JSONValue = [
+            "id": "a", "last_modified": 1,
+            "o": .object([
+                .init(key: key, value: .object([.init(key: key, value: [1])])), .init(key: "member", value: true),
+            ]),
+        ]
+        let keyed = JSONValue.object([
+            .init(key: "id", value: "a"), .init(key: "last_modified", value: 1), .init(key: key, value: "x"),
+        ])
+        for value in [record, keyed] {
+            let type = RecordType(named: "ARecord", records: [value], schema: nil)
+            let text = type.declaration(collection: "main/a")
+            #expect(text.utf8.allSatisfy { $0 < 0x7F && ($0 >= 0x20 || $0 == 0x0A) })
+            #expect(RecordType(named: "ARecord", in: text) == type, "\(text)")
+        }
+    }
+
+    @Test func choicesAreReadBack() {
+        let schema: JSONValue = ["properties": ["side": ["enum": ["left", "right", "unknown", "\"", "é", "e\u{301}"]]]]
+        let record: JSONValue = ["id": "a", "last_modified": 1, "side": "left"]
+        let type = RecordType(named: "ARecord", records: [record], schema: schema)
+        let read = RecordType(named: "ARecord", in: type.declaration(collection: "main/a"))
+        // Swift takes the last two texts for one, and so does a switch.
+        #expect(
+            read.flatMap { Self.field("side", $0.type) }?.type == .choice(["left", "right", "unknown", "\"", "é"]))
+    }
+
+    @Test func aRecordThatDoesNotFitIsNamedWithItsMember() throws {
+        let old: JSONValue = ["id": "a", "last_modified": 1, "name": "x", "tags": ["x"], "note": "n"]
+        let other: JSONValue = ["id": "b", "last_modified": 1, "name": "x", "tags": []]
+        let type = Self.type([old, other])
+        #expect(type.misfit(of: old) == nil)
+        #expect(type.misfit(of: ["id": "c", "last_modified": 1, "name": "y", "tags": [], "more": 1]) == nil)
+        #expect(
+            type.misfit(of: ["id": "c", "last_modified": 1, "name": 1, "tags": []])
+                == .init(path: ["name"], found: "a number", expected: "a string"))
+        #expect(
+            type.misfit(of: ["id": "c", "last_modified": 1, "tags": []])
+                == .init(path: ["name"], found: "nothing", expected: "a string"))
+        #expect(
+            type.misfit(of: ["id": "c", "last_modified": 1, "name": "y", "tags": ["x", 1]])
+                == .init(path: ["tags", "1"], found: "a number", expected: "a string"))
+        #expect(type.misfit(of: ["id": "c", "last_modified": 1.5, "name": "y", "tags": []])?.path == ["last_modified"])
+    }
+}
