@@ -73,11 +73,7 @@ struct ObservedValues {
 
     private func objectType(_ schema: JSONValue?, isRecord: Bool) -> ValueType {
         let properties = schema?["properties"]
-        guard isRecord || hasFixedKeys || properties != nil else {
-            var all = ObservedValues()
-            for member in members { all.merge(member.values) }
-            return .dictionary(all.count == all.nulls ? .any : all.nulls > 0 ? .any : all.type())
-        }
+        if !isRecord, properties == nil, let type = dictionaryType { return type }
         let required = schema?["required"]?.array.map { Set($0.compactMap { $0.string.map { Array($0.utf8) } }) }
         return .object(
             members.map { key, values in
@@ -93,9 +89,15 @@ struct ObservedValues {
             })
     }
 
-    /// Whether the objects have the same keys, more or less. Otherwise, the keys are data.
-    private var hasFixedKeys: Bool {
-        members.count <= Self.properties && members.allSatisfy { $0.values.count * 2 >= objects }
+    /// The type if the keys are data, such as languages: most objects lack each of them, and their values are of one
+    /// type. `nil` if the keys are names.
+    private var dictionaryType: ValueType? {
+        var all = ObservedValues()
+        for member in members { all.merge(member.values) }
+        let type = all.nulls > 0 ? .any : all.type()
+        guard members.count <= Self.properties else { return .dictionary(type) }
+        let areData = !members.isEmpty && members.allSatisfy { $0.values.count * 2 < objects }
+        return areData && type != .any ? .dictionary(type) : nil
     }
 
     private mutating func merge(_ other: ObservedValues) {
