@@ -154,9 +154,8 @@ package.targets = [
     lab(
         "FuzzTargets",
         uses: """
-            SnapshotTrust ContentSigning SnapshotBundle TargetFilter Dumps RemoteSettingsHTTP SnapshotOrigin
-            RemoteSettings ConfigParameters RemoteConfiguration RemoteSettingsTesting DumpsRefresh DumpsExchange
-            SigningKeys Publish StaticMirror SnapshotServer Crypto HTTPTypes NIOHTTP1 SwiftASN1 X509
+            SnapshotTrust SnapshotBundle TargetFilter Dumps RemoteSettingsHTTP DumpsExchange SnapshotServer Crypto
+            HTTPTypes NIOHTTP1 SwiftASN1 X509
             """,
         as: .regular),
     lab("rsfuzz", uses: "FuzzTargets"),

@@ -1,7 +1,6 @@
 #if Lab
 import Dumps
 import DumpsExchange
-import DumpsRefresh
 import Foundation
 import RemoteSettingsModel
 import SnapshotBundle
@@ -129,70 +128,6 @@ extension FuzzTarget {
         field = Array((field + [UInt8](repeating: 0, count: width)).prefix(width))
         bytes.replaceSubrange(head + offset..<head + offset + width, with: field)
         fixChecksums(&bytes)
-    }
-
-    static let importing = FuzzTarget(
-        "import", "files of other projects, imported; the lock and the bundles that come of it are read and verified",
-        longest: 4096, words: ["\"data\":[", "\"timestamp\":", "\"id\":", "\"attachment\":{", "\"hash\":", "\u{0}"],
-        seeds: { source in
-            let file = Array("attachment".utf8)
-            let digest = SHA256Digest(hashing: Bytes(file))
-            let attachment =
-                #"{"filename":"f","hash":"\#(digest)","location":"a/f","mimetype":"text/plain","size":10}"#
-            let record = #"{"id":"a","last_modified":1,"attachment":\#(attachment)}"#
-            let tree = Array(#"{"data":[\#(record)],"timestamp":7}"#.utf8)
-            return [
-                [0] + tree + [0] + file + [0] + Array(record.utf8),
-                [1] + tree + [0] + file + [0] + Array(attachment.utf8),
-            ]
-                + changesetSeeds.map { [2] + $0 } + source.changesets.map { [2] + $0 }
-        }
-    ) { input in
-        guard let kind = input.first else { return }
-        let scratch = Scratch("import")
-        defer { scratch.remove() }
-        let parts = input.dropFirst().split(separator: 0, maxSplits: 2, omittingEmptySubsequences: false).map {
-            Data($0)
-        }
-        let formats: [(ImportFormat, String)] = [
-            (.firefox, "main/fuzz"), (.applicationServices, "main/attachments/fuzz"), (.changeset, "main/fuzz"),
-        ]
-        let (format, folder) = formats[Int(kind) % formats.count]
-        let tree = "\(scratch.path)/tree"
-        try FileStore.makeDirectories("\(tree)/\(folder)")
-        try parts[0].write(to: URL(filePath: "\(tree)/main/fuzz.json"))
-        if parts.count > 1 { try parts[1].write(to: URL(filePath: "\(tree)/\(folder)/a")) }
-        if parts.count > 2 { try parts[2].write(to: URL(filePath: "\(tree)/\(folder)/a.meta.json")) }
-        var options = Import.Options(time: Timestamp(milliseconds: 1_700_000_000_000))
-        options.collection = fuzzedCollection
-        options.policy = .init(roots: .init([]), acceptsUnsigned: true)
-        let directory = DumpsDirectory("\(scratch.path)/dumps")
-        let outcomes: [Import.Outcome]
-        do {
-            let importing = Import(into: directory, from: format, options: options)
-            outcomes = try waited { () -> Result<[Import.Outcome], any Error> in
-                do {
-                    return .success(try await importing.run(format == .changeset ? "\(tree)/main/fuzz.json" : tree))
-                } catch {
-                    return .failure(error)
-                }
-            }.get()
-        } catch {
-            try require(!"\(error)".isEmpty, "an error without a text")
-            return
-        }
-        let taken = outcomes.filter { (try? $0.result.get()) != nil }.map(\.id)
-        do {
-            let lock = try directory.lockFile(limits: Limits())
-            try require(
-                Set(lock.collections.keys) == Set(taken), "imported \(taken), and the lock has \(lock.collections.keys)"
-            )
-            guard !taken.isEmpty else { return }
-            for bundle in try directory.lockedBundles([], limits: Limits()) { _ = try bundle.payload() }
-            _ = try directory.configuration()
-        } catch {
-            throw Finding("what was imported cannot be read: \(error)")
-        }
     }
 
     static let redoLog = FuzzTarget(
