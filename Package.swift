@@ -257,10 +257,8 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                .lab("RemoteSettingsModel"), .lab("SnapshotBundle"), .lab("ContentSigning"), .lab("TargetFilter"),
-                .lab("RemoteSettingsHTTP"), .lab("SnapshotOrigin"), .lab("RemoteSettings"), .lab("ConfigParameters"),
-                .lab("RemoteConfiguration"), .lab("RemoteSettingsTesting"), .lab("Dumps"), .lab("DumpsExchange"),
-                .lab("Publish"), .lab("SnapshotServer"), .crypto, .asn1, .x509,
+                .lab("RemoteSettingsModel"), .lab("SnapshotBundle"), .lab("TargetFilter"), .lab("RemoteSettingsHTTP"),
+                .lab("Dumps"), .lab("DumpsExchange"), .lab("SnapshotServer"), .crypto, .asn1, .x509,
                 .server("HTTPTypes", "swift-http-types"), .server("NIOHTTP1", "swift-nio"),
             ],
             path: "Tests/Lab/FuzzTargets"),

@@ -131,29 +131,6 @@ extension FuzzTarget {
         for digest in reader.attachments { try require(try reader.attachment(digest) != nil, "no attachment") }
     }
 
-    static let contents = FuzzTarget(
-        "contents", "the parts of a bundle, put together with right sums; it is taken and says what went in",
-        longest: 4096, words: BundleWords.all, seeds: bundleSeeds
-    ) { input in
-        var limits = Limits()
-        limits.attachmentBytes = 1 << 20
-        let made = MadeBundle(input)
-        guard let bytes = made.bytes(limits: limits) else { return }
-        let reader: BundleReader
-        do throws(BundleError) {
-            reader = try BundleReader(bytes: Bytes(bytes), name: "fuzz.zip", limits: limits)
-            try reader.verifyContents()
-        } catch {
-            // Metadata and chain have limits of their own, which so short an input does not reach.
-            throw Finding("a bundle that fits is refused: \(error)")
-        }
-        try require(try reader.payload().bytes.array == made.parts[0], "another payload")
-        try require(try reader.chain()?.array == made.chain, "another chain")
-        for digest in reader.attachments {
-            try require(try reader.attachment(digest)?.array == made.attachments[digest], "another attachment")
-        }
-    }
-
     static let serverZIP = FuzzTarget(
         "server-zip", "the server's zip of attachments; a file has the size that was asked for", longest: 8192,
         words: [".meta.json", "PK"],
@@ -184,25 +161,6 @@ extension FuzzTarget {
                 try require(file.count == size, "\(file.count) bytes where \(size) were asked for")
             }
         }
-    }
-
-    static let manifest = FuzzTarget(
-        "manifest", "a bundle's manifest; a text that is taken is the only one for its values", words: BundleWords.all,
-        seeds: { source in
-            bundleSeeds(source).compactMap { MadeBundle($0).bytes(limits: Limits()) }
-                .compactMap { try? BundleReader(bytes: Bytes($0), name: "seed").manifestText().array }
-                + source.bundles.compactMap { try? $0.manifestText().array }.filter { $0.count < 20_000 }
-        }
-    ) { input in
-        let manifest: Manifest
-        do throws(BundleError) {
-            manifest = try Manifest(parsing: Bytes(input), file: "fuzz.zip")
-        } catch {
-            try require(error.description.hasPrefix("fuzz.zip"), "an error that does not name the file: \(error)")
-            return
-        }
-        try require(manifest.text == input, "written again: \(String(decoding: manifest.text, as: UTF8.self))")
-        try require((try? JSONValue(parsing: Bytes(input), limits: Limits())) != nil, "taken, but no JSON")
     }
 
     static let lock = FuzzTarget(

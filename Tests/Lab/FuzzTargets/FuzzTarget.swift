@@ -63,10 +63,8 @@ package struct FuzzTarget: Sendable {
 
     /// All targets, the fastest first.
     package static let all: [FuzzTarget] = [
-        .url, .events, .compressed, .lock, .manifest, .monitor, .filter, .pattern, .cache, .json, .changeset, .delta,
-        .payload, .catalogue, .parameters, .configState, .propertyList, .bundle, .contents, .serverZIP, .origin,
-        .fileDelta, .configuration, .redoLog, .page, .archive, .importing, .template, .defaults, .sources, .expansion,
-        .keys, .returned, .pem, .chain, .catalogueSync,
+        .events, .compressed, .lock, .filter, .pattern, .json, .changeset, .delta, .bundle, .serverZIP, .fileDelta,
+        .configuration, .redoLog, .archive, .pem, .chain,
     ]
 }
 

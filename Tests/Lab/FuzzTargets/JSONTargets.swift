@@ -120,67 +120,6 @@ extension FuzzTarget {
         }
     }
 
-    static let payload = FuzzTarget(
-        "payload",
-        "a canonical payload, as bundles and cache files have it; records lie where a full reader finds them",
-        words: jsonWords + ["{\"data\":[", "],\"last_modified\":\"1\"}", "},{"],
-        seeds: { source in
-            (changesetSeeds + source.changesets).compactMap { bytes in
-                let changeset = try? Changeset(parsing: Bytes(bytes), limits: Limits())
-                return (try? changeset?.snapshot(of: fuzzedCollection, onto: nil))?.payload.bytes.array
-            }
-        }
-    ) { input in
-        guard let payload = try? Payload(parsing: Bytes(input), limits: Limits()) else { return }
-        for record in payload.records {
-            _ = try? record.attachment()
-            _ = record.field("id")
-            _ = record.lastModified
-        }
-        // The scan looks at structure and ids alone. If the text is canonical, both must agree on every record.
-        guard let canonical = try? CanonicalJSON.canonicalize(Bytes(input), limits: Limits()), canonical.array == input
-        else { return }
-        guard case .array(let records)? = try? ReferenceJSON(input, depth: 128)["data"] else {
-            throw Finding("taken, without an array of records")
-        }
-        try require(records.map { $0["id"]?.text } == payload.records.map(\.id), "other ids")
-        try require(records.map(\.canonical) == payload.records.map(\.json.text), "other records")
-    }
-
-    static let monitor = FuzzTarget(
-        "monitor", "the monitor's answer; the timestamps are those of a second implementation", words: jsonWords,
-        seeds: { source in
-            var seeds = [
-                #"{"metadata":{},"timestamp":5,"changes":[{"last_modified":5,"bucket":"main","collection":"a"}]}"#,
-                #"{"timestamp":18446744073709551615,"changes":[{"last_modified":0,"bucket":"b","collection":"c"},{}]}"#,
-                #"{"changes":[],"timestamp":1}"#,
-            ].map { Array($0.utf8) }
-            if let real = source.file(".cache/real-collections/main/last_modified.json") { seeds.append(real) }
-            return seeds
-        }
-    ) { input in
-        let found = try? MonitorChangeset(parsing: Bytes(input), limits: Limits())
-        var expected: [CollectionID: Timestamp] = [:]
-        var timestamp: UInt64?
-        if let tree = try? ReferenceJSON(input, depth: 128), case .array(let changes)? = tree["changes"] {
-            timestamp = tree["timestamp"]?.unsigned
-            for change in changes {
-                guard case .object = change else { timestamp = nil; break }
-                for (key, isRight) in [
-                    ("bucket", change["bucket"]?.text != nil), ("collection", change["collection"]?.text != nil),
-                    ("last_modified", change["last_modified"]?.unsigned != nil),
-                ] where change[key] != nil && !isRight { timestamp = nil }
-                guard let bucket = change["bucket"]?.text, let name = change["collection"]?.text,
-                    let changed = change["last_modified"]?.unsigned,
-                    let id = try? CollectionID(bucket: bucket, name: name)
-                else { continue }
-                if expected[id] == nil { expected[id] = Timestamp(milliseconds: changed) }
-            }
-        }
-        try require(found?.timestamp.milliseconds == timestamp, "timestamp \(timestamp.map(String.init) ?? "refused")")
-        if let found { try require(found.collections == expected, "other timestamps") }
-    }
-
     static let changesetSeeds = [
         #"{"metadata":{"id":"fuzz","bucket":"main","signature":{"signature":"YQ","x5u":"https://h/c"}},"timestamp":7,"#
             + #""changes":[{"id":"b","last_modified":7,"x":1.5},{"id":"a","attachment":null,"deleted":false}]}"#,
