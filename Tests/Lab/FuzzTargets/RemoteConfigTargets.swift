@@ -36,7 +36,7 @@ extension FuzzTarget {
         }
         try require(parameters.records.count == payload.records.count, "a record was lost")
         var filter = RecordFilter(context: .app(channel: "beta", locale: "de"), limits: limits)
-        for key in parameters.keys {
+        for key in parameters.keys.map(\.string) {
             let explanation = parameters.explanation(of: key, &filter)
             let winner = parameters.winner(for: key, &filter)
             try require(explanation.winner?.id == winner?.id, "\(key): the explanation names another record")
@@ -129,7 +129,7 @@ extension FuzzTarget {
             }
         }
     ) { input in
-        let values: [String: RemoteConfigValue]
+        let values: [ExactString: RemoteConfigValue]
         do throws(RemoteConfigError) {
             values = try PropertyListDefaults.values(Data(input), name: "fuzz.plist")
         } catch {

@@ -246,7 +246,7 @@ extension FuzzTarget {
                     id: $0.id,
                     json: try CanonicalJSON.canonicalize(Bytes(utf8: "{\($0.members.text)}"), limits: Limits()))
             })
-        for key in parameters.keys { _ = parameters.winner(for: key, &filter) }
+        for key in parameters.keys { _ = parameters.winner(for: key.string, &filter) }
     }
 
     static let defaults = FuzzTarget(
