@@ -258,7 +258,7 @@ let package = Package(
             name: "FuzzTargets",
             dependencies: [
                 .lab("RemoteSettingsModel"), .lab("SnapshotBundle"), .lab("TargetFilter"), .lab("RemoteSettingsHTTP"),
-                .lab("Dumps"), .lab("DumpsExchange"), .lab("SnapshotServer"), .crypto, .asn1, .x509,
+                .lab("Dumps"), .lab("DumpsExchange"), .lab("SnapshotServer"), .crypto, .asn1,
                 .server("HTTPTypes", "swift-http-types"), .server("NIOHTTP1", "swift-nio"),
             ],
             path: "Tests/Lab/FuzzTargets"),

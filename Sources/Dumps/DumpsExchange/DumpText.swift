@@ -34,9 +34,10 @@ enum DumpText {
         // The members of values in a bundle are already sorted.
         guard keys == .served else { return record }
         guard case .object(let members) = served(record) else { return served(record) }
-        let own = ["id", "last_modified"]
+        let own: [ExactString] = ["id", "last_modified"]
         return .object(
-            members.filter { !own.contains($0.key) } + own.compactMap { key in members.first { $0.key == key } })
+            members.filter { !own.contains($0.key.exact) }
+                + own.compactMap { key in members.first { key == $0.key.exact } })
     }
 
     /// The value with its members in the order of PostgreSQL's `jsonb`, on all levels.

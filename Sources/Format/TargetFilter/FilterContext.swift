@@ -1,3 +1,5 @@
+import RemoteSettingsModel
+
 /// What an expression can refer to: the names at its root, and preferences.
 package struct FilterContext: Sendable, Hashable {
     package let root: FilterObject
@@ -27,11 +29,11 @@ package struct FilterContext: Sendable, Hashable {
     package static func app(
         channel: String? = nil, version: String? = nil, locale: String? = nil, formFactor: String? = nil,
         country: String? = nil, distribution: String? = nil, appID: String? = nil, os: String? = nil,
-        osVersion: String? = nil, custom: [String: FilterValue] = [:],
+        osVersion: String? = nil, custom: [ExactString: FilterValue] = [:],
         preferences: FilterPreferences = FilterPreferences()
     ) -> FilterContext {
         func text(_ value: String?) -> FilterValue { value.map(FilterValue.string) ?? .undefined }
-        func isSystem(_ name: String) -> FilterValue { os.map { .bool($0 == name) } ?? .undefined }
+        func isSystem(_ name: String) -> FilterValue { os.map { .bool($0.exact == name.exact) } ?? .undefined }
         let system: FilterObject = ["name": text(os), "version": text(osVersion)]
         var described = system
         described["isWindows"] = isSystem("WINNT")
@@ -46,7 +48,7 @@ package struct FilterContext: Sendable, Hashable {
         env["distribution"] = text(distribution)
         env["os"] = .object(described)
         env["appinfo"] = ["ID": text(appID), "OS": text(os), "os": .object(system)]
-        for (name, value) in custom.sorted(by: { $0.key < $1.key }) { env[name] = value }
+        for (name, value) in custom.sorted(by: { $0.key < $1.key }) { env[name.string] = value }
         return FilterContext(root: FilterObject([(key: "env", value: .object(env))]), preferences: preferences)
     }
 }
@@ -54,11 +56,11 @@ package struct FilterContext: Sendable, Hashable {
 /// Preferences for `preferenceValue`, `preferenceIsUserSet` and `preferenceExists`.
 package struct FilterPreferences: Sendable, Hashable {
     /// Every preference that exists, with its value.
-    package var values: [String: FilterValue]
+    package var values: [ExactString: FilterValue]
     /// The names of the preferences that the user has set.
-    package var userSet: Set<String>
+    package var userSet: Set<ExactString>
 
-    package init(values: [String: FilterValue] = [:], userSet: Set<String> = []) {
+    package init(values: [ExactString: FilterValue] = [:], userSet: Set<ExactString> = []) {
         self.values = values
         self.userSet = userSet
     }

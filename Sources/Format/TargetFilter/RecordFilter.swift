@@ -16,7 +16,7 @@ package struct RecordFilter: Sendable {
 
     package let context: FilterContext
     private let limits: FilterLimits
-    private var outcomes: [String: FilterOutcome] = [:]
+    private var outcomes: [ExactString: FilterOutcome] = [:]
 
     package init(context: FilterContext, limits: FilterLimits = FilterLimits()) {
         self.context = context

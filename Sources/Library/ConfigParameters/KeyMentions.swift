@@ -1,3 +1,5 @@
+import RemoteSettingsModel
+
 /// Finds parameter keys in an app's source code, in Swift and in languages with similar strings and comments.
 ///
 /// A key is mentioned if a string outside comments is exactly the key. It is read if that string is where remote config
@@ -15,10 +17,10 @@ package struct KeyMentions: Sendable {
         package let line: Int
     }
 
-    private var texts: Set<String> = []
-    private var members: Set<String> = []
+    private var texts: Set<ExactString> = []
+    private var members: Set<ExactString> = []
     /// The names of the generated accessors, by the keys that they read.
-    private var accessors: [String: String] = [:]
+    private var accessors: [ExactString: ExactString] = [:]
     package private(set) var reads: [Read] = []
 
     package init() {}
@@ -30,15 +32,15 @@ package struct KeyMentions: Sendable {
         var accessor: String?
         while let token = scanner.next() {
             switch token {
-            case .member(let name): if !isGenerated { members.insert(name) }
+            case .member(let name): if !isGenerated { members.insert(name.exact) }
             case .variable(let name): accessor = name
             case .text(let key, let line, let before):
                 if isGenerated {
                     // The first string of an accessor is the key. A default may follow it.
-                    if let name = accessor { accessors[key] = name }
+                    if let name = accessor { accessors[key] = name.exact }
                     accessor = nil
                 } else {
-                    texts.insert(key)
+                    texts.insert(key.exact)
                     if Self.isRead(before) { reads.append(Read(key: key, file: file, line: line)) }
                 }
             }
@@ -47,7 +49,7 @@ package struct KeyMentions: Sendable {
 
     /// Whether the code mentions a key, or uses the accessor that was generated for the key.
     package func mentions(_ key: String) -> Bool {
-        texts.contains(key) || accessors[key].map(members.contains) ?? false
+        texts.contains(key.exact) || accessors[key].map(members.contains) ?? false
     }
 
     /// The calls with which Firebase's libraries and this one read a value, up to the key.

@@ -70,7 +70,7 @@ extension ParameterSet {
     package func findings(
         inAppDefaults: InAppDefaults? = nil, limits: FilterLimits = FilterLimits()
     ) -> [ParameterFinding] {
-        keys.sorted().flatMap { findings(for: $0, inAppDefaults, limits: limits) }
+        keys.sorted().flatMap { findings(for: $0.string, inAppDefaults, limits: limits) }
     }
 
     private func findings(
@@ -92,12 +92,12 @@ extension ParameterSet {
                 find(.invalidFilter(error), in: [candidate])
             }
         }
-        var asked: [String?: String] = [:]
+        var asked: [ExactString?: String] = [:]
         for candidate in self.candidates(for: key) {
-            if candidate.hasFilter, let earlier = asked[candidate.filter] ?? asked[nil as String?] {
+            if candidate.hasFilter, let earlier = asked[candidate.filter?.exact] ?? asked[nil as ExactString?] {
                 find(.shadowed(by: earlier), in: [candidate])
             } else {
-                asked[candidate.filter] = candidate.id
+                asked[candidate.filter?.exact] = candidate.id
             }
         }
         let typed = candidates.compactMap { candidate in candidate.kind.map { (candidate, $0) } }
@@ -119,11 +119,11 @@ extension ParameterSet {
 
 /// The values that an app has before it reads the collection.
 package struct InAppDefaults: Sendable {
-    package let values: [String: JSONValue]
+    package let values: [ExactString: JSONValue]
     /// Whether the values have types of their own. Android's `<defaultsMap>` has only strings, which the app converts.
     package let hasTypes: Bool
 
-    package init(values: [String: JSONValue], hasTypes: Bool) {
+    package init(values: [ExactString: JSONValue], hasTypes: Bool) {
         self.values = values
         self.hasTypes = hasTypes
     }

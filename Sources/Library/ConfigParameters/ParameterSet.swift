@@ -9,7 +9,7 @@ package struct ParameterSet: Sendable {
     /// The records, in the order of the table that they come from, which is by id.
     package let records: [ParameterRecord]
     /// The first record of each key.
-    private var firstOfKey: [String: Int32] = [:]
+    private var firstOfKey: [ExactString: Int32] = [:]
     /// The next record of the same key for each record; -1 after the last.
     private var nextOfKey: [Int32]
 
@@ -38,7 +38,9 @@ package struct ParameterSet: Sendable {
         for position in records.indices.reversed() {
             // A collection has far fewer than 2^31 records (`Limits.records`).
             let number = Int32(truncatingIfNeeded: position)
-            if let next = firstOfKey.updateValue(number, forKey: records[position].key) { nextOfKey[position] = next }
+            if let next = firstOfKey.updateValue(number, forKey: records[position].key.exact) {
+                nextOfKey[position] = next
+            }
         }
     }
 
@@ -47,7 +49,7 @@ package struct ParameterSet: Sendable {
     }
 
     /// All keys that have a record, in any order.
-    package var keys: some Collection<String> & Sendable { firstOfKey.keys }
+    package var keys: some Collection<ExactString> & Sendable { firstOfKey.keys }
 
     package func contains(_ key: String) -> Bool { firstOfKey[key] != nil }
 

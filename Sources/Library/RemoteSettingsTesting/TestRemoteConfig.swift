@@ -11,8 +11,8 @@ import RemoteSettingsModel
 /// A value takes effect at once, and observers are told as they are of an activation.
 public final class TestRemoteConfig: RemoteConfigReading, Sendable {
     private struct State {
-        var values: [String: RemoteConfigValue]
-        let defaults: [String: RemoteConfigValue]
+        var values: [ExactString: RemoteConfigValue]
+        let defaults: [ExactString: RemoteConfigValue]
     }
 
     private let state: Mutex<State>
@@ -26,8 +26,8 @@ public final class TestRemoteConfig: RemoteConfigReading, Sendable {
     public init(
         _ values: [String: any RemoteConfigDefault] = [:], defaults: [String: any RemoteConfigDefault] = [:]
     ) {
-        let values = values.mapValues { RemoteConfigValue($0) }
-        let defaults = defaults.mapValues { RemoteConfigValue($0, source: .default) }
+        let values = Dictionary(values.mapValues { RemoteConfigValue($0) })
+        let defaults = Dictionary(defaults.mapValues { RemoteConfigValue($0, source: .default) })
         state = Mutex(State(values: values, defaults: defaults))
     }
 

@@ -45,7 +45,7 @@ extension Origin {
             try add("/attachments/\(path)", file)
         }
         // An edge with Mozilla's rules finds a delta by the names of both files. The manifests are for people.
-        var manifests: [String: [String: [JSONValue]]] = [:]
+        var manifests: [ExactString: [ExactString: [JSONValue]]] = [:]
         for (place, pair) in deltas.all {
             guard let path = PercentEncoding.complete(place) else { continue }
             guard let delta = try deltas.delta(pair, earlier: earlier("/attachments/\(path)")) else { continue }
@@ -56,11 +56,11 @@ extension Origin {
                     content: .segments([delta]), isKept: false))
             let names = [pair.new, pair.old].map { String($0.location.split(separator: "/").last ?? "") }
             let folder = path.split(separator: "/").prefix(3).joined(separator: "/")
-            manifests[folder, default: [:]][names[0], default: []].append(.string(names[1]))
+            manifests[folder.exact, default: [:]][names[0].exact, default: []].append(.string(names[1]))
         }
         for (folder, names) in manifests.sorted(by: { $0.key < $1.key }) {
             let members = names.sorted { $0.key < $1.key }.map {
-                JSONValue.Member(key: $0.key, value: .array($0.value))
+                JSONValue.Member(key: $0.key.string, value: .array($0.value))
             }
             let manifest = Self.document(.attachment, .object(members), freshness: .seconds(3600))
             try add("/attachments/\(folder)/manifest.json", manifest)

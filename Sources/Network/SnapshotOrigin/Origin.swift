@@ -24,7 +24,7 @@ package final class Origin: Sendable {
     let roots: [APIVersion: OriginResource]
     let attachments: AttachmentIndex
     let deltas: AttachmentDeltas
-    let chains: [String: OriginResource]
+    let chains: [ExactString: OriginResource]
     /// The monitor's timestamp as Mozilla's push service reads it.
     let broadcasts: OriginResource
     let heartbeat: OriginResource
@@ -61,7 +61,7 @@ package final class Origin: Sendable {
             roots[version] = Self.document(.root, json, freshness: .seconds(3600))
         }
         self.roots = roots
-        var chains: [String: OriginResource] = [:]
+        var chains: [ExactString: OriginResource] = [:]
         for chain in collections.lazy.flatMap(\.chains) where chains[chain.name] == nil {
             chains[chain.name] = OriginResource(
                 .chain, type: "application/x-pem-file", tag: String(chain.name.prefix(64)), freshness: .immutable,

@@ -32,6 +32,22 @@ struct RecordFilterTests {
         #expect(RecordFilter.includes(record: record, context: context) == expected.isIncluded)
     }
 
+    /// The outcome of a filter is not reused for a filter that Swift's strings cannot tell apart from it.
+    @Test func spellingsAreDistinct() throws {
+        let (one, two) = ("caf\u{E9}", "cafe\u{301}")
+        let context = FilterContext.app(
+            country: two, custom: [one.exact: 1, two.exact: 2],
+            preferences: FilterPreferences(values: [two.exact: true], userSet: [two.exact]))
+        var filter = RecordFilter(context: context)
+        for expression in ["env.country == '*'", "env['*'] == 2", "'*'|preferenceIsUserSet", "'*'|preferenceExists"] {
+            func outcome(_ spelling: String) -> FilterOutcome {
+                filter.outcome(of: expression.replacing("*", with: spelling))
+            }
+            #expect(outcome(one) == .rejected && outcome(two) == .passed, "\(expression)")
+        }
+        #expect(FilterValue.string(one) != .string(two) && FilterValue.object(context.root) == .object(context.root))
+    }
+
     @Test(arguments: [
         "env.channel == 'nightly'", "env.version|versionCompare('133.0') == 0", "env.locale == 'de-AT'",
         "env.formFactor == 'phone'", "env.country == 'AT'",

@@ -70,6 +70,33 @@ struct ObserverTests {
         #expect(try await stream.next() == nil)
     }
 
+    /// The two spellings of é are one string to Swift.
+    @Test func spellingsAreTwoParameters() async throws {
+        let (one, two) = ("caf\u{E9}", "cafe\u{301}")
+        func bytes(_ keys: Set<String>) -> [[UInt8]] { keys.map { Array($0.utf8) } }
+        try place.put(one, 1, id: "one", filter: "true")
+        try place.put(two, 2, id: "two", filter: "true")
+        let config = place.start()
+        config.setDefaults([two: 9])
+        try await config.fetchAndActivate()
+        #expect(config.text(one) == "1" && config.text(two) == "2")
+        #expect(config.allKeys(from: .remote).suffix(2).map { Array($0.utf8) } == [Array(two.utf8), Array(one.utf8)])
+        try place.put(two, 3, id: "two", filter: "true")
+        _ = try await config.fetch(withExpirationDuration: 0)
+        #expect(bytes(config.status.waiting) == [Array(two.utf8)])
+        // A value that changes only its spelling has changed.
+        try place.put(one, one, id: "one", filter: "true")
+        try await config.fetchAndActivate()
+        try place.put(one, two, id: "one", filter: "true")
+        _ = try await config.fetch(withExpirationDuration: 0)
+        #expect(bytes(config.status.waiting) == [Array(one.utf8)])
+        #expect(config.text(two) == "3")
+        place.collection.delete("two")
+        _ = try await config.fetch(withExpirationDuration: 0)
+        try await config.activate()
+        #expect(config.text(two) == "9" && config.text(one).utf8.elementsEqual(two.utf8))
+    }
+
     @Test func listenersHearOfForeignRecords() async throws {
         let config = place.start()
         try await config.fetchAndActivate()

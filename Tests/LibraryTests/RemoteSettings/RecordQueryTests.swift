@@ -39,6 +39,19 @@ import Testing
         #expect(query.selection(of: records()).map(\.id).joined() == ids)
     }
 
+    /// The two spellings of é are one string to Swift.
+    @Test func spellingsAreDistinct() {
+        let (one, two) = ("caf\u{E9}", "cafe\u{301}")
+        let records = [one, two].enumerated().map { index, text in
+            RemoteSettingsRecord(id: "\(index)", lastModified: 1, fields: "{\"name\": \"\(text)\", \"\(text)\": 1}")
+        }
+        for (id, text) in [("0", one), ("1", two)] {
+            #expect(RecordQuery(where: ["name": .string(text)]).selection(of: records).map(\.id) == [id])
+            #expect(RecordQuery(where: ["name": [.string(text)]]).selection(of: records).map(\.id) == [id])
+            #expect(RecordQuery(where: [text: 1]).selection(of: records).map(\.id) == [id])
+        }
+    }
+
     @Test func localReadsAskNoServer() async throws {
         let collection = try place.server.makeCollection()
         try collection.put("a", ["n": 1])

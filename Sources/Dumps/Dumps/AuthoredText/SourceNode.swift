@@ -47,7 +47,7 @@ package struct SourceNode: Sendable {
     package var members: [Member]? { if case .mapping(let members) = content { members } else { nil } }
     package var isNull: Bool { if case .null = content { true } else { false } }
 
-    package subscript(key: String) -> SourceNode? { members?.first { $0.key == key }?.value }
+    package subscript(key: String) -> SourceNode? { members?.first { $0.key.exact == key.exact }?.value }
 
     /// The line of the value that the keys and indexes lead to. If it is missing, the line of the last value on the
     /// way.
@@ -57,7 +57,7 @@ package struct SourceNode: Sendable {
         for step in path {
             switch node.content {
             case .mapping(let members):
-                guard let member = members.first(where: { $0.key == step }) else { return line }
+                guard let member = members.first(where: { $0.key.exact == step.exact }) else { return line }
                 line = member.line
                 node = member.value
             case .list(let elements):

@@ -63,12 +63,12 @@ import RemoteSettingsModel
             }
         case .mapping(let isFlow):
             var members: [YAMLNode.Member] = []
-            var keys: Set<String> = []
+            var keys: Set<ExactString> = []
             while true {
                 let next = try next()
                 if case .end = next.kind { return event.node(.mapping(members), isFlow: isFlow) }
                 let key = try key(next)
-                if let name = key.string, !keys.insert(name).inserted {
+                if let name = key.string, !keys.insert(name.exact).inserted {
                     throw error(next, "\(name) is here for the second time", "remove one of the two")
                 }
                 members.append((key, try node(try self.next(), depth: depth + 1)))

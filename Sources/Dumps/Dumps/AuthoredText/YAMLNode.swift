@@ -32,7 +32,7 @@ package struct YAMLNode: Sendable {
     package var string: String? { if case .scalar(let scalar) = content { scalar.string } else { nil } }
 
     /// The value of a mapping's key; `nil` if there is none.
-    package subscript(key: String) -> YAMLNode? { members?.first { $0.key.string == key }?.value }
+    package subscript(key: String) -> YAMLNode? { members?.first { $0.key.string?.exact == key.exact }?.value }
 
     /// The members of a mapping; `nil` for a list or a scalar.
     package var members: [Member]? { if case .mapping(let members) = content { members } else { nil } }

@@ -8,7 +8,7 @@ import TargetFilter
 package struct RecordSchema: Sendable {
     /// The members that Kinto leaves out when it validates a record (`kinto.views.records`), because the server sets
     /// them.
-    package static let unvalidated: Set = ["id", "last_modified", "schema"]
+    package static let unvalidated: Set<ExactString> = ["id", "last_modified", "schema"]
 
     /// The schema itself, followed by the schemas inside it.
     let parts: [SchemaPart]
@@ -34,7 +34,7 @@ package struct RecordSchema: Sendable {
         var validation = SchemaValidation(parts: parts, budget: budget)
         defer { budget = validation.budget }
         if case .object(let members) = record {
-            validation.validateRecord(.object(members.filter { !Self.unvalidated.contains($0.key) }))
+            validation.validateRecord(.object(members.filter { !Self.unvalidated.contains($0.key.exact) }))
         } else {
             validation.validateRecord(record)
         }
@@ -76,7 +76,7 @@ struct SchemaPart: Sendable {
     var types: [SchemaType] = []
     var allowed: SchemaValues?
     /// The schemas of members, by the UTF-8 of their names.
-    var properties: [[UInt8]: Int] = [:]
+    var properties: [ExactString: Int] = [:]
     var patternProperties: [(pattern: TextPattern, part: Int)] = []
     var otherProperties: Int?
     var propertyNames: Int?

@@ -8,7 +8,7 @@ struct SchemaReader {
 
     private let document: JSONValue
     private(set) var parts: [SchemaPart] = []
-    private var numbers: [[String]: Int] = [:]
+    private var numbers: [[ExactString]: Int] = [:]
     /// Schemas that have a number but are not read yet.
     private var waiting: [(number: Int, path: [String], schema: JSONValue)] = []
 
@@ -23,13 +23,14 @@ struct SchemaReader {
     }
 
     private mutating func number(of schema: JSONValue, at path: [String]) throws(SchemaFault) -> Int {
-        if let known = numbers[path] { return known }
+        let place = path.map(\.exact)
+        if let known = numbers[place] { return known }
         guard parts.count < Self.most else {
             throw SchemaFault(path: path, problem: "it contains more than \(Self.most) schemas", remedy: "simplify it")
         }
         let number = parts.count
         parts.append(SchemaPart())
-        numbers[path] = number
+        numbers[place] = number
         waiting.append((number, path, schema))
         return number
     }
@@ -60,7 +61,7 @@ struct SchemaReader {
         case "const": part.allowed = SchemaValues([value])
         case "properties":
             for property in try mapping(value, path) {
-                part.properties[Array(property.key.utf8)] = try number(of: property.value, at: path + [property.key])
+                part.properties[property.key] = try number(of: property.value, at: path + [property.key])
             }
         case "patternProperties":
             for property in try mapping(value, path) {

@@ -28,7 +28,7 @@ struct SchemaValidation {
     /// Validates a record against the schema itself, but does not require members that are not validated.
     mutating func validateRecord(_ record: JSONValue) {
         guard var part = parts.first else { return }
-        part.required.removeAll { RecordSchema.unvalidated.contains($0) }
+        part.required.removeAll { RecordSchema.unvalidated.contains($0.exact) }
         validate(record, part)
     }
 
@@ -139,7 +139,7 @@ struct SchemaValidation {
         for member in members {
             guard spend(1 + member.key.utf8.count / 16) else { return }
             var isKnown = false
-            if let property = part.properties[Array(member.key.utf8)] {
+            if let property = part.properties[member.key] {
                 isKnown = true
                 validate(at: member.key, member.value, property)
             }
@@ -167,7 +167,7 @@ struct SchemaValidation {
         }
         for dependency in part.dependencies {
             guard let number = dependency.part,
-                members.contains(where: { $0.key.utf8.elementsEqual(dependency.key.utf8) })
+                members.contains(where: { $0.key.exact == dependency.key.exact })
             else { continue }
             if spend(members.count) { validate(.object(members), number) }
         }
@@ -177,10 +177,10 @@ struct SchemaValidation {
     private mutating func checkPresence(_ members: [JSONValue.Member], _ part: SchemaPart) {
         let size = members.reduce(0) { $0 + 1 + $1.key.utf8.count / 16 }
         guard spend(size + part.required.count + part.dependencies.reduce(0) { $0 + 1 + $1.keys.count }) else { return }
-        let keys = Set(members.map { Array($0.key.utf8) })
-        for key in part.required where !keys.contains(Array(key.utf8)) { report("the member \(key) is missing") }
-        for dependency in part.dependencies where keys.contains(Array(dependency.key.utf8)) {
-            for key in dependency.keys where !keys.contains(Array(key.utf8)) {
+        let keys = Set(members.map(\.key.exact))
+        for key in part.required where !keys.contains(key.exact) { report("the member \(key) is missing") }
+        for dependency in part.dependencies where keys.contains(dependency.key.exact) {
+            for key in dependency.keys where !keys.contains(key.exact) {
                 report("the member \(key) is missing, which \(dependency.key) requires")
             }
         }

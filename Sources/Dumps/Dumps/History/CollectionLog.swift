@@ -91,7 +91,7 @@ package struct CollectionLog: Sendable {
         var contents: [GitRepository.Blob: Bytes] = [:]
         var newer: (version: Version, state: ComparedSnapshot?)?
         // A tag also has every state that has not changed since.
-        var waiting: Set<String> = []
+        var waiting: Set<ExactString> = []
         for position in 0...versions.count {
             var older: ComparedSnapshot?
             do {
@@ -101,11 +101,11 @@ package struct CollectionLog: Sendable {
                 continue
             }
             if let newer {
-                waiting.formUnion(newer.version.blob.flatMap { tags[$0] } ?? [])
+                waiting.formUnion(newer.version.blob.flatMap { tags[$0] }?.map(\.exact) ?? [])
                 if let diff = SnapshotDiff(from: older, to: newer.state), diff.status != .same,
                     let changes = diff.changes(of: record, field: field)
                 {
-                    let tags = waiting.sorted()
+                    let tags = waiting.sorted().map(\.string)
                     waiting = []
                     guard try visit(Entry(place: newer.version.place, tags: tags, diff: diff, changes: changes))
                     else { return }

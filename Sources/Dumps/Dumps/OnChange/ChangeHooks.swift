@@ -30,7 +30,7 @@ package struct ChangeHooks: Sendable {
     private let seconds: Int
     private let limits: Limits
     /// What each command knows.
-    private var known: [String: DumpsChange.State] = [:]
+    private var known: [ExactString: DumpsChange.State] = [:]
 
     /// - Parameters:
     ///   - commands: commands for the shell.
@@ -112,11 +112,11 @@ package struct ChangeHooks: Sendable {
     /// The states that commands know. A damaged file counts as empty.
     ///
     /// - Throws: `FileError` if the file cannot be read. To replace it would forget which commands must still be told.
-    private func read() throws(FileError) -> [String: DumpsChange.State] {
+    private func read() throws(FileError) -> [ExactString: DumpsChange.State] {
         guard let bytes = try FileStore.read(path, limit: Limits.lockBytes),
             let document = try? JSONValue(parsing: bytes, limits: limits), case .object(let commands) = document
         else { return [:] }
-        var known: [String: DumpsChange.State] = [:]
+        var known: [ExactString: DumpsChange.State] = [:]
         for command in commands {
             guard case .object(let members) = command.value else { continue }
             var state: DumpsChange.State = [:]
@@ -129,13 +129,13 @@ package struct ChangeHooks: Sendable {
         return known
     }
 
-    private func write(_ known: [String: DumpsChange.State]) throws(FileError) {
+    private func write(_ known: [ExactString: DumpsChange.State]) throws(FileError) {
         guard !known.isEmpty else { return try FileStore.remove(path) }
         let commands = known.sorted { $0.key < $1.key }.map { command, state in
             let members = state.sorted { $0.key < $1.key }.map { id, timestamp in
                 JSONValue.Member(key: "\(id)", value: .count(timestamp.milliseconds))
             }
-            return JSONValue.Member(key: command, value: .object(members))
+            return JSONValue.Member(key: command.string, value: .object(members))
         }
         // A command may contain a secret.
         try FileStore.replace(

@@ -30,7 +30,7 @@ package struct ArchiveExtraction {
     private let limits: Limits
     private let mostEntries: Int
     private let mostBytes: Int
-    private var extracted: Set<String> = []
+    private var extracted: Set<ExactString> = []
     private var entries = 0
     private var bytes = 0
 
@@ -106,7 +106,7 @@ package struct ArchiveExtraction {
                 found: "a link or a special file")
         }
         guard case .extract(let wanted) = use else { return ("\(directory)/.nested-\(depth)-\(number)", name) }
-        guard extracted.insert(wanted).inserted else {
+        guard extracted.insert(wanted.exact).inserted else {
             throw refused(
                 .wrongSource, in: shown, entry: entry.name, expected: "each name once", found: "this name twice")
         }

@@ -46,9 +46,11 @@ package struct AppSources {
     /// The parameters that no file mentions, and the keys that the code reads and the collection does not have, as
     /// lines.
     package func leftovers(of named: NamedParameters) -> [String] {
-        let unused = named.parameters.keys.filter { !mentions.mentions($0) }.sorted()
+        let unused = named.parameters.keys.map(\.string).filter { !mentions.mentions($0) }.sorted {
+            $0.exact < $1.exact
+        }
         let unknown = mentions.reads.filter { !named.parameters.contains($0.key) }
-            .sorted { ($0.file, $0.line, $0.key) < ($1.file, $1.line, $1.key) }
+            .sorted { ($0.file, $0.line, $0.key.exact) < ($1.file, $1.line, $1.key.exact) }
         let read = Counted.text(files, "file")
         return unused.map { "\(named.name): \($0): no source file mentions this key (\(read) read)" }
             + unknown.map {

@@ -33,7 +33,7 @@ extension DefaultsTable {
     /// - Throws: ``ExchangeError`` that names a record in which one of the fields is missing, whose key is not a
     ///   string, or whose key another record already has.
     init(_ collection: ExportedCollection, _ fields: DefaultsFields) throws(ExchangeError) {
-        var rows: [String: Row] = [:]
+        var rows: [ExactString: Row] = [:]
         for entry in collection.entries {
             func refused(_ expected: String?, _ found: String) -> ExchangeError {
                 ExchangeError(
@@ -64,7 +64,7 @@ extension DefaultsTable {
             return try DefaultsText(rows.map { .init(key: $0.key, value: $0.value) }, as: format).bytes
         } catch {
             throw ExchangeError(
-                .usage, name, entry: rows.first { $0.key == error.key }.map { "record \($0.record)" },
+                .usage, name, entry: rows.first { $0.key.exact == error.key.exact }.map { "record \($0.record)" },
                 expected: error.expected, found: error.found,
                 remedy: remedy)
         }

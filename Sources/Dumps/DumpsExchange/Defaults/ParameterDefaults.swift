@@ -9,7 +9,7 @@ struct ParameterDefaults {
     /// - Throws: `JSONError` if a value cannot be read.
     init(_ parameters: ParameterSet, name: String) throws(JSONError) {
         var rows: [DefaultsTable.Row] = []
-        for key in parameters.keys.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
+        for key in parameters.keys.sorted().map(\.string) {
             guard let record = parameters.defaultRecord(of: key), case .value(let json) = record.content else {
                 continue
             }
@@ -33,11 +33,11 @@ struct ParameterAccessors {
             "",
             "import RemoteConfiguration", "", "extension RemoteConfigReading {",
         ]
-        var taken: Set<String> = []
-        for key in parameters.keys.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
+        var taken: Set<ExactString> = []
+        for key in parameters.keys.sorted().map(\.string) {
             var identifier = Self.identifier(key)
             var number = 2
-            while !taken.insert(identifier).inserted {
+            while !taken.insert(identifier.exact).inserted {
                 identifier = "\(Self.identifier(key))\(number)"
                 number += 1
             }

@@ -9,7 +9,7 @@ final class ExportDirectory {
     /// Whether an existing directory is updated.
     let isUpdate: Bool
     /// The folders from which an update removes attachments that were neither written nor kept.
-    private var owned: Set<String> = []
+    private var owned: Set<ExactString> = []
     /// The number of files written so far. Their size in bytes follows.
     private(set) var files = 0
     private(set) var size = 0
@@ -49,7 +49,7 @@ final class ExportDirectory {
 
     /// Declares that a folder holds the attachments of an exported collection. An update removes all other attachments
     /// from it.
-    func own(_ folder: String) { owned.insert(folder) }
+    func own(_ folder: String) { owned.insert(folder.exact) }
 
     /// Whether the directory to update has this file.
     func had(_ name: String) throws(FileError) -> Bool {
@@ -106,7 +106,7 @@ final class ExportDirectory {
                 try carry(place, &dropped)
             } else if try FileStore.size(target) != nil {
                 continue
-            } else if owned.contains(folder), try isAttachment(place) {
+            } else if owned.contains(folder.exact), try isAttachment(place) {
                 dropped.append(place)
             } else {
                 try FileStore.makeDirectories(FileStore.parent(of: target))

@@ -23,11 +23,11 @@ enum FilesExport {
         }
         try directory.write(collection.list(style), to: list)
         directory.own("attachments/\(id.name)")
-        var taken: [String: String] = [:]
+        var taken: [ExactString: String] = [:]
         for (entry, attachment) in collection.attached {
             let file = try fileName(entry, attachment, of: id, nameField: nameField)
             // Names that differ in their case only are one file on most Macs.
-            if let other = taken.updateValue(entry.id, forKey: file.lowercased()) {
+            if let other = taken.updateValue(entry.id, forKey: file.lowercased().exact) {
                 throw ExchangeError(
                     .badInput, "\(id)", expected: "a file name of its own for each attachment",
                     found: "\(VisibleText.quote(file)) for the records \(other) and \(entry.id)",

@@ -9,13 +9,13 @@ enum FirefoxExport {
         let id = collection.id
         try directory.write(collection.text(.firefox(id)), to: "\(id.bucket)/\(id.name).json")
         directory.own("\(id.bucket)/\(id.name)")
-        var taken: Set<String> = []
+        var taken: Set<ExactString> = []
         for (entry, attachment) in collection.attached.sorted(by: { $0.entry.lastModified > $1.entry.lastModified }) {
             let preferred = fileName(id, entry)
-            let file = taken.contains(preferred) ? entry.id : preferred
+            let file = taken.contains(preferred.exact) ? entry.id : preferred
             let name = "\(id.bucket)/\(id.name)/\(file)"
             guard try collection.put(attachment, as: name, into: directory) else { continue }
-            taken.insert(file)
+            taken.insert(file.exact)
             try directory.write(
                 DumpText.record(entry.record, keys: .served, indent: nil), to: "\(name).meta.json")
         }
@@ -31,7 +31,7 @@ enum FirefoxExport {
     static func writeTimes(
         _ collections: [(id: CollectionID, timestamp: Timestamp)], into directory: ExportDirectory, limits: Limits
     ) throws {
-        var times: [String: String] = [:]
+        var times: [ExactString: String] = [:]
         if directory.isUpdate {
             guard let present = try directory.present(timesFile, limit: limits.metadataBytes) else { return }
             times = try read(present, of: directory, limits: limits)
@@ -40,7 +40,7 @@ enum FirefoxExport {
             guard try times["\(id)"] != nil || !directory.had("\(id.bucket)/\(id.name).json") else { continue }
             times["\(id)"] = "\(timestamp)"
         }
-        let lines = times.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+        let lines = times.sorted { $0.key < $1.key }
             .map { "\"\($0.key)\": \($0.value)" }
         try directory.write(Array("{\(lines.joined(separator: ", "))}".utf8), to: timesFile)
     }
@@ -49,7 +49,7 @@ enum FirefoxExport {
 
     private static func read(
         _ text: Bytes, of directory: ExportDirectory, limits: Limits
-    ) throws -> [String: String] {
+    ) throws -> [ExactString: String] {
         func refused(_ found: String) -> ExchangeError {
             ExchangeError(
                 .badInput, directory.path, entry: timesFile, expected: "{\"BUCKET/COLLECTION\": TIMESTAMP, …}",
@@ -58,7 +58,7 @@ enum FirefoxExport {
         let value = try Result { () throws(JSONError) in try JSONValue(parsing: text, limits: limits) }
             .mapError { refused("\($0)") }.get()
         guard case .object(let members) = value else { throw refused("another value") }
-        var times: [String: String] = [:]
+        var times: [ExactString: String] = [:]
         for member in members {
             guard let id = try? CollectionID(member.key), let number = member.value.number?.uint64 else {
                 throw refused(VisibleText.quote(member.key))

@@ -80,7 +80,7 @@ package struct Changeset: Sendable {
         of collection: CollectionID, onto base: RecordTable?
     ) throws(ChangesetError) -> UnverifiedSnapshot {
         if metadata.bucket ?? collection.bucket != collection.bucket
-            || metadata.id ?? collection.name != collection.name
+            || (metadata.id ?? collection.name).exact != collection.name.exact
         {
             throw .otherCollection(
                 expected: collection, found: "\(metadata.bucket ?? collection.bucket)/\(metadata.id ?? collection.name)"

@@ -59,7 +59,7 @@ package struct CollectionMetadata: Hashable, Sendable {
     func received(as original: Bytes, limits: Limits) throws(ChangesetError) -> CollectionMetadata {
         let received = try Result { () throws(JSONError) in try CollectionMetadata(parsing: original, limits: limits) }
             .mapError { ChangesetError.metadata($0, member: Changeset.mirroredMetadata) }.get()
-        guard received.id ?? id == id, received.bucket ?? bucket == bucket,
+        guard (received.id ?? id)?.exact == id?.exact, (received.bucket ?? bucket)?.exact == bucket?.exact,
             received.hasAttachmentsZip == hasAttachmentsZip,
             Set(received.signatures.map(\.withoutURL)) == Set(signatures.map(\.withoutURL))
         else { throw .otherMirroredMetadata }

@@ -1,13 +1,13 @@
 /// A file that belongs to a record, as the member `attachment` of the record's JSON describes it.
 package struct RecordAttachment: Hashable, Sendable {
     /// The file's location, relative to the server's `capabilities.attachments.base_url`.
-    package let location: String
+    @ExactString package private(set) var location: String
     /// The SHA-256 of the file's bytes.
     package let hash: SHA256Digest
     /// The size in bytes. A size that was read from a record is at most ``mostBytes``.
     package let size: UInt64
-    package let filename: String
-    package let mimetype: String
+    @ExactString package private(set) var filename: String
+    @ExactString package private(set) var mimetype: String
 
     /// The largest size that a record may state, in bytes.
     ///
@@ -50,7 +50,7 @@ package struct WantedAttachment: Hashable, Sendable {
     /// The size in bytes.
     package var size: Int
     /// The location, relative to the server's `capabilities.attachments.base_url`.
-    package var location: String
+    @ExactString package var location: String
     /// The record's id.
     package var record: String
 

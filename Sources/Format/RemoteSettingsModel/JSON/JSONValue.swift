@@ -1,5 +1,7 @@
 /// Any JSON value. Members of objects keep their order, and numbers the form in which they were written.
-public enum JSONValue: Hashable, Sendable {
+///
+/// Strings and keys are compared by their UTF-8 bytes.
+public enum JSONValue: Sendable {
     /// The literal `null`.
     case null
     /// The literals `true` and `false`.
@@ -15,16 +17,20 @@ public enum JSONValue: Hashable, Sendable {
 
     /// One member of an object.
     public struct Member: Hashable, Sendable {
-        /// The member's name, without escapes.
-        public let key: String
+        private let name: ExactString
         /// The member's value.
         public let value: JSONValue
 
         /// A member with the given name and value.
         public init(key: String, value: JSONValue) {
-            self.key = key
+            name = key.exact
             self.value = value
         }
+
+        /// The member's name, without escapes.
+        public var key: String { name.string }
+
+        func has(_ key: ExactString) -> Bool { name == key }
     }
 
     /// Reads a whole document according to RFC 8259. It refuses a key that appears twice in one object, and anything
@@ -52,7 +58,8 @@ public enum JSONValue: Hashable, Sendable {
     /// The member of an object; `nil` if there is none, or if this is not an object.
     public subscript(key: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
-        return members.first { $0.key == key }?.value
+        let key = key.exact
+        return members.first { $0.has(key) }?.value
     }
 
     /// The text of a string; `nil` for any other value.
@@ -73,6 +80,33 @@ public enum JSONValue: Hashable, Sendable {
     /// The elements of an array; `nil` for any other value.
     public var array: [JSONValue]? {
         if case .array(let elements) = self { elements } else { nil }
+    }
+}
+
+extension JSONValue: Hashable {
+    // Disfavored, because a literal beside `==` may otherwise be of any type.
+    @_disfavoredOverload
+    public static func == (left: JSONValue, right: JSONValue) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.bool(let a), .bool(let b)): a == b
+        case (.number(let a), .number(let b)): a == b
+        case (.string(let a), .string(let b)): a.exact == b.exact
+        case (.array(let a), .array(let b)): a == b
+        case (.object(let a), .object(let b)): a == b
+        default: false
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .null: hasher.combine(0)
+        case .bool(let value): hasher.combine(value)
+        case .number(let number): hasher.combine(number)
+        case .string(let text): hasher.combine(text.exact)
+        case .array(let elements): hasher.combine(elements)
+        case .object(let members): hasher.combine(members)
+        }
     }
 }
 

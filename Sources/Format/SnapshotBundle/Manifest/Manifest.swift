@@ -25,7 +25,7 @@ package struct Manifest: Hashable, Sendable {
         /// The size in bytes, uncompressed.
         package let size: Int
         /// The location on the server, relative to the base URL of attachments, as the records state it.
-        package let location: String
+        @ExactString package private(set) var location: String
         /// The ids of the records that name it, sorted.
         package let records: [String]
         /// Why it was left out; `nil` if the bundle has it.

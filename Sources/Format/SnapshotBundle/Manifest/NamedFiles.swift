@@ -44,7 +44,9 @@ extension Manifest {
                 throw sizes(last, first, file: file)
             }
             var end = start + 1
-            while end < named.count, named[end].sha256 == first.sha256, named[end].location == first.location {
+            while end < named.count, named[end].sha256 == first.sha256,
+                named[end].location.exact == first.location.exact
+            {
                 guard named[end].size == first.size else { throw sizes(first, named[end], file: file) }
                 end += 1
             }

@@ -19,7 +19,7 @@ package struct AttachmentsZIP: Sendable {
 
     private let bytes: Bytes
     private let limits: Limits
-    private let entries: [String: Entry]
+    private let entries: [ExactString: Entry]
 
     /// Maps a downloaded zip into memory. Does I/O.
     ///
@@ -50,7 +50,7 @@ package struct AttachmentsZIP: Sendable {
                     .overLimit, file: name, expected: "at most \(limits.attachments * 2) entries",
                     found: "\(end.count)")
             }
-            var entries: [String: Entry] = [:]
+            var entries: [ExactString: Entry] = [:]
             var offset = end.directory.lowerBound
             var (packed, unpacked) = (0, 0)
             for _ in 0..<end.count {
@@ -72,7 +72,7 @@ package struct AttachmentsZIP: Sendable {
                 let entry = bytes[offset + ZIPLayout.centralSize..<nameEnd].text
                 try Self.check(record, named: entry, file: name)
                 let place = Entry(record)
-                guard entries.updateValue(place, forKey: entry) == nil else {
+                guard entries.updateValue(place, forKey: entry.exact) == nil else {
                     throw Self.refusal(entry, file: name, expected: "unique names", found: "this name twice")
                 }
                 packed = packed.saturatingAdding(place.compressedSize)

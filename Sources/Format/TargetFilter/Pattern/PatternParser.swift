@@ -1,3 +1,5 @@
+import RemoteSettingsModel
+
 /// The syntax tree of a regular expression. The parser limits its depth.
 indirect enum PatternNode {
     case scalar(Unicode.Scalar)
@@ -33,7 +35,7 @@ struct PatternParser {
     private var depth = 0
     private let nesting: Int
     private let matchesLineEnds: Bool
-    private var names: [String: Int] = [:]
+    private var names: [ExactString: Int] = [:]
     private var references: [Int] = []
     private(set) var groups = 0
 
@@ -161,7 +163,7 @@ struct PatternParser {
             let number = groups
             if take("?<") {
                 let name = try name()
-                guard names.updateValue(number, forKey: name) == nil else {
+                guard names.updateValue(number, forKey: name.exact) == nil else {
                     throw PatternError("two groups have the name \(name)")
                 }
             } else if current == "?" {

@@ -1,3 +1,5 @@
+import RemoteSettingsModel
+
 /// The transforms, named as in expressions.
 enum FilterTransform: String, CaseIterable {
     case date
@@ -44,7 +46,7 @@ struct TransformCall {
             return context.preferences.values[name] ?? argument(0)
         case .preferenceIsUserSet:
             guard case .string(let name) = subject else { return .undefined }
-            return .bool(context.preferences.userSet.contains(name))
+            return .bool(context.preferences.userSet.contains(name.exact))
         case .preferenceExists:
             guard case .string(let name) = subject else { return .undefined }
             return .bool(context.preferences.values[name] != nil)

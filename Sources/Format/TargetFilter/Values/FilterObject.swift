@@ -1,13 +1,17 @@
+import RemoteSettingsModel
+
 /// An object of the filter language. Its members keep their order and are found by name in constant time.
 package struct FilterObject: Hashable, Sendable {
     package struct Member: Hashable, Sendable {
-        package let key: String
+        fileprivate let name: ExactString
         package let value: FilterValue
+
+        package var key: String { name.string }
     }
 
     /// The members, in the order in which their keys first appeared.
     package private(set) var members: [Member] = []
-    private var positions: [String: Int] = [:]
+    private var positions: [ExactString: Int] = [:]
 
     package init() {}
 
@@ -22,11 +26,12 @@ package struct FilterObject: Hashable, Sendable {
     package subscript(key: String) -> FilterValue {
         get { positions[key].map { members[$0].value } ?? .undefined }
         set {
-            if let position = positions[key] {
-                members[position] = Member(key: members[position].key, value: newValue)
+            let member = Member(name: key.exact, value: newValue)
+            if let position = positions[member.name] {
+                members[position] = member
             } else {
-                positions[key] = members.count
-                members.append(Member(key: key, value: newValue))
+                positions[member.name] = members.count
+                members.append(member)
             }
         }
     }

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
 /// A value of the filter language: a JSON value, or `undefined` if there is no value.
-package enum FilterValue: Hashable, Sendable {
+package enum FilterValue: Sendable {
     case undefined
     case null
     case bool(Bool)
@@ -74,6 +74,33 @@ package enum FilterValue: Hashable, Sendable {
         case (.object(let object), .string(let name)): object[name]
         case (.object(let object), .number(let number)): object[NumberText.text(number)]
         default: .undefined
+        }
+    }
+}
+
+/// Strings and keys are compared by their UTF-8 bytes, and never normalized.
+extension FilterValue: Hashable {
+    package static func == (left: FilterValue, right: FilterValue) -> Bool {
+        switch (left, right) {
+        case (.undefined, .undefined), (.null, .null): true
+        case (.bool(let a), .bool(let b)): a == b
+        case (.number(let a), .number(let b)): a == b
+        case (.string(let a), .string(let b)): a.exact == b.exact
+        case (.array(let a), .array(let b)): a == b
+        case (.object(let a), .object(let b)): a == b
+        default: false
+        }
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        switch self {
+        case .undefined: hasher.combine(0)
+        case .null: hasher.combine(1)
+        case .bool(let value): hasher.combine(value)
+        case .number(let number): hasher.combine(number)
+        case .string(let text): hasher.combine(text.exact)
+        case .array(let elements): hasher.combine(elements)
+        case .object(let object): hasher.combine(object)
         }
     }
 }

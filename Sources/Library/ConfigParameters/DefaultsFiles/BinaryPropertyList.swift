@@ -76,19 +76,19 @@ struct BinaryPropertyList {
             let range = try range(start, low, of: referenceSize, 2)
             let half = range.count / 2
             var members: [DefaultsDocument.Member] = []
-            var keys: Set<String> = []
+            var keys: Set<ExactString> = []
             for place in stride(from: range.lowerBound, to: range.lowerBound + half, by: referenceSize) {
                 guard case .json(.string(let key)) = try value(reference(place), depth: depth + 1, &left) else {
                     throw DefaultsFault(problem: "a key is not a string")
                 }
-                guard keys.insert(key).inserted else {
+                guard keys.insert(key.exact).inserted else {
                     throw DefaultsFault(problem: "the key \(VisibleText.quote(key)) appears twice")
                 }
                 let value = try value(reference(place + half), depth: depth + 1, &left)
                 members.append(.init(key: key, line: nil, value: value))
             }
             // The order of the keys in a hash table has no meaning.
-            return .mapping(members.sorted { $0.key < $1.key })
+            return .mapping(members.sorted { $0.key.exact < $1.key.exact })
         default: throw noForm(bytes[start])
         }
     }

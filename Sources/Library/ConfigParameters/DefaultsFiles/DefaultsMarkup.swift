@@ -167,14 +167,14 @@ struct DefaultsMarkup {
 
     private mutating func dictionary(depth: Int) throws(DefaultsFault) -> [DefaultsDocument.Member] {
         var members: [DefaultsDocument.Member] = []
-        var keys: Set<String> = []
+        var keys: Set<ExactString> = []
         while true {
             let line = self.line
             switch next() {
             case .close("dict")?: return members
             case .open("key")?:
                 let key = try text(of: "key")
-                guard keys.insert(key).inserted else { throw error(line, "the key \(key) appears twice") }
+                guard keys.insert(key.exact).inserted else { throw error(line, "the key \(key) appears twice") }
                 members.append(.init(key: key, line: line, value: try value(line, depth: depth + 1)))
             default: throw error(line, "a dictionary contains more than keys and values")
             }
@@ -244,7 +244,7 @@ struct DefaultsMarkup {
 
     private mutating func map() throws(DefaultsFault) -> [DefaultsDocument.Member] {
         var members: [DefaultsDocument.Member] = []
-        var keys: Set<String> = []
+        var keys: Set<ExactString> = []
         while true {
             let line = self.line
             switch next() {
@@ -252,7 +252,7 @@ struct DefaultsMarkup {
             case .open("entry")?:
                 guard next() == .open("key") else { throw error(line, "an entry has no key") }
                 let key = try text(of: "key")
-                guard keys.insert(key).inserted else { throw error(line, "the key \(key) appears twice") }
+                guard keys.insert(key.exact).inserted else { throw error(line, "the key \(key) appears twice") }
                 let value: String
                 switch next() {
                 case .open("value")?: value = try text(of: "value")

@@ -4,7 +4,7 @@ import TargetFilter
 /// The value of a custom signal. Signals tell the filters of parameters about this user or device.
 public struct CustomSignalValue: Hashable, Sendable {
     enum Content: Hashable, Sendable {
-        case string(String)
+        case string(ExactString)
         case integer(Int64)
         case double(Double)
     }
@@ -12,7 +12,7 @@ public struct CustomSignalValue: Hashable, Sendable {
     let content: Content
 
     /// A string of at most 500 characters.
-    public static func string(_ value: String) -> CustomSignalValue { CustomSignalValue(content: .string(value)) }
+    public static func string(_ value: String) -> CustomSignalValue { CustomSignalValue(content: .string(value.exact)) }
     /// An integer.
     public static func integer(_ value: Int) -> CustomSignalValue { CustomSignalValue(content: .integer(Int64(value))) }
     /// A finite number.
@@ -27,7 +27,7 @@ extension CustomSignalValue: ExpressibleByStringInterpolation, ExpressibleByInte
 
 /// The current signals, within Firebase's limits.
 struct CustomSignals: Hashable, Sendable {
-    private(set) var values: [String: CustomSignalValue] = [:]
+    private(set) var values: [ExactString: CustomSignalValue] = [:]
 
     static var signals: Int { 100 }
     static var keyCharacters: Int { 250 }
@@ -40,17 +40,17 @@ struct CustomSignals: Hashable, Sendable {
     /// - Throws: ``RemoteConfigCustomSignalsError`` for the first violation. Nothing is changed in that case.
     mutating func merge(_ changes: [String: CustomSignalValue?]) throws(RemoteConfigCustomSignalsError) {
         var merged = values
-        for (key, value) in changes.sorted(by: { $0.key < $1.key }) {
+        for (key, value) in changes.sorted(by: { $0.key.exact < $1.key.exact }) {
             guard key.count <= Self.keyCharacters else {
                 throw .limitExceeded(
                     reason: "the key of a signal has \(key.count) characters, expected at most \(Self.keyCharacters): "
                         + VisibleText.excerpt(key, limit: 40))
             }
             switch value?.content {
-            case .string(let text) where text.count > Self.valueCharacters:
+            case .string(let text) where text.string.count > Self.valueCharacters:
                 throw .limitExceeded(
                     reason:
-                        "the signal \(VisibleText.quote(key)) has \(text.count) characters, expected at most \(Self.valueCharacters)"
+                        "the signal \(VisibleText.quote(key)) has \(text.string.count) characters, expected at most \(Self.valueCharacters)"
                 )
             case .double(let number) where !number.isFinite: throw .invalidValueType(key: key)
             default: merged[key] = value
@@ -72,10 +72,10 @@ struct CustomSignals: Hashable, Sendable {
     }
 
     /// The signals as members of a filter's environment.
-    var filterValues: [String: FilterValue] {
+    var filterValues: [ExactString: FilterValue] {
         values.mapValues { value in
             switch value.content {
-            case .string(let text): .string(text)
+            case .string(let text): .string(text.string)
             case .integer(let number): .number(Double(number))
             case .double(let number): .number(number)
             }
@@ -89,11 +89,11 @@ extension CustomSignals {
             values.sorted { $0.key < $1.key }.map { key, value in
                 let json: JSONValue =
                     switch value.content {
-                    case .string(let text): .string(text)
+                    case .string(let text): .string(text.string)
                     case .integer(let number): .number(JSONNumber(number))
                     case .double(let number): RemoteConfigNumber(number).json
                     }
-                return .init(key: key, value: json)
+                return .init(key: key.string, value: json)
             })
     }
 

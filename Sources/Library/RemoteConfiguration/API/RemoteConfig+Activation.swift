@@ -71,7 +71,7 @@ extension RemoteConfig {
     /// - Throws: ``RemoteConfigError``. The active values then stay as they are.
     @discardableResult
     public func activate() async throws(RemoteConfigError) -> Bool {
-        let changed: Set<String>
+        let changed: Set<ExactString>
         do {
             let access = try client.access
             let old = layers()
@@ -79,7 +79,7 @@ extension RemoteConfig {
         } catch {
             throw RemoteConfigError(error)
         }
-        if !changed.isEmpty { hub.send(.activated(updatedKeys: changed)) }
+        if !changed.isEmpty { hub.send(.activated(updatedKeys: Set(changed.map(\.string)))) }
         return !changed.isEmpty
     }
 
@@ -89,7 +89,7 @@ extension RemoteConfig {
     }
 
     /// Activates what the app's check accepts. The check runs without the storage lock.
-    private func activate(_ access: CollectionAccess, before: ConfigLayers) async throws -> Set<String> {
+    private func activate(_ access: CollectionAccess, before: ConfigLayers) async throws -> Set<ExactString> {
         var checked: ParameterLayer?
         while true {
             do {
@@ -113,7 +113,7 @@ extension RemoteConfig {
     private func activate(
         _ access: CollectionAccess, _ entry: inout StorageIndex.Collection, before: ConfigLayers,
         checked: ParameterLayer?
-    ) throws -> Set<String> {
+    ) throws -> Set<ExactString> {
         let trial = trial(access)
         let present = state.withLock { $0.layers } ?? before
         var target = present.parameters.flatMap { $0.server == access.server ? $0 : nil }
@@ -184,7 +184,7 @@ extension RemoteConfig {
     /// The keys whose values the next activation would change.
     ///
     /// - Throws: `ParameterRecordError` if the fetched state contains anything but parameters.
-    func waitingKeys(_ access: CollectionAccess) throws(ParameterRecordError) -> Set<String> {
+    func waitingKeys(_ access: CollectionAccess) throws(ParameterRecordError) -> Set<ExactString> {
         let active = layers().parameters
         let context = context(access, store.present(access))
         let fetched: ParameterLayer?

@@ -78,7 +78,7 @@ extension Dictionary: RemoteConfigDefault where Key == String, Value: RemoteConf
 extension RemoteConfig {
     /// Replaces all of the app's defaults; `nil` removes them. They apply when the call returns. Does no I/O.
     public func setDefaults(_ defaults: [String: any RemoteConfigDefault]?) {
-        replaceDefaults((defaults ?? [:]).mapValues { RemoteConfigValue($0, source: .default) })
+        replaceDefaults(Dictionary((defaults ?? [:]).mapValues { RemoteConfigValue($0, source: .default) }))
     }
 
     /// Replaces the app's defaults with values of any type. Does no I/O.
@@ -89,7 +89,7 @@ extension RemoteConfig {
     ///   current defaults then stay.
     @_disfavoredOverload
     public func setDefaults(_ defaults: [String: Any]?) throws(RemoteConfigError) {
-        var values: [String: RemoteConfigValue] = [:]
+        var values: [ExactString: RemoteConfigValue] = [:]
         for (key, value) in defaults ?? [:] {
             if let data = value as? Data {
                 values[key] = RemoteConfigValue(data, source: .default)
@@ -185,10 +185,11 @@ extension RemoteConfig {
 
     private func replaceDefaults(_ members: [JSONValue.Member]) {
         replaceDefaults(
-            Dictionary(members.map { ($0.key, RemoteConfigValue($0.value, source: .default)) }) { _, last in last })
+            Dictionary(members.map { ($0.key.exact, RemoteConfigValue($0.value, source: .default)) }) { _, last in last
+            })
     }
 
-    private func replaceDefaults(_ defaults: [String: RemoteConfigValue]) {
+    private func replaceDefaults(_ defaults: [ExactString: RemoteConfigValue]) {
         replaceLayers { state in
             state.defaults = defaults
             if let layers = state.layers {
@@ -210,10 +211,11 @@ extension RemoteConfig {
     @_disfavoredOverload
     public func setDefaults(_ defaults: [String: NSObject]?) {
         replaceDefaults(
-            (defaults ?? [:]).mapValues { value in
-                if let data = value as? Data { return RemoteConfigValue(content: .data(data), source: .default) }
-                return RemoteConfigValue(Self.json(value), source: .default)
-            })
+            Dictionary(
+                (defaults ?? [:]).mapValues { value in
+                    if let data = value as? Data { return RemoteConfigValue(content: .data(data), source: .default) }
+                    return RemoteConfigValue(Self.json(value), source: .default)
+                }))
     }
 
     private static func json(_ value: Any) -> JSONValue {

@@ -112,7 +112,7 @@ extension RemoteConfig {
         guard isNew else { return }
         do throws(ParameterRecordError) {
             let keys = try waitingKeys(access)
-            if !keys.isEmpty { hub.send(RemoteConfigUpdate(updatedKeys: keys)) }
+            if !keys.isEmpty { hub.send(RemoteConfigUpdate(updatedKeys: Set(keys.map(\.string)))) }
         } catch {
             hub.send(problem: RemoteConfigError.notParameters(reason: "\(access.id): \(error)"))
         }
@@ -122,7 +122,7 @@ extension RemoteConfig {
     func tellObservers(_ outcome: RemoteConfigFetchOutcome) {
         if let error = outcome.error { return hub.send(.fetchFailed(error)) }
         guard let access = try? client.access, let keys = try? waitingKeys(access) else { return }
-        hub.send(keys.isEmpty ? .fetchedWithoutChange : .fetched(updatedKeys: keys))
+        hub.send(keys.isEmpty ? .fetchedWithoutChange : .fetched(updatedKeys: Set(keys.map(\.string))))
     }
 }
 

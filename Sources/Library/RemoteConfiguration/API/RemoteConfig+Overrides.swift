@@ -1,4 +1,5 @@
 import RemoteSettings
+import RemoteSettingsModel
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -12,7 +13,7 @@ import Foundation
 extension RemoteConfig {
     /// Replaces all overrides; `nil` removes them. They apply when the call returns. Use it only in debug builds.
     public func setOverrides(_ values: [String: any RemoteConfigDefault]?) {
-        let overrides = (values ?? [:]).mapValues { RemoteConfigValue($0, source: .override) }
+        let overrides = Dictionary((values ?? [:]).mapValues { RemoteConfigValue($0, source: .override) })
         replaceLayers { state in
             state.overrides = overrides
             if let layers = state.layers {

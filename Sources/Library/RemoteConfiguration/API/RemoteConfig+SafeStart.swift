@@ -81,7 +81,7 @@ extension RemoteConfig {
                 state.problems = problems
             }
             let changed = ParameterLayer.differences(from: active, to: layer)
-            if !changed.isEmpty { hub.send(.activated(updatedKeys: changed)) }
+            if !changed.isEmpty { hub.send(.activated(updatedKeys: Set(changed.map(\.string)))) }
             try result.get()
         } catch {
             throw RemoteConfigError(error)

@@ -27,7 +27,7 @@ extension RemoteConfig {
         status.active = active.map { shown($0.snapshot, $0.source) }
         status.fetched = access.current().map { shown($0.snapshot, $0.configSource) }
         do throws(ParameterRecordError) {
-            status.waiting = try waitingKeys(access)
+            status.waiting = Set(try waitingKeys(access).map(\.string))
         } catch {
             status.problems.append("the fetched state is not used: \(error)")
         }

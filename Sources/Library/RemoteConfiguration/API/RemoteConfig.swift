@@ -30,9 +30,9 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
     struct State {
         /// The layers that values are read from; `nil` before the first read.
         var layers: ConfigLayers?
-        var defaults: [String: RemoteConfigValue] = [:]
+        var defaults: [ExactString: RemoteConfigValue] = [:]
         /// The values that the app's code overrides during development.
-        var overrides: [String: RemoteConfigValue] = [:]
+        var overrides: [ExactString: RemoteConfigValue] = [:]
         /// The reasons why snapshots are not used.
         var problems: [String] = []
         /// Whether a fetch is running. It records its result itself.

@@ -22,11 +22,11 @@ public struct RemoteConfigSnapshot: Sendable {
         values: [String: any RemoteConfigDefault], defaults: [String: any RemoteConfigDefault] = [:]
     ) {
         self.init(
-            values: values.mapValues { RemoteConfigValue($0) },
-            defaults: defaults.mapValues { RemoteConfigValue($0, source: .default) })
+            values: Dictionary(values.mapValues { RemoteConfigValue($0) }),
+            defaults: Dictionary(defaults.mapValues { RemoteConfigValue($0, source: .default) }))
     }
 
-    package init(values: [String: RemoteConfigValue], defaults: [String: RemoteConfigValue]) {
+    package init(values: [ExactString: RemoteConfigValue], defaults: [ExactString: RemoteConfigValue]) {
         layers = ConfigLayers(parameters: nil, defaults: defaults, fixed: values, reads: nil)
     }
 }
@@ -90,8 +90,8 @@ extension RemoteConfigReading {
     public func allKeys(from source: RemoteConfigSource) -> [String] {
         let layers = snapshot().layers
         switch source {
-        case .override, .remote, .packaged: return layers.keys(from: source).sorted()
-        case .default: return layers.defaults.keys.sorted()
+        case .override, .remote, .packaged: return layers.keys(from: source).sorted().map(\.string)
+        case .default: return layers.defaults.keys.sorted().map(\.string)
         case .static: return []
         }
     }
@@ -100,7 +100,7 @@ extension RemoteConfigReading {
     ///
     /// As in Firebase, the app's defaults are not included.
     public func keys(withPrefix prefix: String?) -> Set<String> {
-        let keys = snapshot().layers.keys()
+        let keys = Set(snapshot().layers.keys().map(\.string))
         guard let prefix, !prefix.isEmpty else { return keys }
         return keys.filter { $0.utf8.starts(with: prefix.utf8) }
     }

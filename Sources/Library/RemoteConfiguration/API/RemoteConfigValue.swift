@@ -33,7 +33,7 @@ public struct RemoteConfigValue: Sendable {
         case null
         case bool(Bool)
         case number(RemoteConfigNumber)
-        case string(String)
+        case string(ExactString)
         /// An array or object as JSON.
         case json(Bytes)
         case data(Data)
@@ -50,7 +50,7 @@ public struct RemoteConfigValue: Sendable {
     public var stringValue: String {
         switch content {
         case .none, .null: ""
-        case .string(let text): text
+        case .string(let text): text.string
         case .bool(let value): value ? "true" : "false"
         case .number(let number): number.stringValue
         case .json(let json): Self.text(json)
@@ -67,7 +67,7 @@ public struct RemoteConfigValue: Sendable {
         switch content {
         case .bool(let value): value
         case .number(let number): number.boolValue
-        case .string(let text): TextReading.bool(text)
+        case .string(let text): TextReading.bool(text.string)
         case .data: TextReading.bool(stringValue)
         case .none, .null, .json: false
         }
@@ -229,7 +229,7 @@ extension RemoteConfigValue.Content {
         case .null: self = .null
         case .bool(let value): self = .bool(value)
         case .number(let number): self = .number(RemoteConfigNumber(number))
-        case .string(let text): self = .string(text)
+        case .string(let text): self = .string(text.exact)
         case .array, .object: self = .json(Bytes(JSONText.compact(json)))
         }
     }

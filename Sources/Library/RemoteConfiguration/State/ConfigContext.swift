@@ -23,11 +23,13 @@ extension ConfigState {
 
 extension FilterContext {
     /// This context with further members of `env`. Existing members stay.
-    fileprivate func adding(_ members: [String: FilterValue]) -> FilterContext {
+    fileprivate func adding(_ members: [ExactString: FilterValue]) -> FilterContext {
         var root = root
         var env = FilterObject()
         if case .object(let present) = root["env"] { env = present }
-        for (key, value) in members.sorted(by: { $0.key < $1.key }) where env[key] == .undefined { env[key] = value }
+        for (key, value) in members.sorted(by: { $0.key < $1.key }) where env[key.string] == .undefined {
+            env[key.string] = value
+        }
         root["env"] = .object(env)
         return FilterContext(root: root, preferences: preferences)
     }
@@ -45,7 +47,7 @@ extension FilterValue {
         case .array(let elements): "[" + elements.map(\.stableText).joined(separator: ",") + "]"
         case .object(let object):
             "{"
-                + object.members.sorted { $0.key < $1.key }
+                + object.members.sorted { $0.key.exact < $1.key.exact }
                 .map { "\($0.key.utf8.count):\($0.key)=\($0.value.stableText)" }.joined(separator: ",") + "}"
         }
     }

@@ -10,7 +10,7 @@ final class ParameterLayer: Sendable {
     private struct Memory {
         var filter: RecordFilter
         /// The keys of the set that have been asked for. A value is `nil` if the app's own default applies.
-        var values: [String: RemoteConfigValue?] = [:]
+        var values: [ExactString: RemoteConfigValue?] = [:]
     }
 
     let snapshot: Snapshot
@@ -62,25 +62,27 @@ final class ParameterLayer: Sendable {
     func winner(_ key: String) -> String? { memory.withLock { parameters.winner(for: key, &$0.filter)?.id } }
 
     /// The keys that have a value, in any order.
-    var keys: [String] { parameters.keys.filter { value($0) != nil } }
+    var keys: [ExactString] { parameters.keys.filter { value($0.string) != nil } }
 
     /// The keys whose values differ between two layers: added, removed or changed.
-    static func differences(from old: ParameterLayer?, to new: ParameterLayer?) -> Set<String> {
+    static func differences(from old: ParameterLayer?, to new: ParameterLayer?) -> Set<ExactString> {
         guard old !== new else { return [] }
-        var candidates: Set<String> = []
+        var candidates: Set<ExactString> = []
         (new?.snapshot.records ?? RecordTable()).forEachDifference(from: old?.snapshot.records ?? RecordTable()) {
             // A set's records are in the order of its table.
-            if let position = $0, let old { candidates.insert(old.parameters.records[position].key) }
-            if let position = $1, let new { candidates.insert(new.parameters.records[position].key) }
+            if let position = $0, let old { candidates.insert(old.parameters.records[position].key.exact) }
+            if let position = $1, let new { candidates.insert(new.parameters.records[position].key.exact) }
         }
         // A filter's result may have changed although its record has not.
         if old?.context != new?.context {
             for layer in [old, new] {
                 guard let layer, layer.snapshot.records.mayMentionFilters else { continue }
-                for parameter in layer.parameters.records where parameter.hasFilter { candidates.insert(parameter.key) }
+                for parameter in layer.parameters.records where parameter.hasFilter {
+                    candidates.insert(parameter.key.exact)
+                }
             }
         }
-        return candidates.filter { old?.value($0)?.content != new?.value($0)?.content }
+        return candidates.filter { old?.value($0.string)?.content != new?.value($0.string)?.content }
     }
 }
 
@@ -112,16 +114,17 @@ final class PackagedLayer: Sendable {
 final class ConfigLayers: Sendable {
     /// The newer of the activated and the packaged state; `nil` if there is neither.
     let parameters: ParameterLayer?
-    let defaults: [String: RemoteConfigValue]
+    let defaults: [ExactString: RemoteConfigValue]
     /// The values that come before all others: overrides, and the values of a snapshot that a test made.
-    let fixed: [String: RemoteConfigValue]
+    let fixed: [ExactString: RemoteConfigValue]
     /// The log of reads; `nil` for values that do not belong to a remote config.
     let reads: ReadLog?
     /// The packaged state, whether or not `parameters` is that state.
     let packaged: PackagedLayer?
 
     init(
-        parameters: ParameterLayer?, defaults: [String: RemoteConfigValue], fixed: [String: RemoteConfigValue],
+        parameters: ParameterLayer?, defaults: [ExactString: RemoteConfigValue],
+        fixed: [ExactString: RemoteConfigValue],
         reads: ReadLog?, packaged: PackagedLayer? = nil
     ) {
         self.packaged = packaged
@@ -132,7 +135,7 @@ final class ConfigLayers: Sendable {
     }
 
     /// The keys that have a value, including the app's defaults, in any order.
-    var allKeys: Set<String> { keys().union(defaults.keys) }
+    var allKeys: Set<ExactString> { keys().union(defaults.keys) }
 
     /// The value that the app gets.
     func value(_ key: String) -> RemoteConfigValue {
@@ -159,7 +162,7 @@ final class ConfigLayers: Sendable {
     /// The keys that have a value in one of the sources that come before the app's defaults, in any order.
     ///
     /// `nil` stands for all these sources.
-    func keys(from source: RemoteConfigSource? = nil) -> Set<String> {
+    func keys(from source: RemoteConfigSource? = nil) -> Set<ExactString> {
         var keys = Set(fixed.filter { source == nil || $0.value.source == source }.keys)
         if let layer = source.map(layer(of:)) ?? parameters { keys.formUnion(layer.keys) }
         return keys

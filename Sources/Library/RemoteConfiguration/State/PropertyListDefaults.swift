@@ -28,7 +28,9 @@ package enum PropertyListDefaults {
     /// The members of a property list's dictionary. Does no I/O.
     ///
     /// - Parameter name: the name of the list in errors.
-    package static func values(_ plist: Data, name: String) throws(RemoteConfigError) -> [String: RemoteConfigValue] {
+    package static func values(_ plist: Data, name: String) throws(RemoteConfigError) -> [ExactString:
+        RemoteConfigValue]
+    {
         let document: DefaultsDocument
         do throws(DefaultsFault) {
             document = try DefaultsDocument(propertyList: Bytes(Array(plist)))
@@ -37,7 +39,7 @@ package enum PropertyListDefaults {
                 reason: "\(name)\(error.line.map { ":\($0)" } ?? ""): expected a property list with a dictionary of "
                     + "parameters; \(error.problem)")
         }
-        return Dictionary(document.members.map { ($0.key, value($0.value)) }) { first, _ in first }
+        return Dictionary(document.members.map { ($0.key.exact, value($0.value)) }) { first, _ in first }
     }
 
     private static func value(_ value: DefaultsValue) -> RemoteConfigValue {

@@ -180,7 +180,7 @@ struct ParametersDecoder: Decoder, SingleValueDecodingContainer {
     /// The parameters' keys, by the names that the decoder's strategy gives them; `nil` if the names are the keys.
     ///
     /// The decoder itself is asked, so that a strategy works as in a document.
-    private func names() throws -> [String: String]? {
+    private func names() throws -> [ExactString: ExactString]? {
         struct Name: CodingKey {
             let stringValue: String
             var intValue: Int? { nil }
@@ -188,7 +188,7 @@ struct ParametersDecoder: Decoder, SingleValueDecodingContainer {
             init?(intValue: Int) { nil }
         }
         struct Names: Decodable {
-            var positions: [String: Int] = [:]
+            var positions: [ExactString: Int] = [:]
 
             init(from decoder: any Decoder) throws {
                 let members = try decoder.container(keyedBy: Name.self)
@@ -199,7 +199,7 @@ struct ParametersDecoder: Decoder, SingleValueDecodingContainer {
         if case .useDefaultKeys = options.keyDecodingStrategy { return nil }
         let keys = layers.allKeys.sorted()
         let document = JSONValue.object(
-            keys.enumerated().map { .init(key: $0.element, value: .number(JSONNumber($0.offset))) })
+            keys.enumerated().map { .init(key: $0.element.string, value: .number(JSONNumber($0.offset))) })
         return try options.decode(Names.self, from: Data(JSONText.compact(document))).positions.mapValues { keys[$0] }
     }
 }
@@ -207,11 +207,12 @@ struct ParametersDecoder: Decoder, SingleValueDecodingContainer {
 private struct ParameterContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let layers: ConfigLayers
     let options: JSONDecoder
-    let names: [String: String]?
+    let names: [ExactString: ExactString]?
 
     var codingPath: [any CodingKey] { [] }
     var allKeys: [Key] {
-        (names.map { Array($0.keys) } ?? Array(layers.allKeys)).compactMap { Key(stringValue: $0) }.filter(contains)
+        (names.map { Array($0.keys) } ?? Array(layers.allKeys)).compactMap { Key(stringValue: $0.string) }.filter(
+            contains)
     }
 
     func contains(_ key: Key) -> Bool { value(key) != nil }
@@ -241,8 +242,8 @@ private struct ParameterContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
     func superDecoder(forKey key: Key) throws -> any Decoder { try member(key) { $0 } }
 
     private func value(_ key: Key) -> RemoteConfigValue? {
-        guard let parameter = names.map({ $0[key.stringValue] }) ?? key.stringValue else { return nil }
-        let value = layers.value(parameter)
+        guard let parameter = names.map({ $0[key.stringValue] }) ?? key.stringValue.exact else { return nil }
+        let value = layers.value(parameter.string)
         return value.source == .static ? nil : value
     }
 

@@ -78,8 +78,9 @@ public struct RemoteSettingsContext: Hashable, Sendable {
         return .app(
             channel: channel, version: appVersion, locale: locale, formFactor: formFactor, country: country,
             distribution: distribution, appID: appId, os: os, osVersion: osVersion,
-            custom: attributes.mapValues { FilterValue($0) }.merging(texts) { $1 },
+            custom: Dictionary(attributes.mapValues { FilterValue($0) }).merging(Dictionary(texts)) { $1 },
             preferences: FilterPreferences(
-                values: preferences.values.mapValues { FilterValue($0) }, userSet: preferences.userSet))
+                values: Dictionary(preferences.values.mapValues { FilterValue($0) }),
+                userSet: Set(preferences.userSet.map(\.exact))))
     }
 }

@@ -51,8 +51,8 @@ public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
             guard case .object(let others) = value else {
                 throw JSONError(.wrongType(expected: "an object", found: value.kind), at: 0)
             }
-            let named = Set(["id", "last_modified", "deleted", "attachment"])
-            self.init(Record(id: id, json: try canonical(members + others.filter { !named.contains($0.key) })))
+            let named = OtherFields.named
+            self.init(Record(id: id, json: try canonical(members + others.filter { !named.contains($0.key.exact) })))
         } catch {
             self.init(Record(id: id, json: (try? canonical(members)) ?? Bytes(utf8: "{}")))
             given = GivenFields(text: fields)
@@ -119,9 +119,9 @@ private final class GivenFields: Hashable, Sendable {
         self.text = text
     }
 
-    static func == (left: GivenFields, right: GivenFields) -> Bool { left.text == right.text }
+    static func == (left: GivenFields, right: GivenFields) -> Bool { left.text.exact == right.text.exact }
 
-    func hash(into hasher: inout Hasher) { hasher.combine(text) }
+    func hash(into hasher: inout Hasher) { hasher.combine(text.exact) }
 }
 
 extension RemoteSettingsRecord: CustomStringConvertible {
@@ -201,7 +201,7 @@ extension RecordDecodingError: LocalizedError {
 
 /// The members of a record that have no property of their own.
 enum OtherFields {
-    private static let named: Set<String> = ["id", "last_modified", "deleted", "attachment"]
+    static let named: Set<ExactString> = ["id", "last_modified", "deleted", "attachment"]
 
     static func text(of json: Bytes) -> String {
         var output: [UInt8] = [UInt8(ascii: "{")]
@@ -213,7 +213,7 @@ enum OtherFields {
             while let key = try reader.nextKey() {
                 try reader.skipValue()
                 let end = reader.offset
-                if !named.contains(key) {
+                if !named.contains(key.exact) {
                     if output.count > 1 { output.append(UInt8(ascii: ",")) }
                     let member = json[start..<end]
                     unsafe member.withUnsafeBytes { unsafe output.append(contentsOf: $0) }

@@ -35,7 +35,7 @@ extension LocalCollection {
 
     func wanted(location: String) throws(RemoteSettingsError) -> WantedAttachment {
         for record in records() ?? [] {
-            guard let wanted = try? wanted(record), wanted.location == location else { continue }
+            guard let wanted = try? wanted(record), wanted.location.exact == location.exact else { continue }
             return wanted
         }
         throw .notHeld(reason: "\(id): no record has an attachment at \(VisibleText.quote(location))")

@@ -95,7 +95,7 @@ final class OverridingFile: Sendable {
 
     private func records(in text: Bytes) throws(JSONError) -> Bytes {
         var reader = JSONReader(text, limits: session.limits)
-        var (lists, isObject) = ([String: Bytes](), true)
+        var (lists, isObject) = ([ExactString: Bytes](), true)
         do throws(JSONError) { try reader.beginObject() } catch { isObject = false }
         // A text that is neither form is reported when it is read as a list of records.
         guard isObject else { return text }

@@ -14,7 +14,10 @@ struct AttachmentDeltas: Sendable {
         /// The path below the attachments at which Mozilla's server would have it, so that an edge's rules find it by
         /// the two names; `nil` if the locations are not `<bucket>/<collection>/<name>`.
         var path: String? {
-            let (new, old) = (new.location.split(separator: "/"), old.location.split(separator: "/"))
+            func parts(_ file: Manifest.File) -> [ExactString] {
+                file.location.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0).exact }
+            }
+            let (new, old) = (parts(new), parts(old))
             guard new.count == 3, old.count == 3, new[..<2] == old[..<2], new[2] != old[2] else { return nil }
             return "cdt/\(new[0])/\(new[1])/compressed/target-\(new[2])/dcz/from-\(old[2]).dcz"
         }
@@ -26,15 +29,15 @@ struct AttachmentDeltas: Sendable {
     private static let versions = 5
 
     /// The pairs by the percent-decoded location of the newer file. The newest older file is first.
-    private let pairs: [String: [Pair]]
+    private let pairs: [ExactString: [Pair]]
     private let made: MadeDeltas
 
     /// Finds the pairs. Reads manifests.
     init(_ collections: [ServedCollection], made: MadeDeltas) throws(BundleError) {
         self.made = made
-        var pairs: [String: [Pair]] = [:]
+        var pairs: [ExactString: [Pair]] = [:]
         for collection in collections where !collection.history.isEmpty {
-            var newest: [String: Manifest.File] = [:]
+            var newest: [ExactString: Manifest.File] = [:]
             for file in try collection.files() where file.omitted == nil {
                 for record in file.records { newest[record] = file }
             }
@@ -45,7 +48,7 @@ struct AttachmentDeltas: Sendable {
                         let known = pairs[PercentEncoding.decode(new.location)] ?? []
                         guard known.count < Self.versions, !known.contains(where: { $0.old.sha256 == old.sha256 })
                         else { continue }
-                        pairs[PercentEncoding.decode(new.location), default: []].append(
+                        pairs[PercentEncoding.decode(new.location).exact, default: []].append(
                             Pair(new: new, old: old, newBundle: collection.bundle, oldBundle: bundle))
                     }
                 }
@@ -56,8 +59,8 @@ struct AttachmentDeltas: Sendable {
 
     /// All pairs that have a path, sorted by path. If several share one, the pair with the newest older file has it.
     var all: [(path: String, pair: Pair)] {
-        let named = pairs.values.joined().compactMap { pair in pair.path.map { ($0, pair) } }
-        return Dictionary(named) { first, _ in first }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        let named = pairs.values.joined().compactMap { pair in pair.path.map { ($0.exact, pair) } }
+        return Dictionary(named) { first, _ in first }.sorted { $0.key < $1.key }.map { ($0.key.string, $0.value) }
     }
 
     /// Finds a pair.
@@ -81,7 +84,7 @@ struct AttachmentDeltas: Sendable {
 package final class MadeDeltas: Sendable {
     private struct State {
         /// The deltas by the pair's tag; `nil` for one that is not useful.
-        var deltas: [String: Bytes?] = [:]
+        var deltas: [ExactString: Bytes?] = [:]
         var order: [String] = []
         var bytes = 0
         var isMaking = false
@@ -109,7 +112,7 @@ package final class MadeDeltas: Sendable {
             state.order.append(pair.tag)
             state.bytes += delta?.count ?? 0
             while state.bytes > mostBytes, !state.order.isEmpty {
-                let first = state.deltas.removeValue(forKey: state.order.removeFirst())
+                let first = state.deltas.removeValue(forKey: state.order.removeFirst().exact)
                 state.bytes -= first??.count ?? 0
             }
         }

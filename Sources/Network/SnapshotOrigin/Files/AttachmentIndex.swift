@@ -26,9 +26,10 @@ final class AttachmentIndex: Sendable {
         /// The bucket is often `<bucket>-workspace`, where the collection is edited.
         func belongs(at location: String) -> Bool {
             let id = bundle.head.collection
-            let parts = location.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
-            return parts.count == 3 && parts[1] == id.name
-                && (parts[0] == id.bucket || parts[0].hasPrefix("\(id.bucket)-"))
+            let parts = location.utf8.split(
+                separator: UInt8(ascii: "/"), maxSplits: 2, omittingEmptySubsequences: false)
+            return parts.count == 3 && parts[1].elementsEqual(id.name.utf8)
+                && (parts[0].elementsEqual(id.bucket.utf8) || parts[0].starts(with: "\(id.bucket)-".utf8))
         }
 
         func goes(before other: Place, at location: String) -> Bool {
@@ -41,7 +42,7 @@ final class AttachmentIndex: Sendable {
         }
     }
 
-    private let places: [String: Place]
+    private let places: [ExactString: Place]
     /// The locations that collections claim for different files, one line each, for reports.
     let conflicts: [String]
 
@@ -53,13 +54,13 @@ final class AttachmentIndex: Sendable {
     /// - Throws: `BundleError`.
     init(_ collections: [ServedCollection], path: String) throws(BundleError) {
         self.path = path
-        var places: [String: Place] = [:]
+        var places: [ExactString: Place] = [:]
         var conflicts: [String] = []
         for collection in collections {
             for file in try collection.files() {
                 let place = Place(bundle: collection.bundle, collection: collection, file: file)
                 let location = PercentEncoding.decode(file.location)
-                guard let other = places.updateValue(place, forKey: location) else { continue }
+                guard let other = places.updateValue(place, forKey: location.exact) else { continue }
                 if !place.goes(before: other, at: location) { places[location] = other }
                 if other.file.sha256 != file.sha256 {
                     conflicts.append(
@@ -86,7 +87,7 @@ final class AttachmentIndex: Sendable {
 
     /// The locations of the attachments that the bundles contain, sorted.
     var locations: [String] {
-        places.values.filter { $0.file.omitted == nil }.map(\.file.location).sorted()
+        places.values.filter { $0.file.omitted == nil }.map(\.file.location.exact).sorted().map(\.string)
     }
 
     /// Answers a request for a file.

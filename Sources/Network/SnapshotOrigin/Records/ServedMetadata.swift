@@ -61,7 +61,7 @@ struct ServedMetadata {
         lastModified = (value["last_modified"]?.number?.uint64).map(Timestamp.init(milliseconds:))
     }
 
-    private static func rewrite(_ signature: JSONValue, _ held: [String: String]) -> JSONValue {
+    private static func rewrite(_ signature: JSONValue, _ held: [ExactString: String]) -> JSONValue {
         guard case .object(let members) = signature else { return signature }
         return .object(
             members.map { member in
@@ -74,12 +74,12 @@ struct ServedMetadata {
     private static func heldURLs(
         _ bundle: BundleReader, _ metadata: CollectionMetadata, _ chains: [(url: String, pem: Bytes)],
         signature: SignatureVerdict?, limits: Limits
-    ) throws(BundleError) -> [String: String] {
-        let urls = Set(metadata.signatures.map(\.x5u))
+    ) throws(BundleError) -> [ExactString: String] {
+        let urls = Set(metadata.signatures.map(\.x5u.exact))
         guard urls.count > 1 || chains.count > 1, let signature else {
             return Dictionary(uniqueKeysWithValues: urls.map { ($0, chains[0].url) })
         }
-        var held: [String: String] = [:]
+        var held: [ExactString: String] = [:]
         let fitting = try bundle.unverifiedSnapshot().signatureChains(chains.map(\.pem), as: signature, limits: limits)
         for case (let made, let chain?) in fitting where held[made.x5u] == nil {
             held[made.x5u] = chains.first { $0.pem == chain.pem }?.url

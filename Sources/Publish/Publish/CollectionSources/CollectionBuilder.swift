@@ -14,7 +14,7 @@ struct CollectionBuilder {
     /// The directory that holds the attachments, at any depth.
     let root: String
     var problems = ProblemList()
-    private var records: [String: SourceRecord] = [:]
+    private var records: [ExactString: SourceRecord] = [:]
     private var attachments: [SHA256Digest: AttachmentInput] = [:]
     private var metadata: [JSONValue.Member] = []
     private var metadataPlace: (file: String, line: Int)?
@@ -23,7 +23,7 @@ struct CollectionBuilder {
     private var schemaBudget: WorkBudget
     private var idMember: String?
     private var hasParameters = false
-    private var files: [String: RecordAttachment] = [:]
+    private var files: [ExactString: RecordAttachment] = [:]
 
     private let limits: Limits
 

@@ -38,8 +38,8 @@ package struct ParameterCompiler {
 
     let file: String
     private(set) var problems = ProblemList()
-    private var conditions: [String: Condition] = [:]
-    private var seen: [String: Int] = [:]
+    private var conditions: [ExactString: Condition] = [:]
+    private var seen: [ExactString: Int] = [:]
     /// The bytes of conditions that may still be written into records.
     private var room: Int
 
@@ -240,7 +240,7 @@ package struct ParameterCompiler {
     private mutating func read(parameters node: SourceNode, _ what: String) -> [SourceRecord] {
         var records: [SourceRecord] = []
         for member in mapping(node, what) where !problems.isFull && room >= 0 {
-            if let other = seen.updateValue(member.line, forKey: member.key) {
+            if let other = seen.updateValue(member.line, forKey: member.key.exact) {
                 problems.add(
                     file, member.line, "the parameter \(member.key) is already on line \(other)", "keep one of them")
                 continue
@@ -287,7 +287,7 @@ package struct ParameterCompiler {
 
     /// Notes the values that no device gets, because an earlier value has the same condition.
     private mutating func review(_ choices: [Choice], of key: String) {
-        var asked: [String: Int] = [:]
+        var asked: [ExactString: Int] = [:]
         for choice in choices {
             guard let filter = choice.filter?.text else { continue }
             if let line = asked[filter] {
@@ -354,7 +354,7 @@ package struct ParameterCompiler {
 
     private mutating func filter(named name: String, _ line: Int) -> Filter? {
         guard let condition = conditions[name] else {
-            let known = Counted.list(conditions.keys.sorted())
+            let known = Counted.list(conditions.keys.sorted().map(\.string))
             problems.add(
                 file, line, "there is no condition \(VisibleText.quote(name))",
                 "define it under conditions:\(known.isEmpty ? "" : "; defined are \(known)")")

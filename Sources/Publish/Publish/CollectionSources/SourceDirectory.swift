@@ -26,7 +26,7 @@ package struct SourceDirectory: Sendable {
     ///   `FileError`.
     package func collections() throws -> [(id: CollectionID, place: String)] {
         var problems = ProblemList()
-        var found: [String: (id: CollectionID, place: String)] = [:]
+        var found: [ExactString: (id: CollectionID, place: String)] = [:]
         guard try FileStore.isDirectory(path), let buckets = try FileStore.list(path) else {
             problems.add(path, nil, "there is no such directory", "name the directory of the sources with --sources")
             throw SourceProblems(problems: problems.problems)
@@ -52,7 +52,7 @@ package struct SourceDirectory: Sendable {
                 guard let stem = isDirectory ? name : Self.stem(name) else { continue }
                 do {
                     let id = try CollectionID(bucket: bucket, name: stem)
-                    if let other = found.updateValue((id, place), forKey: id.ignoringCase) {
+                    if let other = found.updateValue((id, place), forKey: id.ignoringCase.exact) {
                         let problem =
                             other.id == id
                             ? "\(id) is also in \(other.place)"

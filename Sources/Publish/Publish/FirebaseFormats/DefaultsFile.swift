@@ -51,7 +51,8 @@ package struct DefaultsFile: Sendable {
         }
         source = try text.checked(file, limits)
         inAppDefaults = InAppDefaults(
-            values: Dictionary(members.map { ($0.key, $0.value) }) { _, last in last }, hasTypes: document.hasTypes)
+            values: Dictionary(members.map { ($0.key.exact, $0.value) }) { _, last in last },
+            hasTypes: document.hasTypes)
     }
 
     /// A value that only property lists have.

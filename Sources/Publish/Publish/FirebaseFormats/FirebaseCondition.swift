@@ -9,7 +9,7 @@ package struct FirebaseCondition: Sendable {
     /// The target filter.
     package let filter: String
     /// Members of `env` that the app must set, because no library can know them.
-    package let needs: Set<String>
+    package let needs: Set<ExactString>
 
     /// Why a condition cannot be translated.
     package struct Refusal: Error, Hashable, Sendable {
@@ -139,7 +139,7 @@ private struct ConditionParser {
     private typealias Refusal = FirebaseCondition.Refusal
 
     private var tokens: ArraySlice<ConditionToken>
-    private(set) var needs: Set<String> = []
+    private(set) var needs: Set<ExactString> = []
 
     init(_ tokens: [ConditionToken]) {
         self.tokens = tokens[...]
@@ -221,7 +221,7 @@ private struct ConditionParser {
         let key = try text()
         try expect("]")
         let isName = !key.isEmpty && key.utf8.allSatisfy { $0 == 0x5F || ($0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7A) }
-        needs.insert(key)
+        needs.insert(key.exact)
         return isName ? "env.\(key)" : "env[\(Self.literal(key))]"
     }
 
@@ -350,7 +350,7 @@ private struct ConditionParser {
         guard let utc = try Self.utc(moment, zone) else {
             throw Refusal(element: nil, problem: "\(moment) in \(zone) is not a valid time")
         }
-        needs.insert(need)
+        needs.insert(need.exact)
         return "\(name) \(comparison) ('\(utc)'|date)"
     }
 

@@ -48,9 +48,9 @@ private struct TemplateConverter {
     private(set) var unsupported = ProblemList()
     private(set) var text = SourceText()
     /// The names of the converted conditions, highest priority first.
-    private var conditions: [String] = []
-    private var refused: Set<String> = []
-    private var needs: Set<String> = []
+    private var conditions: [ExactString] = []
+    private var refused: Set<ExactString> = []
+    private var needs: Set<ExactString> = []
     private var hasPercent = false
 
     init(file: String) {
@@ -131,7 +131,7 @@ private struct TemplateConverter {
             unsupported.add(
                 file, member.line, "the member \(member.key) of the condition \(name) is unknown", Self.remedy)
         }
-        guard !conditions.contains(name), !refused.contains(name) else {
+        guard !conditions.contains(name.exact), !refused.contains(name.exact) else {
             problems.add(file, node.line, "the condition \(name) appears twice", "keep one of them")
             return
         }
@@ -140,12 +140,12 @@ private struct TemplateConverter {
             let condition = try FirebaseCondition(parsing: expression)
             needs.formUnion(condition.needs)
             if condition.filter.contains("bucketSample") { hasPercent = true }
-            conditions.append(name)
+            conditions.append(name.exact)
             let color = (node["tagColor"]?.string ?? "").utf8.filter { $0 == 0x5F || (0x41...0x5A).contains($0) }
             let comment = color.isEmpty ? "" : "  # \(String(decoding: color, as: UTF8.self))"
             text.line(1, "\(SourceText.key(name)): \(SourceText.quoted(condition.filter))\(comment)")
         } catch {
-            refused.insert(name)
+            refused.insert(name.exact)
             let what = error.element.map { "uses \($0): \(error.problem)" } ?? "cannot be read: \(error.problem)"
             unsupported.add(file, line, "the condition \(VisibleText.quote(name)) \(what)", Self.remedy)
         }
@@ -199,8 +199,8 @@ private struct TemplateConverter {
 
     private mutating func choices(of parameter: SourceNode.Member, type: String) -> [String] {
         let given = mapping(parameter.value["conditionalValues"], "conditionalValues of \(parameter.key)")
-        for member in given where !conditions.contains(member.key) {
-            if refused.contains(member.key) {
+        for member in given where !conditions.contains(member.key.exact) {
+            if refused.contains(member.key.exact) {
                 unsupported.add(
                     file, member.line, "the value of \(parameter.key) for \(member.key), which cannot be converted",
                     Self.remedy)
@@ -211,8 +211,8 @@ private struct TemplateConverter {
             }
         }
         return conditions.compactMap { name in
-            guard let member = given.first(where: { $0.key == name }) else { return nil }
-            let quoted = SourceText.quoted(name)
+            guard let member = given.first(where: { $0.key.exact == name }) else { return nil }
+            let quoted = SourceText.quoted(name.string)
             let what = "the value of \(parameter.key) for \(name)"
             if let rollout = member.value["rolloutValue"], rollout.members != nil {
                 guard let id = rollout["rolloutId"]?.string, case .number(let percent)? = rollout["percent"]?.content,

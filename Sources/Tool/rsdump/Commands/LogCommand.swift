@@ -131,17 +131,17 @@ struct LogCommand: AsyncParsableCommand {
     /// - Returns: whether the record has a field that was asked for.
     private func printBlame(_ log: CollectionLog) async throws -> Bool {
         var members: [JSONValue.Member]?
-        var entries: [String: (entry: CollectionLog.Entry, tags: [String])] = [:]
+        var entries: [ExactString: (entry: CollectionLog.Entry, tags: [String])] = [:]
         // A value that an entry introduced is also in every later state.
-        var later: Set<String> = []
+        var later: Set<ExactString> = []
         try await log.forEach(record: id, field: field, unusable: report) { entry in
             guard let change = entry.changes.first else { return true }
             // The newest entry has the record as it is now, or says that it was deleted.
             if members == nil { members = change.members ?? [] }
-            later.formUnion(entry.tags)
+            later.formUnion(entry.tags.map(\.exact))
             // Only the names are of interest, and of all fields.
             _ = change.fields { path in
-                if entries[path.root] == nil { entries[path.root] = (entry, later.sorted()) }
+                if entries[path.root] == nil { entries[path.root] = (entry, later.sorted().map(\.string)) }
                 return false
             }
             return change.kind == .updated

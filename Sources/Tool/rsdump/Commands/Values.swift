@@ -44,7 +44,7 @@ struct Values: AsyncParsableCommand {
                     + "lists them")
         }
         var isMissing = false
-        for key in key.map({ [$0] }) ?? parameters.keys.sorted() {
+        for key in key.map({ [$0] }) ?? parameters.keys.sorted().map(\.string) {
             let explanation = parameters.explanation(of: key, &filter)
             if case .value(let json)? = explanation.winner?.content {
                 let value = PlainJSON.text(json)

@@ -12,16 +12,21 @@ package struct SettingChange: Hashable, Sendable {
     static func changes(from old: DumpsConfiguration, to new: DumpsConfiguration) -> [SettingChange] {
         let (before, after) = (old.settings, new.settings)
         return Set(before.keys).union(after.keys).sorted().compactMap { name in
-            before[name] == after[name] ? nil : SettingChange(name: name, old: before[name], new: after[name])
+            before[name] == after[name]
+                ? nil : SettingChange(name: name.string, old: before[name]?.string, new: after[name]?.string)
         }
     }
 }
 
 extension DumpsConfiguration {
     /// The settings by name, without those that are not set.
-    fileprivate var settings: [String: String] {
-        var settings = ["server": server, "attachments": attachments.text]
-        func set(_ name: String, _ value: (some CustomStringConvertible)?) { settings[name] = value.map { "\($0)" } }
+    fileprivate var settings: [ExactString: ExactString] {
+        var settings: [ExactString: ExactString] = [
+            "server": server.exact, "attachments": attachments.text.exact,
+        ]
+        func set(_ name: String, _ value: (some CustomStringConvertible)?) {
+            settings[name] = value.map { "\($0)".exact }
+        }
         set("requires", requires)
         if allowsPlainHTTP { set("allow-plain-http", "true") }
         if !trust.roots.isEmpty { set("trust.roots", trust.roots.map(\.hex).joined(separator: ", ")) }

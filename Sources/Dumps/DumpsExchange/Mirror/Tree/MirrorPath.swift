@@ -13,10 +13,12 @@ struct MirrorPath: Hashable {
     ///   added.
     /// - Returns: `nil` if the path cannot be a file.
     init?(_ path: String) {
-        guard path.hasPrefix("/") else { return nil }
-        let name = path.hasSuffix("/") ? path + "index.json" : path
+        guard path.utf8.first == UInt8(ascii: "/") else { return nil }
+        let name = path.utf8.last == UInt8(ascii: "/") ? path + "index.json" : path
         guard let decoded = PercentEncoding.strictlyDecode(name.dropFirst()) else { return nil }
-        let segments = decoded.split(separator: "/", omittingEmptySubsequences: false)
+        // Bytes, because a slash and a combining mark after it are one character.
+        let segments = decoded.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            .map(Substring.init)
         guard segments.allSatisfy(Self.isPlain), decoded.utf8.count <= 1024 else { return nil }
         file = decoded
     }
@@ -28,7 +30,7 @@ struct MirrorPath: Hashable {
 
     /// The folders that contain the file, outermost first.
     var folders: [String] {
-        let parts = file.split(separator: "/").dropLast()
+        let parts = file.utf8.split(separator: UInt8(ascii: "/")).map(Substring.init).dropLast()
         return parts.indices.map { parts[...$0].joined(separator: "/") }
     }
 }

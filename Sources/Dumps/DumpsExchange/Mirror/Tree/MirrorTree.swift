@@ -10,8 +10,8 @@ struct MirrorTree {
     private let prefix: String
     /// The modification time of files whose resource has none.
     private let newest: Timestamp
-    private var files: Set<String> = []
-    private var folders: Set<String> = []
+    private var files: Set<ExactString> = []
+    private var folders: Set<ExactString> = []
     private(set) var objects: [MirrorObject] = []
     /// The paths that cannot be files, and the locations that two collections use for different attachments, one line
     /// each.
@@ -59,8 +59,8 @@ struct MirrorTree {
     }
 
     /// The states that clients reach with the whole changesets, by path.
-    private func states(of origin: Origin) -> [String: MirrorChangeset] {
-        var states: [String: MirrorChangeset] = [:]
+    private func states(of origin: Origin) -> [ExactString: MirrorChangeset] {
+        var states: [ExactString: MirrorChangeset] = [:]
         for version in APIVersion.allCases {
             func add(_ collection: String, _ state: Timestamp) {
                 let folder = collection.split(separator: "/").joined(separator: "/collections/")
@@ -91,14 +91,14 @@ struct MirrorTree {
         _ name: String, _ resource: OriginResource, _ changeset: MirrorChangeset? = nil
     ) throws {
         let path = prefix + name
-        guard let place = MirrorPath(path), !folders.contains(place.file), !files.contains(place.file),
-            !place.folders.contains(where: files.contains)
+        guard let place = MirrorPath(path), !folders.contains(place.file.exact), !files.contains(place.file.exact),
+            !place.folders.contains(where: { files.contains($0.exact) })
         else {
             notes.append("\(VisibleText.escape(path)): left out, because it cannot be a file beside the others")
             return
         }
-        files.insert(place.file)
-        folders.formUnion(place.folders)
+        files.insert(place.file.exact)
+        folders.formUnion(place.folders.map(\.exact))
         let time = resource.lastModified ?? newest
         let (size, digest) = try write(resource.content, to: place.file, time)
         var gzip: (size: Int, sha256: SHA256Digest)?

@@ -59,11 +59,11 @@ struct CollectionsPage {
 
     /// The signer of most collections, which the page names only once.
     private var usualSigner: String? {
-        var counts: [String: Int] = [:]
+        var counts: [ExactString: Int] = [:]
         for collection in catalog.collections {
-            if let signer = collection.provenance.verdict?.signer { counts[signer, default: 0] += 1 }
+            if let signer = collection.provenance.verdict?.signer { counts[signer.exact, default: 0] += 1 }
         }
-        return counts.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
+        return counts.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key.string
     }
 
     /// Writes the problems. They come before everything else.

@@ -33,7 +33,7 @@ struct ParametersPage {
 
     func html() -> HTMLWriter {
         let trail = [("\(id)", PageLink.collection(id)), ("Parameters", .parameters(id))]
-        let keys = set.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        let keys = set.keys.sorted().map(\.string)
         let values = keys.lazy.flatMap { key in set.candidates(for: key) }.prefix(Self.listed)
         let count = Wording.count(keys.count, "parameter")
         let isCut = set.records.count > Self.listed
