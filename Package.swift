@@ -42,7 +42,6 @@ let package = Package(
 package.targets = [
     // MARK: C: the system's libraries, and what Swift cannot say
     system("CZlib", "zlib", apt: "zlib1g-dev"),
-    system("CLZ4", "liblz4", apt: "liblz4-dev", brew: "lz4"),
     system("CYAML", "yaml-0.1", apt: "libyaml-dev", brew: "libyaml"),
     system("CArchive", "libarchive", apt: "libarchive-dev", brew: "libarchive"),
     [
@@ -66,10 +65,9 @@ package.targets = [
 
     // MARK: Network: how one gets it
     room("Network/RemoteSettingsHTTP", uses: "SnapshotTrust SnapshotBundle CThreads CZstd", tests: ""),
-    room("Network/CurlTransport", uses: "CCurl CThreads RemoteSettingsHTTP", tests: "FaultyServer"),
-    room("Network/URLSessionTransport", uses: "RemoteSettingsHTTP", tests: "FaultyServer"),
-    room(
-        "Network/SnapshotOrigin", uses: "SnapshotTrust SnapshotBundle RemoteSettingsHTTP", tests: "CLZ4 StaticMirror"),
+    room("Network/CurlTransport", uses: "CCurl CThreads RemoteSettingsHTTP", tests: "SnapshotBundle FaultyServer"),
+    room("Network/URLSessionTransport", uses: "RemoteSettingsHTTP", tests: "SnapshotBundle FaultyServer"),
+    room("Network/SnapshotOrigin", uses: "SnapshotTrust SnapshotBundle RemoteSettingsHTTP", tests: ""),
 
     // MARK: Library: what apps link
     room(
@@ -123,7 +121,7 @@ package.targets = [
 
     // MARK: Server: what an origin serves; NIO is here only, with the trait `Server`
     room(
-        "Server/StaticMirror", uses: "SnapshotBundle Dumps CLZ4 RemoteSettingsHTTP SnapshotOrigin", tests: ""),
+        "Server/StaticMirror", uses: "SnapshotBundle Dumps RemoteSettingsHTTP SnapshotOrigin", tests: ""),
     room(
         "Server/SnapshotServer",
         uses: """
@@ -133,7 +131,7 @@ package.targets = [
         tests: "NIOEmbedded"),
 
     // MARK: Examples, and what tests use
-    target("FaultyServer", at: "Tests/Network/FaultyServer", uses: "CZlib RemoteSettingsHTTP"),
+    target("FaultyServer", at: "Tests/Network/FaultyServer", uses: "CZlib SnapshotBundle RemoteSettingsHTTP"),
     target("config-example", at: "Examples/ConfigExample", uses: "RemoteConfiguration", as: .executable),
     target(
         "flag-server", at: "Examples/FlagServer", uses: "RemoteSettings RemoteSettingsConfiguration",

@@ -64,7 +64,7 @@ FEATURES = [
         "Tests/Network/CurlTransportTests", I + "test_http2_refresh"]),
     ("the filter language", "every reader of records with filters", ["Sources/Format/TargetFilter"], ["Tests/Format/TargetFilterTests"]),
     ("`serve`: the protocol, history, HTTP limits", "tests, sites without network, mirrors", [
-        "Sources/Network/SnapshotOrigin", "Sources/Server/SnapshotServer", "Sources/C/CMappedFaults", "Sources/C/CLZ4"], [
+        "Sources/Network/SnapshotOrigin", "Sources/Server/SnapshotServer", "Sources/C/CMappedFaults"], [
         "Tests/Network/SnapshotOriginTests", "Tests/Server/SnapshotServerTests", I + "test_serve", I + "serve", I + "test_server_faults",
         I + "readers", I + "test_readers", I + "test_origin"]),
     ("the page for people", "whoever looks at what is served", ["Sources/Server/SnapshotServer/Page"], [
