@@ -47,9 +47,6 @@ let package = Package(
         .systemLibrary(
             name: "CZlib", path: "Sources/C/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(
-            name: "CLZ4", path: "Sources/C/CLZ4", pkgConfig: "liblz4",
-            providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
-        .systemLibrary(
             name: "CYAML", path: "Sources/C/CYAML", pkgConfig: "yaml-0.1",
             providers: [.apt(["libyaml-dev"]), .brew(["libyaml"])]),
         .systemLibrary(
@@ -145,7 +142,7 @@ let package = Package(
             name: "DumpsExchange",
             dependencies: [
                 "RemoteSettingsModel", "SnapshotBundle", "RemoteSettingsHTTP", "SnapshotOrigin", "RemoteSettings",
-                "ConfigParameters", "Dumps", "CArchive", "CLZ4",
+                "ConfigParameters", "Dumps", "CArchive",
             ],
             path: "Sources/Dumps/DumpsExchange"),
 
@@ -199,7 +196,7 @@ let package = Package(
             name: "NetworkTests",
             dependencies: [
                 "RemoteSettingsModel", "SnapshotBundle", "RemoteSettingsHTTP", "CurlTransport", "URLSessionTransport",
-                "SnapshotOrigin", "DumpsExchange", "FaultyServer", "CLZ4",
+                "SnapshotOrigin", "FaultyServer",
             ]),
         .testTarget(
             name: "LibraryTests",

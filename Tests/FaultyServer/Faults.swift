@@ -80,6 +80,7 @@ struct FaultyAnswer {
             return try unavailable(times)
         }
         if fault.hasPrefix("file") { return try sendFile() }
+        if fault == "coded" { return try sendCoded() }
         if fault.hasPrefix("gzip") || ["brotli", "bomb"].contains(fault) { return try sendCompressed() }
         switch fault {
         case "ok": return try whole()
@@ -220,7 +221,7 @@ extension FaultyAnswer {
         }
     }
 
-    private func chunk(_ piece: [UInt8]) throws {
+    fileprivate func chunk(_ piece: [UInt8]) throws {
         try connection.send(Array("\(String(piece.count, radix: 16))\r\n".utf8) + piece + Array("\r\n".utf8))
     }
 }
@@ -324,6 +325,29 @@ extension FaultyAnswer {
             return try answer("416 Range Not Satisfiable", [], ("Content-Range", "bytes */\(file.count)"))
         }
         return try part(from: start)
+    }
+
+    /// A row of ``Coding``: its path has the coding, the body and the manner.
+    private func sendCoded() throws -> Bool {
+        guard let body = Coding.Body(rawValue: rest[1])?.bytes, let manner = Coding.Manner(rawValue: rest[2]) else {
+            return false
+        }
+        let fields = [("ETag", Self.etag), ("Content-Encoding", rest[0].replacing("+", with: ", "))]
+        if manner == .chunked {
+            try connection.sendHead("200 OK", fields + [Self.chunked])
+            try chunk(body)
+            try connection.send("0\r\n\r\n")
+        } else if manner == .breaks, let start = rangeStart {
+            let range = ("Content-Range", "bytes \(start)-\(body.count - 1)/\(body.count)")
+            try connection.answer("206 Partial Content", Array(body[start...]), fields + [range])
+        } else if manner != .whole, count == 0 {
+            try connection.sendHead("200 OK", fields + [length(body.count)])
+            try connection.send(Array(body[..<(body.count / 2)]))
+            return false
+        } else {
+            try connection.answer("200 OK", body, fields)
+        }
+        return true
     }
 
     private func wholeFile(etag: String = Self.etag) throws -> Bool { try answer("200 OK", file, ("ETag", etag)) }

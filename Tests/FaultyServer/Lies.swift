@@ -1,6 +1,7 @@
 import Foundation
 import RemoteSettingsHTTP
 import RemoteSettingsModel
+import SnapshotBundle
 
 /// One thing that a server can do wrong, and what a client may make of it.
 ///
@@ -131,10 +132,15 @@ package struct Lie: Sendable {
         case .download(let held):
             var bytes = Array(Self.truth.utf8.prefix(held))
             let base = try server.attachments("lie", of: client)
-            let resume = held > 0 ? ResumePoint(offset: held, validator: "\"one\"") : nil
-            try await client.attachment("a", at: base, size: Self.truth.utf8.count, resume: resume) { part in
+            var hasher = ContentHasher()
+            hasher.update(bytes.span)
+            let resume = held > 0 ? ResumePoint(offset: held, hasher: hasher) : nil
+            let digest = SHA256Digest(hashing: Bytes(utf8: Self.truth))
+            try await client.attachment(
+                "a", at: base, size: Self.truth.utf8.count, digest: digest, resume: resume
+            ) { part in
                 switch part {
-                case .start(let start): bytes.removeLast(bytes.count - start.offset)
+                case .start(let start): bytes.removeLast(bytes.count - start)
                 case .bytes(let more): bytes += more
                 }
             }
@@ -460,7 +466,7 @@ extension Lie {
                 part("206 Partial Content", "Content-Type: multipart/byteranges; boundary=b\r\n", rest), asking: resumed
             ),
             Lie(
-                "another state", .error, part("206 Partial Content", good, rest).replacing("one", with: "two"),
+                "another state, with the right bytes", .right, part("206 Partial Content", good, rest).replacing("one", with: "two"),
                 asking: resumed),
             Lie(
                 "no such range", .error, part("416 Range Not Satisfiable", range("bytes */\(length)"), ""),
@@ -468,7 +474,7 @@ extension Lie {
             Lie(
                 "a part of a part", .error, part("206 Partial Content", good, String(rest.dropLast())), asking: resumed),
             Lie(
-                "a compressed part", .error, part("206 Partial Content", good + "Content-Encoding: gzip\r\n", rest),
+                "a compressed part", .either, part("206 Partial Content", good + "Content-Encoding: gzip\r\n", rest),
                 asking: resumed),
         ]
         let wrong = [

@@ -1,5 +1,4 @@
 """Collections that come from elsewhere than a server. Archives are really made, hostile ones too."""
-import ctypes
 import gzip
 import hashlib
 import json
@@ -149,31 +148,19 @@ def test_application_services(tree, tmp_path):
     assert outcome.code == rsdump.SOME_FAILED and outcome.says("icons.timestamp", "1700000000001"), str(outcome)
 
 
-def lz4(content):
-    library = ctypes.CDLL("liblz4.so.1")
-    output = ctypes.create_string_buffer(library.LZ4_compressBound(len(content)))
-    size = library.LZ4_compress_default(content, output, len(content), len(output))
-    return b"mozLz40\0" + struct.pack("<I", len(content)) + output.raw[:size]
-
-
-def test_changesets_in_mozlz4(sample, tmp_path):
+def test_a_list_of_changesets(sample, tmp_path):
     changesets = [sample.changeset(SETTINGS), sample.changeset(REGIONS)]
-    path = tmp_path / "changesets.json.mozlz4"
-    path.write_bytes(lz4(json.dumps(changesets).encode()))
+    path = tmp_path / "changesets.json"
+    path.write_text(json.dumps(changesets))
     dumps = Dumps(tmp_path / "dumps")
     outcome = import_("changeset", path, dumps.path)
     assert outcome.code == rsdump.DONE and outcome.says("--chain"), str(outcome)
     assert dumps.lock["collections"][SETTINGS]["trust"] == "imported"
     assert dumps.bundle(REGIONS).records == sorted(changesets[1]["changes"], key=lambda record: record["id"])
-    whole = path.read_bytes()
-    damaged = {
-        "cut": whole[:-1], "head": whole[:10], "larger": whole[:8] + struct.pack("<I", 4_000_000_000) + whole[12:],
-        "smaller": whole[:8] + struct.pack("<I", 10) + whole[12:]}
-    for name, content in damaged.items():
-        path.write_bytes(content)
-        outcome = import_("changeset", path, tmp_path / name)
-        assert outcome.code == rsdump.USAGE and outcome.says(path.name), f"{name}: {outcome}"
-        assert not (tmp_path / name).exists()
+    path.write_bytes(path.read_bytes()[:-1])
+    outcome = import_("changeset", path, tmp_path / "cut")
+    assert outcome.code == rsdump.USAGE and outcome.says(path.name), str(outcome)
+    assert not (tmp_path / "cut").exists()
 
 
 def test_a_signed_changeset_with_its_chain(dumps, sample, tmp_path):

@@ -1,12 +1,10 @@
 """rsdump serve as clients see it: the protocol beside real Kinto's, attachments, and what mirrors a mirror."""
-import ctypes
 import gzip
 import hashlib
 import io
 import json
 import signal
 import socket
-import struct
 import subprocess
 import urllib.error
 import urllib.parse
@@ -277,37 +275,6 @@ def test_the_servers_zip_and_health(origin, refreshed_sample):
     for path in ["/__heartbeat__", "/__lbheartbeat__", "/__version__", "/v1/__heartbeat__", "/v2/__heartbeat__"]:
         assert origin.ask(path).status == 200, path
     assert "rsdump_collections 5" in origin.ask("/metrics").body.decode()
-
-
-def unpacked(body):
-    """What Mozilla's LZ4 files hold: a magic number, the size, one block."""
-    magic, size = struct.unpack("<8sI", body[:12])
-    assert magic == b"mozLz40\0"
-    output = ctypes.create_string_buffer(size)
-    assert ctypes.CDLL("liblz4.so.1").LZ4_decompress_safe(body[12:], output, len(body) - 12, size) == size
-    return json.loads(output.raw)
-
-
-def test_bundles_of_changesets(tmp_path):
-    """All of them, and those that clients want when they start; each is what its own address answers."""
-    with Serving("--demo") as serving:
-        every = {}
-        for name in samples.NAMES:
-            answer = serving.changeset(name)
-            every[name] = answer.json()
-        startup = {n: c for n, c in every.items() if "startup" in c["metadata"].get("flags", [])}
-        assert 0 < len(startup) < len(every)
-        for file, expected in (("changesets", every), ("startup", startup)):
-            answer = serving.ask(f"/attachments/bundles/{file}.json.mozlz4")
-            assert answer.status == 200
-            found = unpacked(answer.body)
-            assert {f"{c['metadata']['bucket']}/{c['metadata']['id']}": c for c in found} == expected and len(found) == len(expected)
-            again = serving.ask(f"/attachments/bundles/{file}.json.mozlz4", If_None_Match=answer.headers["etag"])
-            assert again.status == 304
-        before = serving.ask("/attachments/bundles/changesets.json.mozlz4")
-        assert serving.ask("/demo/publish", method="POST").status == 200
-        after = serving.ask("/attachments/bundles/changesets.json.mozlz4", If_None_Match=before.headers["etag"])
-        assert after.status == 200 and unpacked(after.body) != unpacked(before.body)
 
 
 def curl(*arguments):

@@ -86,9 +86,6 @@ package struct AttachmentsURL: Hashable, Sendable {
     package func zip(_ collection: CollectionID) -> HTTPURL {
         url.appending(path: "bundles/\(collection.bucket)--\(collection.name).zip")
     }
-
-    /// The URL of the changesets that the server recommends for a first launch.
-    package var startupBundle: HTTPURL { url.appending(path: "bundles/startup.json.mozlz4") }
 }
 
 extension AttachmentsURL: CustomStringConvertible {

@@ -6,73 +6,82 @@ package enum DownloadPart: Sendable, Hashable {
     /// The bytes that follow belong at this offset. It comes first, and again whenever the transfer was resumed.
     ///
     /// The new offset is the one that was reached. If it is 0, the receiver must discard everything that it has.
-    case start(DownloadStart)
+    case start(Int)
     case bytes([UInt8])
 }
 
-package struct DownloadStart: Sendable, Hashable {
-    package let offset: Int
-    /// The size of the whole file in bytes, as the server states it; `nil` if it does not.
-    package let size: Int?
-    /// A text that identifies this version of the file, for ``ResumePoint``; `nil` if the server sends neither a strong
-    /// `ETag` nor `Last-Modified`.
-    package let validator: String?
+/// The beginning of a file, which an earlier download received.
+package struct ResumePoint: Sendable {
+    let offset: Int
+    let hasher: ContentHasher
 
-    package init(offset: Int, size: Int?, validator: String?) {
+    /// - Parameters:
+    ///   - offset: the number of bytes that the receiver has.
+    ///   - hasher: has hashed these bytes.
+    package init(offset: Int, hasher: ContentHasher) {
         self.offset = offset
-        self.size = size
-        self.validator = validator
-    }
-}
-
-/// The place where an interrupted download resumes.
-package struct ResumePoint: Sendable, Hashable {
-    /// The number of bytes that the receiver has.
-    package let offset: Int
-    /// The ``DownloadStart/validator`` of these bytes. If the file has changed since, the download starts from 0.
-    package let validator: String?
-
-    package init(offset: Int, validator: String? = nil) {
-        self.offset = offset
-        self.validator = validator
+        self.hasher = hasher
     }
 }
 
 /// The progress of a download. It interprets each answer (RFC 9110 §14).
+///
+/// **One rule decides which bytes are the file: those whose size and hash the record states.** A server or a CDN may
+/// compress a file although it was asked not to, and a transport may decompress a file that is itself compressed. So
+/// if an answer gives wrong bytes, and there is another way to the file, it is requested once more in that way.
 struct Transfer {
+    /// A way to the file.
+    private enum Way {
+        /// An answer to a request that accepts a delta. A proxy may have dropped the header that names its coding.
+        case delta
+        /// The rest of a file, after bytes of an earlier answer.
+        case part
+        /// The bytes of the answer as they are, even if it names a `Content-Encoding`.
+        case asSent
+        /// The bytes of the answer without their `Content-Encoding`.
+        case decoded
+    }
+
     let url: HTTPURL
+    /// What the record states; `nil` for a file that no record names.
+    let expected: (size: Int, digest: SHA256Digest)?
     /// The largest size of the whole file in bytes.
     let limit: Int
     /// The number of bytes that the receiver has.
-    var offset: Int
-    var validator: String?
+    private(set) var offset = 0
     /// The file that the server may send a delta to; `nil` if none is accepted.
-    var held: HeldFile?
-    /// Hashes a file that came without the coding of a delta, although a delta was accepted; `nil` for other files. A
-    /// proxy may have dropped the header that names the coding.
-    private var unconfirmed: (hasher: ContentHasher, expected: SHA256Digest)?
+    private(set) var held: HeldFile?
+    private var hasher = ContentHasher()
+    private var validator: String?
+    /// The way of the last answer.
+    private var way = Way.asSent
+    /// The other way in which the last answer can be read.
+    private var other: Way?
+    /// The ways that gave wrong bytes.
+    private var wrong: [Way] = []
+    /// The codings that the last answer names; empty for none.
+    private var coding = ""
 
-    init(url: HTTPURL, limit: Int, resume: ResumePoint?) {
+    init(
+        url: HTTPURL, expected: (size: Int, digest: SHA256Digest)?, limit: Int, resume: ResumePoint?, held: HeldFile?
+    ) {
         self.url = url
+        self.expected = expected
         self.limit = limit
         if let resume, resume.offset > 0, resume.offset <= limit {
-            offset = resume.offset
-            validator = resume.validator.flatMap { Self.isFieldValue($0) ? $0 : nil }
+            (offset, hasher) = (resume.offset, resume.hasher)
         } else {
-            offset = 0
+            self.held = held
         }
     }
 
-    enum Beginning {
-        /// The receiver already has all bytes.
-        case alreadyWhole(DownloadStart)
-        /// - expected: the length of this answer's body in bytes; `nil` if the answer does not state it.
-        case bytes(DownloadStart, expected: Int?)
-    }
-
-    /// The headers of the request. Ranges and hashes refer to the uncompressed file, so no compression except a delta
-    /// is accepted.
-    var headers: [HTTPHeaders.Field] {
+    /// Prepares the next request.
+    ///
+    /// - Returns: its headers. They accept no compression except a delta, because most files are compressed already.
+    mutating func nextHeaders() -> [HTTPHeaders.Field] {
+        // A range of a coded answer is one of the coded bytes.
+        if way == .decoded || wrong.contains(.part) { restart() }
+        (way, other, coding) = (held == nil ? .asSent : .delta, nil, "")
         if let held { return held.headers }
         var fields = [HTTPHeaders.Field("Accept-Encoding", "identity")]
         if offset > 0 {
@@ -82,45 +91,96 @@ struct Transfer {
         return fields
     }
 
-    /// Whether the answer depends on a delta having been accepted. The whole file may then still be usable.
-    var acceptedDelta: Bool { held != nil || unconfirmed != nil }
-
-    /// Starts again from the first byte, and accepts no delta.
-    mutating func restartWithoutDelta() {
-        (held, unconfirmed) = (nil, nil)
-        (offset, validator) = (0, nil)
+    /// Starts again from the first byte in another way, if an error leaves one.
+    ///
+    /// - Returns: whether it does. Each way is taken once at most, so a download ends.
+    mutating func takeOtherWay(after error: HTTPError) -> Bool {
+        switch error.code {
+        case .content: break
+        // A server without the delta may also answer with an error.
+        case .status, .redirect: guard way == .delta, !error.isRetryable else { return false }
+        default: return false
+        }
+        wrong.append(way)
+        guard way == .delta || way == .part || other.map({ !wrong.contains($0) }) == true else { return false }
+        held = nil
+        restart()
+        return true
     }
 
-    /// Reads the head of an answer to ``headers``, with the status 200, 206 or 416.
-    mutating func begin(_ answer: Answer) throws(HTTPError) -> Beginning {
+    /// The error that ends the download. It names the answer's coding.
+    func final(_ error: HTTPError) -> HTTPError {
+        guard error.code == .content, !coding.isEmpty else { return error }
+        let found =
+            other != nil
+            ? "the body is the record's file neither as sent nor decoded"
+            : way == .decoded ? "the decoded body is not the record's file" : "the body as sent is not the record's file"
+        let name = VisibleText.excerpt(coding, limit: 40)
+        return HTTPError(error.url, .init(.content, "with the Content-Encoding \(name), \(found): \(error.reason)"))
+    }
+
+    private mutating func restart() {
+        (offset, hasher, validator) = (0, ContentHasher(), nil)
+    }
+
+    /// Reads the head of an answer with the status 200, 206 or 416, and has its body decoded if that is its way.
+    ///
+    /// - Returns: the announced sizes of this answer's body and of the whole file in bytes; `nil` for an unknown one.
+    ///   With 416, nothing is missing.
+    mutating func begin(_ answer: inout Answer) throws(HTTPError) -> (body: Int?, file: Int?) {
+        coding = answer.encoding
         let range = answer.response.headers["Content-Range"].flatMap { ContentRange($0) }
         switch answer.response.status {
         case 416:
+            way = .part
             guard let size = range?.size, range?.range == nil, size == offset else {
-                throw HTTPError(answer.url, .rangeNotSatisfied)
+                throw HTTPError(answer.url, .badRange("the file on the server does not have it"))
             }
-            return .alreadyWhole(DownloadStart(offset: offset, size: size, validator: validator))
-        case 206:
-            return try beginPart(answer, range)
-        default:
-            try answer.checkEncoding()
-            let length = answer.isCompressed ? nil : answer.contentLength
-            if let announced = answer.contentLength, announced > limit {
-                throw HTTPError(answer.url, .tooLarge(limit: limit))
-            }
-            offset = 0
-            unconfirmed = (held?.newer ?? unconfirmed?.expected).map { (ContentHasher(), $0) }
-            held = nil
-            // Ranges refer to offsets in the file, and not in a decompressed body.
-            validator = answer.isCompressed ? nil : Self.validator(of: answer.response.headers)
-            return .bytes(DownloadStart(offset: 0, size: length, validator: validator), expected: length)
+            return (0, size)
+        case 206: return try beginPart(answer, range)
+        default: return try beginWhole(&answer)
         }
     }
 
-    private mutating func beginPart(_ answer: Answer, _ contentRange: ContentRange?) throws(HTTPError) -> Beginning {
+    private mutating func beginWhole(_ answer: inout Answer) throws(HTTPError) -> (body: Int?, file: Int?) {
+        restart()
+        held = nil
+        if !coding.isEmpty {
+            let ways = ways(of: answer)
+            guard let next = ways.first(where: { !wrong.contains($0) }) else {
+                throw HTTPError(answer.url, .badEncoding("it is not the record's file in any form"))
+            }
+            (way, other) = (next, ways.first { $0 != next })
+        }
+        if way == .decoded {
+            if !answer.response.isDecoded { answer.response.body = try GzipBody(answer.response.body, url: answer.url) }
+            return (nil, nil)
+        }
+        if let announced = answer.contentLength, announced > limit {
+            throw HTTPError(answer.url, .tooLarge(limit: limit))
+        }
+        validator = Self.validator(of: answer.response.headers)
+        return (answer.contentLength, answer.contentLength)
+    }
+
+    /// The ways in which a coded answer can be read, the more probable one first.
+    private func ways(of answer: Answer) -> [Way] {
+        if answer.response.isDecoded { return [.decoded] }
+        guard answer.isGzip else { return [.asSent] }
+        // No hash could tell which one is right.
+        guard let expected else { return [.decoded] }
+        return answer.contentLength == expected.size ? [.asSent, .decoded] : [.decoded, .asSent]
+    }
+
+    private mutating func beginPart(
+        _ answer: Answer, _ contentRange: ContentRange?
+    ) throws(HTTPError) -> (body: Int?, file: Int?) {
         func refuse(_ why: String) -> HTTPError { HTTPError(answer.url, .badRange(why)) }
         guard offset > 0 else { throw refuse("found a part, expected the whole file") }
-        guard !answer.isCompressed else { throw refuse("found a part of compressed data") }
+        guard coding.isEmpty || !answer.response.isDecoded else {
+            way = .part
+            throw refuse("the transport has decoded a part of the coded bytes")
+        }
         guard let contentRange, let range = contentRange.range else {
             throw refuse("found no valid Content-Range")
         }
@@ -138,25 +198,33 @@ struct Transfer {
             throw refuse("it belongs to another version of the file")
         }
         validator = validator ?? served
-        return .bytes(
-            DownloadStart(offset: offset, size: contentRange.size, validator: validator), expected: range.count)
+        way = .part
+        return (range.count, contentRange.size)
     }
 
-    /// Checks the next bytes before the receiver gets them.
+    /// Takes the next bytes before the receiver gets them.
     ///
     /// - Parameter received: the number of bytes of this answer's body so far, including these.
-    mutating func check(_ piece: [UInt8], received: Int, of expected: Int?, in answer: Answer) throws(HTTPError) {
-        if let expected, received > expected {
-            throw HTTPError(answer.url, .badRange("more than the announced \(expected) bytes"))
+    mutating func take(_ piece: [UInt8], received: Int, of length: Int?, in answer: Answer) throws(HTTPError) {
+        if let length, received > length {
+            throw HTTPError(answer.url, .badRange("more than the announced \(length) bytes"))
         }
         guard piece.count <= limit - offset else { throw HTTPError(answer.url, .tooLarge(limit: limit)) }
-        unconfirmed?.hasher.update(piece.span)
+        hasher.update(piece.span)
+        offset += piece.count
     }
 
-    /// Checks the whole file if it may be a delta without the name of its coding.
+    /// Checks that the whole file is the one that the record states.
     func checkWhole(_ answer: Answer) throws(HTTPError) {
-        guard let unconfirmed, unconfirmed.hasher.finish() != unconfirmed.expected else { return }
-        throw HTTPError(answer.url, .badEncoding("it has another SHA-256 than the record states"))
+        guard let expected else { return }
+        let digest = hasher.finish()
+        guard offset != expected.size || digest != expected.digest else { return }
+        let found = offset == expected.size ? "SHA-256 \(digest)" : "\(offset) bytes"
+        throw HTTPError(
+            answer.url,
+            .init(
+                .content, "expected \(expected.size) bytes of SHA-256 \(expected.digest) as the record states, "
+                    + "found \(found); try again later"))
     }
 
     /// A strong `ETag`, otherwise `Last-Modified`. Only these are allowed in `If-Range` (RFC 9110 §13.1.5).

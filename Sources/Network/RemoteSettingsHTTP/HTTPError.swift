@@ -27,53 +27,39 @@ package struct HTTPError: Error, Hashable, Sendable {
         self.reason = reason
     }
 
-    /// What went wrong. Its description is a sentence for people.
-    package enum Reason: Hashable, Sendable {
-        /// The text is not a usable URL, for the given reason.
-        case invalidURL(String)
-        /// The URL is plain `http` on another machine, which the configuration does not allow.
-        case insecure
-        /// An attachment's `location` is not a simple path below the attachments' base URL, for the given reason.
-        case badLocation(String)
-        /// The server answered with an error status. `body` is the beginning of the answer, at most
-        /// `Limits.errorBodyBytes`.
-        case status(Int, body: String)
-        /// Nothing arrived for `seconds` during this phase.
-        case timeout(TimeoutPhase, seconds: Int)
+    /// What went wrong: a code for programs, and a sentence for people.
+    package struct Reason: Hashable, Sendable, CustomStringConvertible {
+        package let code: Code
+        package let description: String
+
+        init(_ code: Code, _ description: String) {
+            self.code = code
+            self.description = description
+        }
+    }
+
+    /// What a caller may have to tell apart.
+    package enum Code: Hashable, Sendable {
+        /// The URL or the configuration is wrong. No request was sent.
+        case usage
         /// No connection could be made: unknown host, connection refused, or no route.
-        case unreachable(String)
+        case unreachable
+        /// This phase took too long.
+        case timeout(TimeoutPhase)
         /// The TLS handshake failed because of a certificate, a name or the protocol.
-        case tls(String)
+        case tls
         /// The connection broke before the answer was complete.
-        case connection(String)
-        /// The body ended too early. `expected` is `nil` if the answer did not announce its length.
-        case truncated(expected: Int?, received: Int)
-        /// The body is longer than `limit`, in bytes after decompression.
-        case tooLarge(limit: Int)
-        /// The body has more than `limit` bytes on the wire, before decompression.
-        case tooLargeOnTheWire(limit: Int)
-        /// The body arrived at less than this many bytes a second, over this many seconds of waiting.
-        case tooSlow(leastBytesPerSecond: Int, seconds: Int)
-        /// A redirect returned to an earlier URL.
-        case redirectLoop
-        /// There were more redirects than `limit`.
-        case tooManyRedirects(limit: Int)
-        /// A redirect led from `https` to `http`.
-        case redirectDowngrade(to: String)
-        /// A redirect cannot be followed, for the given reason.
-        case badRedirect(String)
+        case broken
+        /// The answer is not HTTP.
+        case notHTTP
+        /// The server answered with an error status.
+        case status(Int)
+        /// A redirect cannot be followed.
+        case redirect
+        /// The body is not the requested document or file.
+        case content
         /// The server asked for no requests to the URL's `origin` until this time, which is `seconds` away.
         case backoff(until: Timestamp, seconds: Int)
-        /// A partial answer is not the requested part, for the given reason.
-        case badRange(String)
-        /// The file does not have the requested range (416).
-        case rangeNotSatisfied
-        /// The compressed body is damaged, or its compression was not requested.
-        case badEncoding(String)
-        /// The answer is not HTTP.
-        case notHTTP(String)
-        /// The answer is not an event stream, or it is one that cannot be read further, for the given reason.
-        case notAnEventStream(String)
         /// The task that made the request was cancelled.
         case cancelled
     }
@@ -92,59 +78,34 @@ package struct HTTPError: Error, Hashable, Sendable {
         case run
     }
 
-    /// The kind of error, which decides exit codes and what to do next.
-    package enum Category: Hashable, Sendable {
-        /// The URL or the configuration is wrong. No request was sent.
-        case usage
-        /// No server answered.
-        case unreachable
-        /// The server asked clients to come back later.
-        case backoff
-        /// The answer is not the requested document.
-        case answer
-        /// The task that made the request was cancelled.
-        case cancelled
-    }
-
-    /// The kind of error of ``reason``.
-    package var category: Category {
-        switch reason {
-        case .invalidURL, .insecure, .badLocation: .usage
-        case .timeout(.connect, _), .timeout(.head, _), .unreachable: .unreachable
-        case .backoff: .backoff
-        case .cancelled: .cancelled
-        default: .answer
-        }
-    }
+    package var code: Code { reason.code }
 
     /// Whether the same request may succeed a little later: after a time-out, a broken connection, 429 or 5xx.
     package var isRetryable: Bool {
-        switch reason {
-        case .timeout(.answer, _), .timeout(.run, _): false
-        case .timeout, .tooSlow, .unreachable, .connection, .truncated: true
-        case .status(let code, _): code == 429 || (500...599).contains(code)
+        switch code {
+        case .timeout(let phase): phase != .answer && phase != .run
+        case .unreachable, .broken, .status(429), .status(500...599): true
         default: false
         }
     }
 
-    /// Whether the server could not be used at all.
-    ///
-    /// No connection could be made, or it broke or was too slow. The answer of a gateway or of an unavailable server
-    /// (502, 503, 504) counts too, if it does not say when to come back.
-    package var isNetworkFailure: Bool {
-        switch reason {
-        case .timeout, .tooSlow, .unreachable, .tls, .connection, .truncated, .notHTTP: true
-        case .status(let code, _): (502...504).contains(code)
+    /// Whether the server cannot be used now: it was not reached, broke off, was too slow, or answered with an error of
+    /// its own (5xx) that does not say when to come back.
+    package var isUnavailability: Bool {
+        switch code {
+        case .unreachable, .timeout, .tls, .broken, .notHTTP, .status(500...599): true
         default: false
         }
     }
 
-    /// Whether the server cannot be used now, because of a network failure or any error of the server itself (5xx).
-    package var isUnavailability: Bool { isNetworkFailure || status.map { (500...599).contains($0) } ?? false }
+    /// The time until which the server asked for no requests, and how far it is away; `nil` if it did not ask.
+    package var hold: (until: Timestamp, seconds: Int)? {
+        if case .backoff(let until, let seconds) = code { (until, seconds) } else { nil }
+    }
 
     /// The status of the answer; `nil` if the status is not the error.
     package var status: Int? {
-        if case .status(let code, _) = reason { code } else { nil }
+        if case .status(let code) = code { code } else { nil }
     }
 
     private static func withoutUserInformation(_ text: String) -> String {
@@ -172,38 +133,88 @@ extension HTTPError: CustomStringConvertible {
     }
 }
 
-extension HTTPError.Reason: CustomStringConvertible {
-    package var description: String {
-        switch self {
-        case .invalidURL(let why): "not a usable URL: \(why)"
-        case .insecure: "plain http is not allowed; use https, or allow plain http for this server in the configuration"
-        case .badLocation(let why): "the attachment's location is refused: \(why)"
-        case .status(let code, let body):
-            "the server answered \(code)\(body.isEmpty ? "" : ": \(VisibleText.excerpt(body))")"
-        case .timeout(.connect, let seconds): "no connection within \(seconds) s"
-        case .timeout(.head, let seconds): "no answer within \(seconds) s"
-        case .timeout(.body, let seconds): "nothing more of the body arrived within \(seconds) s"
-        case .timeout(.answer, let seconds): "the answer was not complete within \(seconds) s"
-        case .timeout(.run, let seconds): "the requests of this run took longer than \(seconds) s"
-        case .unreachable(let why): "cannot connect: \(why)"
-        case .tls(let why): "cannot make a secure connection: \(why)"
-        case .connection(let why): "the connection broke: \(why)"
-        case .truncated(let expected?, let received): "the body ended after \(received) of \(expected) bytes"
-        case .truncated(nil, let received): "the body ended early, after \(received) bytes"
-        case .tooLarge(let limit): "the body is longer than the limit of \(limit) bytes"
-        case .tooLargeOnTheWire(let limit): "the body is longer than \(limit) bytes on the wire, before decompression"
-        case .tooSlow(let least, let seconds): "the body arrived at less than \(least) bytes a second for \(seconds) s"
-        case .redirectLoop: "the server redirects in a loop"
-        case .tooManyRedirects(let limit): "the server redirects more than \(limit) times"
-        case .redirectDowngrade(let target): "a redirect from https to plain http is refused: \(target)"
-        case .badRedirect(let why): "the redirect cannot be followed: \(why)"
-        case .backoff(_, let seconds): "the server asked to wait; try again in \(seconds) s"
-        case .badRange(let why): "the answer is not the requested part of the file: \(why)"
-        case .rangeNotSatisfied: "the file on the server does not have the requested part"
-        case .badEncoding(let why): "the body cannot be decompressed: \(why)"
-        case .notHTTP(let why): "the answer is not HTTP: \(why)"
-        case .notAnEventStream(let why): "the answer is not a usable event stream: \(why)"
-        case .cancelled: "cancelled"
-        }
+// The sentences.
+extension HTTPError.Reason {
+    package static let cancelled = Self(.cancelled, "cancelled")
+
+    /// The URL is plain `http` on another machine, which the configuration does not allow.
+    package static let insecure = Self(
+        .usage, "plain http is not allowed; use https, or allow plain http for this server in the configuration")
+
+    package static func invalidURL(_ why: String) -> Self { Self(.usage, "not a usable URL: \(why)") }
+
+    /// An attachment's `location` is not a simple path below the attachments' base URL.
+    static func badLocation(_ why: String) -> Self { Self(.usage, "the attachment's location is refused: \(why)") }
+
+    /// - Parameter body: the beginning of the answer, at most `Limits.errorBodyBytes`.
+    package static func status(_ code: Int, body: String) -> Self {
+        Self(.status(code), "the server answered \(code)\(body.isEmpty ? "" : ": \(VisibleText.excerpt(body))")")
+    }
+
+    package static func timeout(_ phase: HTTPError.TimeoutPhase, seconds: Int) -> Self {
+        let text =
+            switch phase {
+            case .connect: "no connection within \(seconds) s"
+            case .head: "no answer within \(seconds) s"
+            case .body: "nothing more of the body arrived within \(seconds) s"
+            case .answer: "the answer was not complete within \(seconds) s"
+            case .run: "the requests of this run took longer than \(seconds) s"
+            }
+        return Self(.timeout(phase), text)
+    }
+
+    static func tooSlow(leastBytesPerSecond least: Int, seconds: Int) -> Self {
+        Self(.timeout(.body), "the body arrived at less than \(least) bytes a second for \(seconds) s")
+    }
+
+    package static func unreachable(_ why: String) -> Self { Self(.unreachable, "cannot connect: \(why)") }
+
+    package static func tls(_ why: String) -> Self { Self(.tls, "cannot make a secure connection: \(why)") }
+
+    package static func connection(_ why: String) -> Self { Self(.broken, "the connection broke: \(why)") }
+
+    /// - Parameter expected: `nil` if the answer did not announce its length.
+    package static func truncated(expected: Int?, received: Int) -> Self {
+        let text =
+            expected.map { "the body ended after \(received) of \($0) bytes" }
+            ?? "the body ended early, after \(received) bytes"
+        return Self(.broken, text)
+    }
+
+    package static func notHTTP(_ why: String) -> Self { Self(.notHTTP, "the answer is not HTTP: \(why)") }
+
+    static let redirectLoop = Self(.redirect, "the server redirects in a loop")
+
+    static func tooManyRedirects(limit: Int) -> Self {
+        Self(.redirect, "the server redirects more than \(limit) times")
+    }
+
+    static func badRedirect(_ why: String) -> Self { Self(.redirect, "the redirect cannot be followed: \(why)") }
+
+    /// - Parameter limit: in bytes after decompression.
+    package static func tooLarge(limit: Int) -> Self {
+        Self(.content, "the body is longer than the limit of \(limit) bytes")
+    }
+
+    package static func tooLargeOnTheWire(limit: Int) -> Self {
+        Self(.content, "the body is longer than \(limit) bytes on the wire, before decompression")
+    }
+
+    static func badRange(_ why: String) -> Self {
+        Self(.content, "the answer is not the requested part of the file: \(why)")
+    }
+
+    /// The answer is not an event stream, or it is one that cannot be read further.
+    static func notAnEventStream(_ why: String) -> Self {
+        Self(.content, "the answer is not a usable event stream: \(why)")
+    }
+
+    /// The compressed body is damaged, or its compression was not requested.
+    package static func badEncoding(_ why: String) -> Self {
+        Self(.content, "the body cannot be decompressed: \(why)")
+    }
+
+    package static func backoff(until: Timestamp, seconds: Int) -> Self {
+        Self(.backoff(until: until, seconds: seconds), "the server asked to wait; try again in \(seconds) s")
     }
 }

@@ -9,12 +9,14 @@ struct Answer {
     var contentLength: Int? { response.headers["Content-Length"].flatMap { ContentRange.number($0) } }
 
     /// The codings of the body according to the headers, in lower case; empty if there is none.
-    private var encoding: String {
+    var encoding: String {
         let codings = response.headers.all("Content-Encoding").map { $0.lowercased() }
         return codings.filter { $0 != "identity" && !$0.isEmpty }.joined(separator: ", ")
     }
 
     var isCompressed: Bool { !encoding.isEmpty }
+
+    var isGzip: Bool { encoding == "gzip" || encoding == "x-gzip" }
 
     /// Whether the body is a delta to the file that the request named (RFC 9842).
     var isDelta: Bool { response.status == 200 && encoding == FileDelta.coding }
@@ -23,8 +25,7 @@ struct Answer {
     ///
     /// - Throws: ``HTTPError/Reason/badEncoding(_:)`` for any compression except gzip, and for more than one.
     func checkEncoding() throws(HTTPError) {
-        let encoding = encoding
-        guard encoding.isEmpty || encoding == "gzip" || encoding == "x-gzip" else {
+        guard !isCompressed || isGzip else {
             throw HTTPError(url, .badEncoding("\(VisibleText.excerpt(encoding, limit: 40)) was not requested"))
         }
     }
@@ -118,7 +119,8 @@ extension ServerClient {
         }
         if target.scheme == .http {
             guard answer.url.scheme == .http else {
-                throw HTTPError(answer.url, .redirectDowngrade(to: target.description))
+                throw HTTPError(
+                    answer.url, .init(.redirect, "a redirect from https to plain http is refused: \(target)"))
             }
             try server.checkScheme(of: target)
         }

@@ -196,7 +196,7 @@ package enum HTTPEvent: Sendable, Hashable {
     /// The request failed and will be repeated after a pause. `attempt` counts from 1.
     case retry(HTTPError, attempt: Int, after: Duration)
     case redirect(from: HTTPURL, to: HTTPURL)
-    /// A delta could not be used, so the whole file is requested.
+    /// The answer's bytes were not the file, so the whole file is requested in another way.
     case wholeFile(HTTPError)
     /// The server asked for no requests until the end of this hold.
     case hold(BackoffState.Hold)

@@ -106,10 +106,10 @@ extension UpdateSourceError {
     /// Translates the reason why a stream could not be opened.
     package init(_ error: HTTPError) {
         let kind: Kind =
-            if case .backoff(_, let seconds) = error.reason {
-                .notBefore(seconds: seconds)
+            if let hold = error.hold {
+                .notBefore(seconds: hold.seconds)
             } else {
-                error.isRetryable || error.isNetworkFailure ? .failed : .unsupported
+                error.isRetryable || error.isUnavailability ? .failed : .unsupported
             }
         self.init(kind, "\(error)")
     }

@@ -7,7 +7,6 @@ final class MadeResources: Sendable {
         /// The monitor's changeset with this number of the newest entries.
         case monitor(Int)
         case zip(CollectionID)
-        case bundle(String)
     }
 
     private let slots = Mutex<[Key: Lazily<OriginResource?>]>([:])

@@ -53,31 +53,6 @@ extension Origin {
         }
     }
 
-    /// The names of the bundles of changesets, under `bundles/` below the attachments' URL.
-    package static let changesetBundles = ["changesets.json.mozlz4", "startup.json.mozlz4"]
-
-    /// A bundle of changesets: of all collections, or of those whose metadata has `startup` in its `flags`.
-    ///
-    /// - Throws: `BundleError` if a snapshot cannot be read.
-    package func changesetBundle(_ name: String) throws(BundleError) -> OriginResource? {
-        guard Self.changesetBundles.contains(name) else { return nil }
-        let chosen = name.hasPrefix("startup") ? collections.filter(\.metadata.isForStartup) : collections
-        return try made.get(.bundle(name)) { () throws(BundleError) in
-            var segments = [Bytes(utf8: "[")]
-            for (index, collection) in chosen.enumerated() {
-                if index > 0 { segments.append(Bytes(utf8: ",")) }
-                guard case .segments(let changeset) = try collection.changeset().content else { continue }
-                segments += changeset
-            }
-            segments.append(Bytes(utf8: "]"))
-            guard let packed = mozlz4?(segments) else { return nil }
-            return OriginResource(
-                .bundle, type: "application/octet-stream",
-                tag: String(SHA256Digest(hashing: packed).hex.prefix(32)), lastModified: monitor.timestamp,
-                freshness: .seconds(3600), content: .segments([packed]))
-        }
-    }
-
     /// A file below the attachments' base URL, or the work that makes it.
     ///
     /// - Parameter location: the percent-decoded location.
@@ -86,7 +61,6 @@ extension Origin {
         guard location.hasPrefix("bundles/") else { return .ready(try attachment(location)) }
         return .making { [self] () throws(BundleError) in
             let name = String(location.dropFirst("bundles/".count))
-            if let bundle = try changesetBundle(name) { return .resource(bundle) }
             if name.hasSuffix(".zip"), let split = name.dropLast(4).firstRange(of: "--"),
                 let id = try? CollectionID(
                     bucket: String(name[..<split.lowerBound]), name: String(name[split.upperBound...].dropLast(4))),

@@ -35,9 +35,6 @@ extension Origin {
             guard let zip = try attachmentsZip(collection.id) else { continue }
             try add("/attachments/bundles/\(collection.id.bucket)--\(collection.id.name).zip", zip)
         }
-        for name in Self.changesetBundles {
-            if let bundle = try changesetBundle(name) { try add("/attachments/bundles/\(name)", bundle) }
-        }
         for location in attachments.locations {
             guard case .resource(let file)? = try attachments.answer(PercentEncoding.decode(location)),
                 let path = PercentEncoding.complete(location)

@@ -10,8 +10,6 @@ package final class Origin: Sendable {
     /// The collections, sorted by name.
     package let collections: [ServedCollection]
     package let limits: Limits
-    /// Packs the bundles of changesets; `nil` if there are none.
-    let mozlz4: (@Sendable ([Bytes]) -> Bytes?)?
 
     /// The monitor's timestamp: the time of the newest change in any collection; 0 if there are no collections.
     package var monitorTimestamp: Timestamp { monitor.timestamp }
@@ -37,15 +35,13 @@ package final class Origin: Sendable {
     ///   - collections: the collections, without duplicates.
     ///   - softwareVersion: the version in the root document and in `__version__`.
     ///   - deltas: the deltas that were made for earlier states.
-    ///   - mozlz4: packs the bundles of changesets; `nil` to offer none.
     /// - Throws: `BundleError`.
     package init(
         _ collections: [ServedCollection], address: OriginAddress, softwareVersion: String, limits: Limits = Limits(),
-        deltas: MadeDeltas = MadeDeltas(), mozlz4: (@Sendable ([Bytes]) -> Bytes?)? = nil
+        deltas: MadeDeltas = MadeDeltas()
     ) throws(BundleError) {
         self.address = address
         self.limits = limits
-        self.mozlz4 = mozlz4
         let collections = collections.sorted { $0.id < $1.id }
         self.collections = collections
         byID = Dictionary(collections.map { ($0.id, $0) }) { first, _ in first }

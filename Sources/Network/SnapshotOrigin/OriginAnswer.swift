@@ -39,7 +39,6 @@ package enum OriginRoute: String, Hashable, Sendable, CaseIterable {
     case chain
     case attachment
     case attachmentsZip = "attachments-zip"
-    case bundle
     case health
     case version
     case unknown

@@ -47,9 +47,7 @@ package struct NextState: Sendable {
         let before = present?.payload.records ?? RecordTable()
         // A record's age counts only if a signature vouches for it.
         let known = present?.isVouched == true ? before : RecordTable()
-        let all =
-            try source.plain?.stamped(onto: known, at: next)
-            ?? Self.records(source.records, onto: known, at: next, limits: limits)
+        let all = try Self.records(source.records, onto: known, at: next, limits: limits)
         changes = RecordCounts(from: before, to: all)
         let members = Self.members(of: source)
         if let present, present.isVouched, changes.isEmpty {

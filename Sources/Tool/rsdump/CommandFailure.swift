@@ -35,10 +35,10 @@ struct CommandFailure: Error, CustomStringConvertible {
         #endif
         case is ContentSignatureError: .verificationFailed
         case let error as HTTPError:
-            switch error.category {
+            switch error.code {
             case .usage: .usage
             case .backoff: .backoff
-            case .unreachable, .answer, .cancelled: error.isUnavailability ? .unreachable : .someFailed
+            default: error.isUnavailability ? .unreachable : .someFailed
             }
         case let error as FileError: error.isOfMachine ? .tryAgain : .usage
         case DumpsError.emptyMonitor, DumpsError.refused: .someFailed

@@ -200,7 +200,7 @@ extension ServerTests {
             #expect(client.getRecords()?.count == 1)
             for call in [
                 { try await client.sync() }, { _ = try await service.sync() },
-                { _ = try await service.inspectWithServer() }, { _ = try await service.fetchStartupBundle() },
+                { _ = try await service.inspectWithServer() },
                 { _ = try await service.syncIfDue(every: .seconds(60)) },
             ] as [@Sendable () async throws -> Void] {
                 let error = await #expect(throws: RemoteSettingsError.self) { try await call() }

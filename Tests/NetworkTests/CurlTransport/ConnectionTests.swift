@@ -39,7 +39,7 @@ struct ConnectionTests {
             server: try ServerURL("http://127.0.0.1:1/v1"), transport: server.transport,
             userAgent: UserAgent(name: "tests", version: "1"), limits: oneTry())
         let error = await #expect(throws: HTTPError.self) { try await nobody.rootDocument() }
-        #expect(error?.category == .unreachable)
+        #expect(error?.code == .unreachable)
         #expect(error?.description.contains("refused") == true, "\(String(describing: error))")
         #expect(error?.url == "http://127.0.0.1:1/v1/")
     }
@@ -50,7 +50,7 @@ struct ConnectionTests {
             server: try ServerURL("https://nobody.invalid/v1"), transport: server.transport,
             userAgent: UserAgent(name: "tests", version: "1"), limits: oneTry())
         let error = await #expect(throws: HTTPError.self) { try await nobody.rootDocument() }
-        #expect(error?.category == .unreachable)
+        #expect(error?.code == .unreachable)
         #expect(error?.description.contains("not found") == true, "\(String(describing: error))")
     }
 
@@ -60,7 +60,7 @@ struct ConnectionTests {
             server: try ServerURL("https://127.0.0.1:\(server.port)/ok/v1"), transport: server.transport,
             userAgent: UserAgent(name: "tests", version: "1"), limits: oneTry())
         let why = await reason { try await client.rootDocument() }
-        guard case .tls = why else {
+        guard why?.code == .tls else {
             Issue.record("\(String(describing: why))")
             return
         }
@@ -70,7 +70,7 @@ struct ConnectionTests {
         let server = try FaultyServer()
         let client = try server.client("closed")
         let why = await reason { try await client.rootDocument() }
-        guard case .connection = why else {
+        guard why?.code == .broken else {
             Issue.record("\(String(describing: why))")
             return
         }
@@ -85,7 +85,7 @@ struct ConnectionTests {
         let server = try FaultyServer()
         let client = try server.client(server.raw(answer))
         let why = await reason { try await client.rootDocument() }
-        guard case .notHTTP = why else {
+        guard why?.code == .notHTTP else {
             Issue.record("\(String(describing: why))")
             return
         }
@@ -96,7 +96,7 @@ struct ConnectionTests {
         let server = try FaultyServer()
         let client = try server.client("huge-header")
         let why = await reason { try await client.rootDocument() }
-        guard case .notHTTP = why else {
+        guard why?.code == .notHTTP else {
             Issue.record("\(String(describing: why))")
             return
         }

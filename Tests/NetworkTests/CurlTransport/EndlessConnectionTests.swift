@@ -1,8 +1,9 @@
 import FaultyServer
 import Foundation
-import RemoteSettingsHTTP
 import RemoteSettingsModel
 import Testing
+
+@testable import RemoteSettingsHTTP
 
 @Suite("Answers without an end, over a real connection")
 struct EndlessConnectionTests {

@@ -12,6 +12,12 @@ struct ServerLieTests {
         }
     }
 
+    @Test("One table of codings for all transports", arguments: Coding.table)
+    func theRecordDecides(coding: Coding) async throws {
+        let complaint = try await coding.complaint(about: CurlTransport(), decodes: false)
+        #expect(complaint == nil)
+    }
+
     @Test func theTableIsLong() {
         #expect(Lie.chapters.map(\.lies.count).reduce(0, +) > 1700)
     }

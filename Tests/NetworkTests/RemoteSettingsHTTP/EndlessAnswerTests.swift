@@ -1,7 +1,10 @@
 import RemoteSettingsModel
+import SnapshotBundle
 import Testing
 
 @testable import RemoteSettingsHTTP
+
+private let nothing = SHA256Digest(hashing: Bytes(utf8: ""))
 
 /// Answers every request with 200 and a body that never ends; its clock moves with each piece.
 private struct EndlessTransport: HTTPTransport {
@@ -122,7 +125,8 @@ struct EndlessAnswerTests {
         }
         let base = try AttachmentsURL("https://cdn.example/", of: .prod)
         #expect(
-            await reason { try await client.attachment("a", at: base) { _ in } } == .timeout(.answer, seconds: 1000))
+            await reason { try await client.attachment("a", at: base, size: .max, digest: nothing) { _ in } }
+                == .timeout(.answer, seconds: 1000))
         #expect(client.metrics.requests == 1)
     }
 
@@ -132,7 +136,7 @@ struct EndlessAnswerTests {
         let base = try AttachmentsURL("https://cdn.example/", of: .prod)
         var received = 0
         await #expect(throws: DiskFull.self) {
-            try await client.attachment("a", at: base) { part in
+            try await client.attachment("a", at: base, size: .max, digest: nothing) { part in
                 guard case .bytes(let bytes) = part else { return }
                 clock.advance(by: .seconds(70))
                 received += bytes.count
@@ -193,7 +197,8 @@ struct ExtremeNumberTests {
             _ = try? await client.rootDocument()
             for offset in [0, 1, Int.max] {
                 _ = try? await client.startingRun().attachment(
-                    "a", at: base, resume: ResumePoint(offset: offset), receive: { _ in })
+                    "a", at: base, size: .max, digest: nothing,
+                    resume: ResumePoint(offset: offset, hasher: ContentHasher()), receive: { _ in })
             }
             let longest = client.backoff.holds.map(\.until).max() ?? Timestamp(milliseconds: 0)
             #expect(longest <= RecordingClock().now.advanced(by: .seconds(Limits.backoffSeconds)))

@@ -126,7 +126,7 @@ struct RepetitionTests {
         let transport = ScriptedTransport([.answer(301, [.init("Location", location)]), .answer(200)])
         let why = await reason(of: client(transport))
         if location.hasPrefix("http:") {
-            #expect(why == .redirectDowngrade(to: location))
+            #expect(why == .init(.redirect, "a redirect from https to plain http is refused: \(location)"))
             #expect(transport.requests.count == 1)
         } else {
             #expect(why == nil)
@@ -283,33 +283,20 @@ struct RepetitionTests {
     }
 
     /// What has the exit code for an unreachable server, in every command.
-    @Test func networkFailures() {
+    @Test func unavailability() {
         let cases: [(HTTPError.Reason, Bool)] = [
             (.unreachable(""), true), (.tls(""), true), (.connection(""), true), (.notHTTP(""), true),
             (.timeout(.body, seconds: 1), true), (.timeout(.answer, seconds: 1), true),
             (.tooSlow(leastBytesPerSecond: 1, seconds: 1), true), (.truncated(expected: nil, received: 0), true),
-            (.status(502, body: ""), true), (.status(503, body: ""), true), (.status(504, body: ""), true),
-            (.status(500, body: ""), false), (.status(404, body: ""), false), (.status(429, body: ""), false),
+            (.status(500, body: ""), true), (.status(502, body: ""), true), (.status(599, body: ""), true),
+            (.status(404, body: ""), false), (.status(429, body: ""), false),
             (.tooLarge(limit: 1), false), (.tooLargeOnTheWire(limit: 1), false), (.badEncoding(""), false),
             (.backoff(until: clock.now, seconds: 1), false), (.cancelled, false), (.insecure, false),
         ]
-        for (reason, isNetworkFailure) in cases {
-            #expect(HTTPError("https://h/", reason).isNetworkFailure == isNetworkFailure, "\(reason)")
-        }
-    }
-
-    @Test func categories() {
-        let cases: [(HTTPError.Reason, HTTPError.Category)] = [
-            (.invalidURL(""), .usage), (.insecure, .usage), (.badLocation(""), .usage),
-            (.timeout(.connect, seconds: 1), .unreachable), (.timeout(.head, seconds: 1), .unreachable),
-            (.timeout(.body, seconds: 1), .answer), (.unreachable(""), .unreachable),
-            (.backoff(until: clock.now, seconds: 1), .backoff), (.cancelled, .cancelled), (.tls(""), .answer),
-            (.status(500, body: ""), .answer), (.truncated(expected: nil, received: 0), .answer),
-            (.tooLarge(limit: 1), .answer), (.redirectLoop, .answer), (.rangeNotSatisfied, .answer),
-        ]
-        for (reason, category) in cases {
-            #expect(HTTPError("https://h/", reason).category == category)
-            #expect(HTTPError("https://h/", reason).description.hasPrefix("https://h/: "))
+        for (reason, isUnavailability) in cases {
+            let error = HTTPError("https://h/", reason)
+            #expect(error.isUnavailability == isUnavailability, "\(reason)")
+            #expect(error.description.hasPrefix("https://h/: "))
         }
     }
 }

@@ -97,7 +97,7 @@ struct UpdateStreamTests {
         let client = try client(transport)
         for _ in 0..<2 {
             let error = await #expect(throws: HTTPError.self) { try await client.updates() }
-            #expect(error?.category == .backoff)
+            #expect(error?.hold != nil)
         }
         #expect(transport.requests.count == 1)
     }

@@ -1,5 +1,3 @@
-import CLZ4
-import DumpsExchange
 import RemoteSettingsModel
 import SnapshotBundle
 import Testing
@@ -16,11 +14,11 @@ import Testing
         new.records.append(SampleCollection.attachment("f", long))
         new.records.append(SampleCollection.attachment("g", "short"))
         new.attachments = [long, "short"]
-        new.metadata = #"{"id":"sample","bucket":"main","attachment":{"bundle":true},"flags":["startup"],"x":1.50}"#
+        new.metadata = #"{"id":"sample","bucket":"main","attachment":{"bundle":true},"x":1.50}"#
         let other = SampleCollection(id: "main/other", timestamp: 15, records: [], metadata: "{}")
         return try Origin(
             [try new.served(history: [old]), try other.served()], address: try OriginAddress(SampleCollection.address),
-            softwareVersion: "1.0", mozlz4: MozLZ4.pack)
+            softwareVersion: "1.0")
     }
 
     private func prepare(_ origin: Origin, _ target: String) throws -> PreparedAnswer {
@@ -331,8 +329,7 @@ import Testing
         }
         func served(_ collections: ServedCollection...) throws -> (text: String, conflicts: [String]) {
             let origin = try Origin(
-                collections, address: try OriginAddress(SampleCollection.address), softwareVersion: "1",
-                mozlz4: MozLZ4.pack)
+                collections, address: try OriginAddress(SampleCollection.address), softwareVersion: "1")
             return (try body(ask(origin, "/attachments/main-workspace/sample/a.txt")), origin.conflicts)
         }
         let owner = try collection("main/sample", "right")
@@ -366,30 +363,6 @@ import Testing
         }
     }
 
-    @Test func `A bundle of changesets is one LZ4 block`() throws {
-        guard case .resource(let bundle) = try ask(try origin(), "/attachments/bundles/startup.json.mozlz4"),
-            case .segments(let segments) = bundle.content
-        else {
-            Issue.record("no bundle")
-            return
-        }
-        let bytes = segments.flatMap(\.array)
-        #expect(bytes.prefix(8) == Array("mozLz40\0".utf8)[...])
-        let size = bytes[8..<12].enumerated().reduce(0) { $0 + Int($1.element) << ($1.offset * 8) }
-        var output = [UInt8](repeating: 0, count: size)
-        let count = unsafe bytes[12...].withUnsafeBytes { source in
-            unsafe output.withUnsafeMutableBytes { target -> Int32 in
-                guard let from = unsafe source.bindMemory(to: CChar.self).baseAddress,
-                    let to = unsafe target.bindMemory(to: CChar.self).baseAddress
-                else { return -1 }
-                return unsafe LZ4_decompress_safe(from, to, Int32(source.count), Int32(size))
-            }
-        }
-        #expect(Int(count) == size)
-        let changesets = try JSONValue(parsing: Bytes(output), limits: Limits()).array
-        #expect(changesets?.map { $0["metadata"]?["id"]?.string } == ["sample"])
-    }
-
     @Test func `Every path of a mirror is answered with what it lists`() throws {
         let origin = try origin()
         var paths: [String] = []
@@ -408,8 +381,8 @@ import Testing
         #expect(Set(paths).count == paths.count)
     }
 
-    @Test(arguments: ["startup.json.mozlz4", "main--sample.zip"])
-    func `No record takes the place of what the origin makes itself`(name: String) throws {
+    @Test func `No record takes the place of what the origin makes itself`() throws {
+        let name = "main--sample.zip"
         var sample = SampleCollection(timestamp: 5, records: [])
         sample.metadata = #"{"attachment":{"bundle":true}}"#
         sample.records = [
@@ -419,8 +392,7 @@ import Testing
         ]
         sample.attachments = ["wrong", "right"]
         let origin = try Origin(
-            [sample.served()], address: try OriginAddress(SampleCollection.address), softwareVersion: "1",
-            mozlz4: MozLZ4.pack)
+            [sample.served()], address: try OriginAddress(SampleCollection.address), softwareVersion: "1")
         guard case .resource(let answered) = try ask(origin, "/attachments/bundles/\(name)") else {
             return #expect(Bool(false))
         }

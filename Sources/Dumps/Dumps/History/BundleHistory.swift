@@ -173,7 +173,7 @@ package struct BundleHistory: Sendable {
             case .file: visit(path)
             case .directory:
                 try walk(path, names: try self.names(in: path) ?? [], depth: depth + 1, visited: &visited, visit)
-            case .other, nil: break
+            case .link, .other, nil: break
             }
         }
     }

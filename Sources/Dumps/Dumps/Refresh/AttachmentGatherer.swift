@@ -97,16 +97,20 @@ struct AttachmentGatherer: Sendable {
                         return HeldFile(bytes, digest: held.sha256, location: held.location, newer: attachment.digest)
                     }
                 }
-            } catch let error as HTTPError where error.category == .answer {
-                throw CollectionError.attachment(
-                    location: attachment.location, record: attachment.record, problem: "\(error)")
+            } catch let error as HTTPError {
+                switch error.code {
+                case .usage, .unreachable, .timeout(.connect), .timeout(.head), .backoff, .cancelled: throw error
+                default:
+                    throw CollectionError.attachment(
+                        location: attachment.location, record: attachment.record, problem: "\(error)")
+                }
             }
         }
         onEvent(.downloaded(id))
         return saved
     }
 
-    /// Streams a file to the disk while hashing it. Resumes the download of an interrupted run.
+    /// Streams a file to the disk. Resumes the download of an interrupted run.
     ///
     /// - Parameter held: the base of a delta, which is asked for if nothing has arrived before.
     /// - Returns: the bytes that a delta saved.
@@ -114,54 +118,39 @@ struct AttachmentGatherer: Sendable {
         _ attachment: WantedAttachment, of id: CollectionID, at base: AttachmentsURL, held: () -> HeldFile?
     ) async throws -> Int {
         let path = directory.stagedPath(attachment.digest, of: id)
-        var hasher = ContentHasher()
+        var resume: ResumePoint?
         var offset = 0
         if let size = try FileStore.size(path), size > 0, size < attachment.size {
-            (hasher, offset) = try FileStore.hash(path)
+            let found = try FileStore.hash(path)
+            (resume, offset) = (ResumePoint(offset: found.size, hasher: found.hasher), found.size)
             onEvent(.received(id, bytes: offset))
         } else {
             try FileStore.remove(path)
         }
-        let resume = offset > 0 ? ResumePoint(offset: offset) : nil
         let file = try WritableFile(appendingTo: path)
         defer { file.abandon() }
-        let saved = try await client.attachment(
-            attachment.location, at: base, size: attachment.size, resume: resume, held: resume == nil ? held() : nil
-        ) { piece in
-            switch piece {
-            case .start(let start) where start.offset == offset: break
-            case .start:
-                try file.restart()
-                hasher = ContentHasher()
-                offset = 0
-            case .bytes(let bytes):
-                try file.write(bytes)
-                hasher.update(bytes.span)
-                offset += bytes.count
-                onEvent(.received(id, bytes: bytes.count))
+        do {
+            let saved = try await client.attachment(
+                attachment.location, at: base, size: attachment.size, digest: attachment.digest, resume: resume,
+                held: resume == nil ? held() : nil
+            ) { piece in
+                switch piece {
+                case .start(let start) where start == offset: break
+                case .start:
+                    try file.restart()
+                    offset = 0
+                case .bytes(let bytes):
+                    try file.write(bytes)
+                    offset += bytes.count
+                    onEvent(.received(id, bytes: bytes.count))
+                }
             }
-        }
-        try file.finish(flushing: false)
-        do throws(CollectionError) {
-            try check(attachment, size: offset, digest: hasher.finish())
-        } catch {
+            try file.finish(flushing: false)
+            return saved
+        } catch let error as HTTPError where error.code == .content {
+            // The next run would resume after wrong bytes.
             try FileStore.remove(path)
             throw error
-        }
-        return saved
-    }
-
-    private func check(_ attachment: WantedAttachment, size: Int, digest: SHA256Digest) throws(CollectionError) {
-        func wrong(_ expected: String, _ found: String) -> CollectionError {
-            .attachment(
-                location: attachment.location, record: attachment.record,
-                problem:
-                    "expected \(expected) as the record says, found \(found); the current bundle is kept; try again "
-                    + "later")
-        }
-        guard size == attachment.size else { throw wrong("\(attachment.size) bytes", "\(size)") }
-        guard digest == attachment.digest else {
-            throw wrong("SHA-256 \(attachment.digest)", "\(digest)")
         }
     }
 
@@ -192,7 +181,7 @@ struct AttachmentGatherer: Sendable {
             if !lacking.isEmpty {
                 notes.append("the server's zip lacks \(lacking.count) of \(Counted.text(missing.count, "attachment"))")
             }
-        } catch let error as HTTPError where error.category != .backoff && error.category != .cancelled {
+        } catch let error as HTTPError where error.hold == nil && error.code != .cancelled {
             notes.append("the server's zip could not be fetched (\(error)); attachments were fetched one by one")
             lacking = missing
         } catch let error as BundleError {
@@ -211,7 +200,7 @@ struct AttachmentGatherer: Sendable {
         try await gate.pass(to: base.url) {
             try await client.attachmentsZip(id, at: base) { part in
                 switch part {
-                case .start(let start) where start.offset == offset: break
+                case .start(let start) where start == offset: break
                 case .start:
                     try file.restart()
                     offset = 0

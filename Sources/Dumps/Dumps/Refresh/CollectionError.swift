@@ -29,9 +29,9 @@ package enum CollectionError: Error, Sendable {
     package var kind: FailureKind {
         switch self {
         case .fetch(.http(let error)):
-            switch error.category {
+            switch error.code {
             case .backoff: .backoff
-            case .unreachable: .unreachable
+            case .unreachable, .timeout(.connect), .timeout(.head): .unreachable
             default: .http
             }
         case .fetch(.changeset), .fetch(.noAnswer): .changeset
@@ -89,7 +89,7 @@ package enum CollectionError: Error, Sendable {
     init(_ error: any Error) {
         switch error {
         case let error as CollectionError: self = error
-        case let error as HTTPError: self = error.category == .cancelled ? .cancelled : .fetch(.http(error))
+        case let error as HTTPError: self = error.code == .cancelled ? .cancelled : .fetch(.http(error))
         case let error as FetchError: self = .fetch(error)
         case let error as ContentSignatureError: self = .fetch(.signature(error))
         case let error as PinError: self = .pin(error)

@@ -40,9 +40,7 @@ package struct RefreshReport: Sendable {
     /// The seconds until requests are allowed again, if servers asked to wait; `nil` unless that is the only cause of
     /// failures.
     package var backoffSeconds: Int? {
-        let seconds = causes.map { error in
-            if case .backoff(_, let seconds)? = error.http?.reason { seconds } else { nil as Int? }
-        }
+        let seconds = causes.map(\.http?.hold?.seconds)
         return seconds.contains(nil) ? nil : seconds.compactMap(\.self).max()
     }
 

@@ -109,7 +109,7 @@ package struct Export: Sendable {
                 .usage, output, found: "the export would overwrite files of the dumps directory \(directory.path)",
                 remedy: "choose another --output")
         }
-        if try FileStore.kind(output) == .other {
+        if [.link, .other].contains(try FileStore.kind(output)) {
             throw ExchangeError(
                 .usage, output, expected: "a file or a directory", found: "a link, a pipe or a device",
                 remedy: "choose another --output")

@@ -51,16 +51,8 @@ struct ChangesetFiles {
     }
 
     private func changesets(in file: String) throws -> [(CollectionID, Result<ImportedCollection, any Error>)] {
-        guard var text = try FileStore.read(file, limit: limits.changesetBytes) else {
+        guard let text = try FileStore.read(file, limit: limits.changesetBytes) else {
             throw ExchangeError(.badInput, file, found: "there is no such file", remedy: "name another path")
-        }
-        if MozLZ4.isOne(text) {
-            text = try Result { () throws(MozLZ4.Refused) in
-                try MozLZ4.unpack(text, limit: limits.changesetBytes)
-            }.mapError { error in
-                ExchangeError(
-                    .badInput, file, expected: error.expected, found: error.found, remedy: "fetch the file again")
-            }.get()
         }
         let chain = try FileStore.read(file + ".pem", limit: limits.chainBytes)
         return try documents(text, file).enumerated().map { number, document in

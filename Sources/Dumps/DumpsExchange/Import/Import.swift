@@ -178,7 +178,7 @@ package struct Import: Sendable {
                 root: root, project: format == .firefox ? .firefox : .applicationServices, limits: limits)
             return try tree.collections(names).map { offered($0, $1, from: path) }
         case .changeset:
-            let isFile = try FileStore.size(path) != nil && (path.hasSuffix(".json") || path.hasSuffix("lz4"))
+            let isFile = try FileStore.size(path) != nil && path.hasSuffix(".json")
             let root = isFile ? path : try root(of: path, scratch: directory.scratchPath)
             let files = ChangesetFiles(path: root, collection: options.collection, limits: limits)
             return try files.collections(names).map { offered($0, $1, from: path) }
@@ -292,7 +292,7 @@ package enum ImportFormat: String, CaseIterable, Sendable {
         case .firefox: "Firefox's defaults/settings: a directory, an omni.ja or a .deb"
         case .applicationServices: "the dumps directory of Mozilla's application-services"
         case .serverZIP: "a server's zip of attachments, BUCKET--COLLECTION.zip"
-        case .changeset: "saved changesets: JSON, .json.mozlz4, or an export to changesets"
+        case .changeset: "saved changesets: JSON, or an export to changesets"
         case .files: "firefox-ios: NAME.json, attachments/NAME/FILE"
         case .dumps: "another dumps directory, also git:REV:DIR, or an export to tar.zst"
         }

@@ -45,7 +45,7 @@ extension StaticMirror {
             }
         }
         let origin = try Origin(
-            collections, address: address, softwareVersion: softwareVersion, limits: limits, mozlz4: MozLZ4.pack)
+            collections, address: address, softwareVersion: softwareVersion, limits: limits)
         var report = try StaticMirror(origin).publish(to: folder)
         report.notes = notes + report.notes
         return report

@@ -5,13 +5,8 @@ struct RecordCollector: ~Copyable {
     private(set) var tombstones: [Tombstone] = []
     private var mentionsFilters = false
     private let limits: Limits
-    /// Whether only plain records are accepted (``PlainRecords``).
-    private let isPlain: Bool
-    /// Whether a record was not plain, although only plain ones are accepted.
-    private(set) var foundOther = false
 
-    init(limits: Limits, isPlain: Bool = false) {
-        self.isPlain = isPlain
+    init(limits: Limits) {
         canonical = CanonicalJSON(limits: limits)
         self.limits = limits
     }
@@ -105,16 +100,9 @@ struct RecordCollector: ~Copyable {
                 Tombstone(id: self.text(text), lastModified: lastModified.flatMap { Timestamp(self.text($0)) }))
             canonical.discardObject(from: base, start: start)
         } else {
-            var stamp: UInt16?
-            if isPlain {
-                stamp = PlainMember.place(
-                    among: canonical.openMembers(from: base), of: start..<canonical.output.count, in: canonical.output)
-                if stamp == nil { foundOther = true }
-            }
             canonical.forgetMembers(from: base)
             entries.append(
-                RecordTable.Entry(
-                    id: text, json: start..<canonical.output.count, hasAttachment: hasAttachment, stamp: stamp ?? 0))
+                RecordTable.Entry(id: text, json: start..<canonical.output.count, hasAttachment: hasAttachment))
         }
     }
 

@@ -10,9 +10,6 @@ package struct RecordTable: Sendable {
         private let idCount: UInt8
         /// Whether the record has a member `attachment`.
         let hasAttachment: Bool
-        /// The place for a member `last_modified` in a record that has none, counted from the record's first byte; 0 if
-        /// it is not known.
-        fileprivate let stamp: UInt16
         private let idStart: Int
         let json: Range<Int>
 
@@ -29,9 +26,7 @@ package struct RecordTable: Sendable {
         /// - Parameters:
         ///   - id: the position of a valid id.
         ///   - json: the position of the whole record.
-        ///   - stamp: see ``stamp``.
-        init(id: Range<Int>, json: Range<Int>, hasAttachment: Bool, stamp: UInt16 = 0) {
-            self.stamp = stamp
+        init(id: Range<Int>, json: Range<Int>, hasAttachment: Bool) {
             self.hasAttachment = hasAttachment
             idStart = id.lowerBound
             idCount = UInt8(clamping: id.count)
@@ -142,10 +137,6 @@ package struct RecordTable: Sendable {
             sources: sources + changes.sources, entries: merged,
             mayMentionFilters: mayMentionFilters || changes.mayMentionFilters)
     }
-
-    /// The place for a member `last_modified` in the record at `position`.
-    func stampPlace(_ position: Int) -> Int { Int(entries[position].stamp) }
-    func idPlace(_ position: Int) -> Range<Int> { entries[position].idInRecord }
 
     /// The size of all records together in bytes.
     package var byteCount: Int { entries.saturatingSum { $0.json.count } }

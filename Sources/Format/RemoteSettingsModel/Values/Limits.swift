@@ -19,12 +19,6 @@ package struct Limits: Sendable, Hashable {
     package var attachmentsZipBytes = 64 << 20
     /// All files of the server's zip together, in bytes after decompression.
     package var attachmentsZipContentBytes = 512 << 20
-    /// The server's bundle of changesets for a first launch, in bytes as served.
-    package var startupBundleBytes = 16 << 20
-    /// The server's bundle of changesets for a first launch, in bytes after decompression.
-    package var startupBundleContentBytes = 64 << 20
-    /// Changesets in the server's bundle for a first launch.
-    package var startupBundleChangesets = 10_000
     /// Attachments of a collection.
     package var attachments = 100_000
     /// Records of a collection.

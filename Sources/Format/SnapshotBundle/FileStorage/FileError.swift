@@ -61,25 +61,6 @@ package func systemRename(_ path: String, _ target: String) -> Int32 {
     unsafe rename(path, target)
 }
 
-/// Swaps two paths in one step. Fails with `ENOSYS` if the system cannot do that.
-package func systemExchange(_ path: String, _ other: String) -> Int32 {
-    #if canImport(Darwin)
-    return unsafe renamex_np(path, other, UInt32(RENAME_SWAP))
-    #else
-    // The headers declare it only for C with _GNU_SOURCE.
-    typealias RenameAt2 =
-        @convention(c) (
-            Int32, UnsafePointer<CChar>?, Int32, UnsafePointer<CChar>?, UInt32
-        ) -> Int32
-    guard let symbol = unsafe dlsym(nil, "renameat2") else {
-        errno = ENOSYS
-        return -1
-    }
-    let exchange: UInt32 = 2
-    return unsafe unsafeBitCast(symbol, to: RenameAt2.self)(AT_FDCWD, path, AT_FDCWD, other, exchange)
-    #endif
-}
-
 /// Waits until a file's content is on the disk.
 ///
 /// On Apple systems, `fsync` leaves it in the drive's cache, which is written later (fsync(2)).

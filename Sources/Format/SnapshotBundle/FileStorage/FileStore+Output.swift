@@ -36,8 +36,20 @@ extension FileStore {
     /// Like ``placeOutput(_:at:)``, for an update that keeps what the caller has not written, whoever made it.
     package static func exchangeOutput(_ finished: String, with path: String) throws(FileError) {
         if try isDirectory(finished) { try flush(tree: finished) }
-        guard try kind(path) != nil else { return try rename(finished, to: path) }
-        try exchange(path, with: finished)
-        try removeTree(finished)
+        // The system replaces a file in one step. A directory takes two. A process that is killed between them leaves
+        // the earlier directory beside its path.
+        let kinds = (try kind(finished), try kind(path))
+        guard kinds.1 != nil, kinds.0 == .directory || kinds.1 == .directory else {
+            return try rename(finished, to: path)
+        }
+        let aside = uniquePath(path) + ".old"
+        try rename(path, to: aside, flushing: false)
+        do throws(FileError) {
+            try rename(finished, to: path)
+        } catch {
+            try? rename(aside, to: path)
+            throw error
+        }
+        try removeTree(aside)
     }
 }

@@ -128,12 +128,12 @@ package enum FileStore {
     /// - Parameter path: the path; `nil` if no file will be written.
     /// - Throws: ``FileError`` if the path is a link, a directory, a pipe or a device.
     package static func checkOutput(_ path: String?) throws(FileError) {
-        guard let path, let status = try status(path) else { return }
-        switch status.st_mode & S_IFMT {
-        case S_IFREG: return
-        case S_IFLNK: throw FileError("replace", path, code: FileError.isLink)
-        case S_IFDIR: throw FileError("replace", path, code: EISDIR)
-        default: throw FileError("replace", path, code: FileError.notRegular)
+        guard let path else { return }
+        switch try kind(path) {
+        case nil, .file: return
+        case .link: throw FileError("replace", path, code: FileError.isLink)
+        case .directory: throw FileError("replace", path, code: EISDIR)
+        case .other: throw FileError("replace", path, code: FileError.notRegular)
         }
     }
 
@@ -189,23 +189,6 @@ package enum FileStore {
         try flush(directory: tree)
     }
 
-    /// Swaps two paths, in one step if the system can do that.
-    ///
-    /// Otherwise, a process that is killed meanwhile leaves the content of `path` at `path` with `.old` appended.
-    package static func exchange(_ path: String, with other: String) throws(FileError) {
-        guard systemExchange(path, other) != 0 else { return try flushDirectory(of: path) }
-        guard [EINVAL, ENOSYS, ENOTSUP].contains(errno) else { throw FileError("rename \(other) to", path) }
-        let aside = uniquePath(path) + ".old"
-        try rename(path, to: aside, flushing: false)
-        do throws(FileError) {
-            try rename(other, to: path, flushing: false)
-        } catch {
-            try? rename(aside, to: path)
-            throw error
-        }
-        try rename(aside, to: other)
-    }
-
     package static func makeDirectories(_ path: String) throws(FileError) {
         guard unsafe mkdir(path, 0o777) != 0 else { return }
         switch errno {
@@ -250,31 +233,16 @@ package enum FileStore {
 
     /// Removes everything in an open directory.
     ///
-    /// The contents of nested directories are first moved up into it, so neither the stack nor the number of open files
-    /// limits the depth. A process may have 256 open files, which two hundred nested open directories would come too
-    /// close to.
+    /// What is in nested directories is first moved up into it, so the depth needs neither stack nor open files.
     private static func empty(_ directory: Int32, path: String) throws(FileError) {
-        var number = 0
-        // An existing file of this name will be removed anyway. An empty directory may be replaced.
-        var next: String { "moved-up-\(number)" }
         while case let children = try names(in: directory, path: path), !children.isEmpty {
             for child in children {
                 let place = "\(path)/\(child)"
                 guard let open = try openTree(child, in: directory, path: place) else { continue }
                 defer { close(open) }
-                for inner in try names(in: open, path: place) {
-                    if unsafe unlinkat(open, inner, AT_REMOVEDIR) == 0 { continue }
-                    switch errno {
-                    case ENOENT: continue
-                    case ENOTDIR where unsafe unlinkat(open, inner, 0) == 0 || errno == ENOENT: continue
-                    case ENOTEMPTY, EEXIST:
-                        while unsafe renameat(open, inner, directory, next) != 0, errno != ENOENT {
-                            guard [ENOTEMPTY, EEXIST, ENOTDIR].contains(errno) else {
-                                throw FileError("remove", "\(place)/\(inner)")
-                            }
-                            number += 1  // bounded: by the names that are taken
-                        }
-                    default: throw FileError("remove", "\(place)/\(inner)")
+                for inner in try names(in: open, path: place) where unsafe unlinkat(open, inner, 0) != 0 {
+                    guard unsafe renameat(open, inner, directory, uniquePath("inner")) == 0 || errno == ENOENT else {
+                        throw FileError("remove", "\(place)/\(inner)")
                     }
                 }
                 guard unsafe unlinkat(directory, child, AT_REMOVEDIR) == 0 || errno == ENOENT else {
@@ -342,11 +310,9 @@ package enum FileStore {
     // The functions below report that a path does not exist only if the system says so. Any other failure is an error:
     // a file on a disk that cannot be read must not look missing.
 
-    /// The size of a regular file in bytes; `nil` if there is none, or if `Int` cannot hold the size. Links are not
-    /// followed.
+    /// The size of a regular file in bytes; `nil` if there is none. Links are not followed.
     package static func size(_ path: String) throws(FileError) -> Int? {
-        guard let status = try status(path), status.st_mode & S_IFMT == S_IFREG else { return nil }
-        return Int(exactly: status.st_size)
+        if case .file(let size)? = try kind(path) { size } else { nil }
     }
 
     /// The identity of a file's current version; `nil` if there is no regular file. It changes when the file is
@@ -382,13 +348,13 @@ package enum FileStore {
         return nil
     }
 
-    /// The kind of a path: a regular file, a directory, or anything else; `nil` if it does not exist. Links are not
-    /// followed.
+    /// The kind of what is at a path; `nil` if there is nothing. Links are not followed.
     package static func kind(_ path: String) throws(FileError) -> FileKind? {
         guard let status = try status(path) else { return nil }
         switch status.st_mode & S_IFMT {
         case S_IFREG: return .file(size: Int(clamping: status.st_size))
         case S_IFDIR: return .directory
+        case S_IFLNK: return .link
         default: return .other
         }
     }
@@ -397,19 +363,15 @@ package enum FileStore {
     ///
     /// - Throws: ``FileError`` if the path is anything else.
     package static func refuseLink(_ path: String) throws(FileError) {
-        guard let status = try status(path) else { return }
-        switch status.st_mode & S_IFMT {
-        case S_IFDIR: return
-        case S_IFLNK: throw FileError("use", path, code: FileError.isLink)
-        default: throw FileError("use", path, code: ENOTDIR)
+        switch try kind(path) {
+        case nil, .directory: return
+        case .link: throw FileError("use", path, code: FileError.isLink)
+        case .file, .other: throw FileError("use", path, code: ENOTDIR)
         }
     }
 
     /// Whether a path is a directory. Links are not followed.
-    package static func isDirectory(_ path: String) throws(FileError) -> Bool {
-        guard let status = try status(path) else { return false }
-        return status.st_mode & S_IFMT == S_IFDIR
-    }
+    package static func isDirectory(_ path: String) throws(FileError) -> Bool { try kind(path) == .directory }
 
     /// Whether a path is a directory of this user. Links are not followed.
     static func isOwnDirectory(_ path: String) throws(FileError) -> Bool {
@@ -467,6 +429,9 @@ package enum FileStore {
 package enum FileKind: Hashable, Sendable {
     case file(size: Int)
     case directory
+    /// A symbolic link.
+    case link
+    /// A pipe or a device.
     case other
 }
 

@@ -16,7 +16,7 @@ public enum RemoteSettingsError: Error, Hashable, Sendable {
     case cancelled
     /// The client or the service was shut down, or given another configuration, before the call ended.
     case closed
-    /// The server could not be reached, is not available (502, 503, 504), or did not answer completely and in time.
+    /// The server could not be reached, is not available (5xx), or did not answer completely and in time.
     case offline(reason: String)
     /// ``RemoteSettingsConfig/network`` does not allow the call to use the network.
     case notAllowed(reason: String)
@@ -72,10 +72,10 @@ extension RemoteSettingsError {
     }
 
     private init(http error: HTTPError) {
-        switch error.reason {
+        switch error.code {
         case .cancelled: self = .cancelled
         case .backoff(_, let seconds): self = .backoff(.seconds(max(seconds, 0)))
-        case _ where error.isNetworkFailure: self = .offline(reason: "\(error)")
+        case _ where error.isUnavailability: self = .offline(reason: "\(error)")
         default: self = .other(reason: "\(error)")
         }
     }

@@ -77,7 +77,7 @@ extension LocalCollection {
         var bytes: [UInt8] = []
         try await client.attachmentsZip(id, at: base) { part in
             switch part {
-            case .start(let start): bytes.removeSubrange(min(start.offset, bytes.count)...)
+            case .start(let offset): bytes.removeSubrange(min(offset, bytes.count)...)
             case .bytes(let piece): bytes.append(contentsOf: piece)
             }
         }

@@ -2,8 +2,8 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Attachments are written into the storage directory under temporary names, and hashed as they arrive. They get their
-/// final names only if size and hash are the record's.
+/// Attachments are written into the storage directory under temporary names. They get their final names only if size
+/// and hash are the record's.
 extension LocalCollection {
     /// How often an attachment is asked for that arrives whole but wrong.
     private static var tries: Int { 3 }
@@ -46,16 +46,16 @@ extension LocalCollection {
                     let saved = try await receive(wanted, from: client, at: url, held: held, progress: progress)
                     if saved > 0 { session.report("\(id)", .success, .manual, since: began, savedBytes: saved) }
                     break
-                } catch let error as WrongAttachment {
-                    guard attempt < Self.tries else { throw error }
+                } catch let error as HTTPError where error.code == .content && attempt < Self.tries {
                     session.logger.info("attempt \(attempt) failed, trying again: \(error)")
                 }
             }
         } catch {
             if let base { await session.attachmentsURL.forget(base) }
             session.keepBackoff(client)
-            let status: UptakeEvent.Status = error is WrongAttachment ? .contentError : .downloadError
-            session.report("\(id)", status, .manual, since: began, error: error)
+            let isWrong = (error as? HTTPError)?.code == .content
+            session.report(
+                "\(id)", isWrong ? .contentError : .downloadError, .manual, since: began, error: error)
             throw RemoteSettingsError(error)
         }
     }
@@ -68,23 +68,21 @@ extension LocalCollection {
     ) async throws -> Int {
         let part = try AttachmentPart(wanted.digest, of: id, in: session.storage)
         defer { part.remove() }
-        var hasher = ContentHasher()
         var received = 0
-        let saved = try await client.attachment(wanted.location, at: base, size: wanted.size, held: held) { piece in
+        let saved = try await client.attachment(
+            wanted.location, at: base, size: wanted.size, digest: wanted.digest, held: held
+        ) { piece in
             switch piece {
-            case .start(let start) where start.offset == received: break
+            case .start(let offset) where offset == received: break
             case .start:
                 try part.file.restart()
-                hasher = ContentHasher()
                 received = 0
             case .bytes(let bytes):
                 try part.file.write(bytes)
-                hasher.update(bytes.span)
                 received += bytes.count
                 progress(AttachmentProgress(received: UInt64(received), total: UInt64(clamping: wanted.size)))
             }
         }
-        try check(received, hasher.finish(), wanted)
         try part.finish()
         return saved
     }
@@ -101,8 +99,7 @@ extension LocalCollection {
             try part.file.write(piece)
             received += piece.count
         }
-        guard isThere else { return false }
-        try check(received, wanted.digest, wanted)
+        guard isThere, received == wanted.size else { return false }
         try part.finish()
         return true
     }
@@ -129,13 +126,6 @@ extension LocalCollection {
         try session.storage.prepare()
         try keep(digest, false)
         try FileStore.remove(session.storage.attachmentPath(id, digest), below: session.storage.path)
-    }
-
-    private func check(_ received: Int, _ digest: SHA256Digest, _ wanted: WantedAttachment) throws(WrongAttachment) {
-        guard received == wanted.size, digest == wanted.digest else {
-            throw WrongAttachment(
-                collection: id, wanted: wanted, received: received, digest: received == wanted.size ? digest : nil)
-        }
     }
 }
 
@@ -164,19 +154,5 @@ private struct AttachmentPart {
     func remove() {
         file.abandon()
         try? FileStore.remove(path, below: root)
-    }
-}
-
-/// An attachment that arrived whole but is not the one that the record names.
-private struct WrongAttachment: Error, CustomStringConvertible {
-    let collection: CollectionID
-    let wanted: WantedAttachment
-    let received: Int
-    let digest: SHA256Digest?
-
-    var description: String {
-        let found = digest.map { "SHA-256 \($0)" } ?? "\(received) bytes"
-        return "\(collection): attachment \(wanted.location) of record \(wanted.record): expected \(wanted.size) bytes "
-            + "of SHA-256 \(wanted.digest) as the record says, found \(found); nothing was stored, try again later"
     }
 }

@@ -43,14 +43,14 @@ extension UptakeEvent.Status {
     }
 
     private init(http error: HTTPError) {
-        switch error.reason {
+        switch error.code {
         case .backoff: self = .backoff
-        case .timeout, .tooSlow: self = .timeoutError
-        case .status, .badRedirect, .redirectLoop, .tooManyRedirects, .redirectDowngrade: self = .serverError
+        case .timeout: self = .timeoutError
+        case .status, .redirect: self = .serverError
         case .cancelled: self = .shutdownError
         case .tls: self = .certificateError
-        case .tooLarge, .tooLargeOnTheWire, .badEncoding, .badRange, .rangeNotSatisfied: self = .contentError
-        default: self = .networkError
+        case .content: self = .contentError
+        case .usage, .unreachable, .broken, .notHTTP: self = .networkError
         }
     }
 }

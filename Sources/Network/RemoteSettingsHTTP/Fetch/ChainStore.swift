@@ -71,7 +71,7 @@ package actor ChainStore {
             reasons.allSatisfy({ if case .chainUnavailable = $0.reason { true } else { false } })
         else { return nil }
         let causes = signatures.compactMap { failures[$0.x5u] }
-        return causes.first { $0.category == .backoff } ?? causes.first
+        return causes.first { $0.hold != nil } ?? causes.first
     }
 
     private func verdict(_ x5u: String, _ signer: SignerName) async -> Result<VerifiedChain, ContentSignatureError> {
@@ -92,7 +92,7 @@ package actor ChainStore {
                 case .signature(let error): throw error
                 case .http(let error):
                     // A URL that leads nowhere is a fault of the metadata that names it.
-                    if error.isUnavailability || [.backoff, .cancelled].contains(error.category) {
+                    if error.isUnavailability || error.hold != nil || error.code == .cancelled {
                         failures[x5u] = error
                     }
                     throw .chainUnavailable(reason: "\(error)")

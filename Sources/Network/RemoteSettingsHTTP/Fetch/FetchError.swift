@@ -30,7 +30,7 @@ package enum FetchError: Error, Sendable {
         case .signature, .changeset: true
         case .http(let error):
             // The server refuses `_since`, or answers it with a redirect that cannot be followed.
-            if case .badRedirect = error.reason { true } else { error.status == 400 }
+            error.code == .redirect || error.status == 400
         default: false
         }
     }

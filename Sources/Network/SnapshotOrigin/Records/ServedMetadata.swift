@@ -12,8 +12,6 @@ struct ServedMetadata {
     let received: Bytes?
     /// Whether `metadata.attachment.bundle` is true.
     let hasAttachmentsZip: Bool
-    /// Whether `metadata.flags` contains `startup`.
-    let isForStartup: Bool
     let lastModified: Timestamp?
 
     /// Prepares the metadata of a bundle.
@@ -57,7 +55,6 @@ struct ServedMetadata {
         json = isAsReceived ? metadata.json : Bytes(JSONText.compact(.object(members)))
         received = isAsReceived ? nil : metadata.json
         hasAttachmentsZip = value["attachment"]?["bundle"]?.bool ?? false
-        isForStartup = value["flags"]?.array?.contains(.string("startup")) ?? false
         lastModified = (value["last_modified"]?.number?.uint64).map(Timestamp.init(milliseconds:))
     }
 

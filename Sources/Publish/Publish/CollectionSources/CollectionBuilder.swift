@@ -34,11 +34,6 @@ struct CollectionBuilder {
         schemaBudget = RecordSchema.budget(limits)
     }
 
-    /// Whether further records need nothing but their canonical form if they have ids and no members with a meaning.
-    var takesPlainRecords: Bool {
-        records.isEmpty && schema == nil && idMember == nil && !hasParameters && problems.problems.isEmpty
-    }
-
     /// Adds the only file of the collection, or its `collection.yaml`.
     mutating func add(collection node: SourceNode, file: String) {
         if case .list(let records) = node.content {
@@ -248,9 +243,8 @@ struct CollectionBuilder {
 
     /// Returns everything that was added.
     ///
-    /// - Parameter plain: the records, if the builder did not take them.
     /// - Throws: ``SourceProblems``.
-    func finish(plain: RecordTable? = nil) throws(SourceProblems) -> CollectionSource {
+    func finish() throws(SourceProblems) -> CollectionSource {
         var problems = problems
         let sorted = records.values.sorted { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }
         if sorted.count > limits.records {
@@ -279,7 +273,7 @@ struct CollectionBuilder {
                 problems: problems.problems.sorted { ($0.file, $0.line ?? 0) < ($1.file, $1.line ?? 0) })
         }
         return CollectionSource(
-            id: id, records: sorted, plain: plain, attachments: attachments, metadata: metadata, notes: problems.notes)
+            id: id, records: sorted, attachments: attachments, metadata: metadata, notes: problems.notes)
     }
 
     /// Upper bounds for what publishing adds to the metadata: the collection's name, its time, and as many signatures

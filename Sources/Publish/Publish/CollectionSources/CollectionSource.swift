@@ -4,11 +4,8 @@ import SnapshotBundle
 /// A collection that was read from its source files and checked. It has neither timestamps nor signatures.
 package struct CollectionSource: Sendable {
     package let id: CollectionID
-    /// The records, sorted by id, which is unique. Empty if all records are ``plain``.
+    /// The records, sorted by id, which is unique.
     package let records: [SourceRecord]
-    /// The records in canonical form, without `last_modified`, if there are many and they need nothing else; `nil` if
-    /// they are in ``records``.
-    package let plain: RecordTable?
     /// The files that the records name, by hash.
     package let attachments: [SHA256Digest: AttachmentInput]
     /// The members of the collection's metadata, without those that publishing sets.
@@ -17,10 +14,9 @@ package struct CollectionSource: Sendable {
     package let notes: [String]
 
     package init(
-        id: CollectionID, records: [SourceRecord], plain: RecordTable? = nil,
-        attachments: [SHA256Digest: AttachmentInput], metadata: [JSONValue.Member], notes: [String]
+        id: CollectionID, records: [SourceRecord], attachments: [SHA256Digest: AttachmentInput],
+        metadata: [JSONValue.Member], notes: [String]
     ) {
-        self.plain = plain
         self.id = id
         self.records = records
         self.attachments = attachments
@@ -28,7 +24,7 @@ package struct CollectionSource: Sendable {
         self.notes = notes
     }
 
-    package var recordCount: Int { plain?.count ?? records.count }
+    package var recordCount: Int { records.count }
 }
 
 /// A record of a source.

@@ -113,21 +113,19 @@ struct CollectionReader {
         let isDirectory = try FileStore.isDirectory(place)
         var builder = CollectionBuilder(
             id: id, root: isDirectory ? place : FileStore.parent(of: place), limits: limits)
-        var plain: RecordTable?
         do throws(ConfigurationError) {
             if isDirectory {
-                plain = try readDirectory(&builder)
+                try readDirectory(&builder)
             } else {
                 builder.add(collection: try node(place), file: place)
             }
         } catch {
             builder.problems.add(error)
         }
-        return try builder.finish(plain: plain)
+        return try builder.finish()
     }
 
-    /// - Returns: the records, if there are many and all of them are plain; `nil` if the builder has them.
-    private func readDirectory(_ builder: inout CollectionBuilder) throws(ConfigurationError) -> RecordTable? {
+    private func readDirectory(_ builder: inout CollectionBuilder) throws(ConfigurationError) {
         let names: [String]
         do throws(FileError) {
             names = try FileStore.list(place) ?? []
@@ -142,9 +140,7 @@ struct CollectionReader {
         }
         // It says where ids come from, so it is read before the other files.
         if let own = own.first { builder.add(collection: try node("\(place)/\(own)"), file: "\(place)/\(own)") }
-        let others = files.filter { SourceDirectory.stem($0) != "collection" }
-        if builder.takesPlainRecords, let plain = plainRecords(others) { return plain }
-        for name in others {
+        for name in files where SourceDirectory.stem(name) != "collection" {
             let file = "\(place)/\(name)"
             do throws(ConfigurationError) {
                 let node = try node(file)
@@ -157,35 +153,6 @@ struct CollectionReader {
                 builder.problems.add(error)
             }
         }
-        return nil
-    }
-
-    /// Files with fewer bytes are read value by value, with the line of each.
-    private static let leastPlain = 1 << 20
-    /// The bytes that publishing adds to a record.
-    private static let stampBytes = 64
-
-    /// The records of files that are lists of plain ones (``PlainRecords``), in one pass over the bytes.
-    ///
-    /// - Returns: `nil` if there are few records, or if something is unusual or wrong. Reading them value by value then
-    ///   says what.
-    private func plainRecords(_ names: [String]) -> RecordTable? {
-        guard !names.isEmpty, names.allSatisfy({ $0.hasSuffix(".json") }) else { return nil }
-        let sizes = names.map { (try? FileStore.size("\(place)/\($0)")) ?? nil }
-        guard sizes.saturatingSum({ $0 ?? 0 }) >= Self.leastPlain, !sizes.contains(nil) else { return nil }
-        var room = limits
-        room.recordBytes -= Self.stampBytes
-        var records = PlainRecords(limits: room)
-        for name in names {
-            guard let text = try? FileStore.read("\(place)/\(name)", limit: SourceDirectory.fileBytes),
-                (try? records.collect(list: text)) == true
-            else { return nil }
-        }
-        guard let table = try? records.table(), table.count <= limits.records,
-            table.byteCount.saturatingAdding(table.count.saturatingMultiplying(by: Self.stampBytes))
-                <= limits.changesetBytes
-        else { return nil }
-        return table
     }
 
     private func node(_ file: String) throws(ConfigurationError) -> SourceNode {

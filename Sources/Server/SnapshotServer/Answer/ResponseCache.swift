@@ -106,7 +106,7 @@ extension OriginResource {
     /// Whether a client may ask for a range of it.
     var allowsRanges: Bool { !isDelta && isFile }
 
-    private var isFile: Bool { [.attachment, .attachmentsZip, .bundle].contains(route) }
+    private var isFile: Bool { [.attachment, .attachmentsZip].contains(route) }
 
     fileprivate func headers(isGzip: Bool, length: Int) -> HTTPFields {
         var headers: HTTPFields = [.contentType: contentType, .contentLength: "\(length)"]

@@ -8,8 +8,6 @@ struct DemoCollection {
     var files: [SHA256Digest: Bytes] = [:]
     /// Whether the server also offers the attachments as one zip.
     var hasZip = false
-    /// Whether clients need it when they start.
-    var isForStartup = false
 
     /// - Parameter fields: the record's members except `id` and `last_modified`, as JSON without braces.
     mutating func put(_ id: String, _ fields: String, at time: Timestamp) {

@@ -116,9 +116,8 @@ package actor DemoOrigin {
         }
         let signature = try signing.signer.signature(over: try changeset("{}").payload.bytes)
         let entry = #"{"signature":"\#(signature)","mode":"p384ecdsa","x5u":"\#(x5u)"}"#
-        let flags = collection.isForStartup ? #""startup""# : ""
         let metadata =
-            #"{"id":"\#(id.name)","bucket":"\#(id.bucket)","last_modified":\#(time),"flags":[\#(flags)],"#
+            #"{"id":"\#(id.name)","bucket":"\#(id.bucket)","last_modified":\#(time),"#
             + #""attachment":{"enabled":\#(!collection.files.isEmpty),"required":false,"bundle":\#(collection.hasZip)},"#
             + #""signature":\#(entry),"signatures":[\#(entry)]}"#
         return try changeset(metadata).verified(with: [x5u: .success(signing.chain)])

@@ -7,7 +7,7 @@ enum DemoSamples {
     }
 
     private static func settings(_ time: Timestamp) -> DemoCollection {
-        var collection = DemoCollection(name: "settings", isForStartup: true)
+        var collection = DemoCollection(name: "settings")
         collection.put("sync-interval", #""key":"sync-interval","value":24,"unit":"h""#, at: time)
         collection.put("dark-mode", #""key":"dark-mode","value":"system""#, at: time)
         collection.put("greeting", #""key":"greeting","value":"Grüße, 世界""#, at: time)

@@ -121,7 +121,7 @@ actor DumpsLoader {
         guard hasChanged || problems.keys != before.keys else { return nil }
         let origin = try Origin(
             next.values.map(\.collection), address: address, softwareVersion: softwareVersion, limits: limits,
-            deltas: deltas, mozlz4: MozLZ4.pack)
+            deltas: deltas)
         for conflict in origin.conflicts { report(conflict) }
         try origin.warmUp()
         return ServedState(

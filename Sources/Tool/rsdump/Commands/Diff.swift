@@ -178,7 +178,7 @@ extension CommandFailure {
         let status: ExitStatus =
             switch error {
             case CollectionError.fetch(.http(let error)):
-                switch error.category {
+                switch error.code {
                 case .backoff: .backoff
                 case _ where error.isUnavailability: .unreachable
                 default: .verificationFailed

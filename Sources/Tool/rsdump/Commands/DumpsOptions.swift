@@ -88,9 +88,8 @@ struct ServerOption: ParsableArguments {
 
     func validate() throws {
         do {
-            _ = try server.map { try ServerURL($0) }
-        } catch let error as HTTPError where error.reason == .insecure {
             // The configuration, which is not read yet, says whether plain HTTP is allowed.
+            _ = try server.map { try ServerURL($0, allowPlainHTTP: true) }
         } catch {
             throw ValidationError("\(error)")
         }

@@ -26,7 +26,7 @@ struct ImportCommand: AsyncParsableCommand {
               rsdump import --from firefox \\
                 /usr/lib/firefox-esr/browser/omni.ja main/password-rules
               rsdump import --from application-services components/remote_settings/dumps
-              rsdump import --from changeset changesets.json.mozlz4 --dumps dumps
+              rsdump import --from changeset changesets.json --dumps dumps
               rsdump import --from dumps dumps.tar.zst --dumps /srv/dumps
               rsdump import --from firebase-template template.json \\
                 --collection main/remote-config

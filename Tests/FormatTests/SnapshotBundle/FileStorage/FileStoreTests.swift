@@ -178,19 +178,23 @@ final class FileStoreTests {
         #expect(throws: FileError.self) { try FileStore.readPieces(path("b")) { _ in } }
     }
 
-    @Test func exchangedDirectoriesHaveEachOthersContent() throws {
+    @Test func outputTakesThePlaceOfADirectory() throws {
         for name in ["a", "b"] {
             try FileStore.makeDirectories(path("\(name)/deep"))
             try FileStore.replace(path("\(name)/deep/file"), with: Bytes(utf8: name))
         }
         try FileStore.flush(tree: path("a"))
-        try FileStore.exchange(path("a"), with: path("b"))
+        try FileStore.exchangeOutput(path("b"), with: path("a"))
         #expect(try FileStore.read(path("a/deep/file"), limit: 1)?.text == "b")
-        #expect(try FileStore.read(path("b/deep/file"), limit: 1)?.text == "a")
-        #expect(try names() == ["a", "b"])
-        let error = #expect(throws: FileError.self) { try FileStore.exchange(path("a"), with: path("c")) }
+        #expect(try names() == ["a"])
+        // What cannot take the place of a directory leaves it there.
+        let error = #expect(throws: FileError.self) { try FileStore.exchangeOutput(path("c"), with: path("a")) }
         #expect(error?.isMissing == true && error?.path == path("a"))
         #expect(try FileStore.read(path("a/deep/file"), limit: 1)?.text == "b")
+        #expect(try names() == ["a"])
+        try FileStore.replace(path("file"), with: Bytes(utf8: "file"))
+        try FileStore.exchangeOutput(path("a"), with: path("file"))
+        #expect(try FileStore.read(path("file/deep/file"), limit: 1)?.text == "b")
         #expect(throws: FileError.self) { try FileStore.flush(tree: path("c")) }
     }
 
@@ -198,7 +202,7 @@ final class FileStoreTests {
         try FileStore.replace(path("file"), with: Bytes())
         try link("link", to: path("file"))
         #expect(try FileStore.kind(path("file")) == .file(size: 0))
-        #expect(try FileStore.kind(path("link")) == .other)
+        #expect(try FileStore.kind(path("link")) == .link)
         #expect(try FileStore.kind(directory.path) == .directory)
         #expect(try FileStore.kind(path("nothing")) == nil)
         #expect(try FileStore.kind(path("file/nothing")) == nil)

@@ -1,0 +1,108 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// One way in which a server, or a CDN before it, sends an attachment, and what has to come of it.
+///
+/// The table is the same for all transports. No answer respects that the client accepts no compression.
+package struct Coding: Sendable, CustomStringConvertible {
+    /// Bytes that are sent, or that the record describes.
+    enum Body: String {
+        case plain
+        /// `plain` in gzip.
+        case packed
+        /// `packed` in gzip again.
+        case packedTwice
+        /// In gzip, bytes of the same length as `plain`.
+        case other
+
+        static let bytes: [Body: [UInt8]] = {
+            let packed = Gzip.compress(document)
+            return [
+                .plain: document, .packed: packed, .packedTwice: Gzip.compress(packed),
+                .other: Gzip.compress(document.reversed()),
+            ]
+        }()
+
+        var bytes: [UInt8] { Self.bytes[self] ?? [] }
+    }
+
+    enum Manner: String {
+        case whole
+        case chunked
+        /// Half of it at first, and then the part that is asked for.
+        case breaks
+        /// Half of it at first, and then all of it, whatever is asked for.
+        case breaksOnce
+    }
+
+    enum Outcome {
+        case right
+        /// Right if the transport gives the bytes as they were sent, and refused if it has decoded them.
+        case rightAsSent
+        case refused
+    }
+
+    package let description: String
+    let (encoding, sent, manner): (String, Body, Manner)
+    /// What the record describes.
+    let file: Body
+    let outcome: Outcome
+
+    private init(
+        _ name: String, _ encoding: String, _ sent: Body, _ manner: Manner, of file: Body, _ outcome: Outcome
+    ) {
+        description = name
+        (self.encoding, self.sent, self.manner, self.file, self.outcome) = (encoding, sent, manner, file, outcome)
+    }
+
+    /// Asks for the file.
+    ///
+    /// - Parameter decodes: whether the transport decodes what it receives.
+    /// - Returns: what is wrong with what came of it; `nil` if nothing is.
+    package func complaint(about transport: any HTTPTransport, decodes: Bool) async throws -> String? {
+        let server = try FaultyServer(transport: transport)
+        let client = try server.client("ok")
+        let path = "coded/\(encoding.replacing(", ", with: "+"))/\(sent)/\(manner)"
+        let base = try server.attachments(path, of: client)
+        let file = file.bytes
+        var received: [UInt8] = []
+        do {
+            try await client.attachment("a", at: base, size: file.count, digest: SHA256Digest(hashing: Bytes(file))) {
+                switch $0 {
+                case .start(let offset): received.removeLast(received.count - offset)
+                case .bytes(let more): received += more
+                }
+            }
+        } catch let error as HTTPError {
+            guard outcome == .refused || outcome == .rightAsSent && decodes else { return "it was refused: \(error)" }
+            guard error.code == .content else { return "the error has the code \(error.code): \(error)" }
+            let isNamed = encoding == "identity" || "\(error)".contains("Content-Encoding \(encoding)")
+            return isNamed ? nil : "the error does not name the coding: \(error)"
+        }
+        if outcome == .refused { return "it was taken" }
+        guard received == file else { return "the bytes are wrong" }
+        let ranges = server.requests.compactMap { $0.headers["range"] }
+        return manner == .breaks && sent == self.file && ranges.isEmpty ? "it was not resumed" : nil
+    }
+
+    package static let table = [
+        Coding("a file", "identity", .plain, .whole, of: .plain, .right),
+        Coding("a file that a CDN compresses", "gzip", .packed, .whole, of: .plain, .right),
+        Coding("a file that a CDN compresses, without a length", "x-gzip", .packed, .chunked, of: .plain, .right),
+        Coding("a compressed file that breaks off", "gzip", .packed, .breaks, of: .plain, .right),
+        Coding("a .gz", "identity", .packed, .whole, of: .packed, .right),
+        Coding("a .gz that breaks off", "identity", .packed, .breaks, of: .packed, .right),
+        Coding("a .gz that is named as gzip", "gzip", .packed, .whole, of: .packed, .rightAsSent),
+        Coding("a .gz that is named as gzip, without a length", "gzip", .packed, .chunked, of: .packed, .rightAsSent),
+        Coding("a .gz that is named as gzip and breaks off", "gzip", .packed, .breaks, of: .packed, .rightAsSent),
+        Coding("a .gz that breaks off, without ranges", "gzip", .packed, .breaksOnce, of: .packed, .rightAsSent),
+        Coding("a .gz that a CDN compresses again", "gzip", .packedTwice, .whole, of: .packed, .right),
+        Coding("a .gz that a CDN decompresses", "identity", .plain, .whole, of: .packed, .refused),
+        Coding("a file that is named as gzip and is none", "gzip", .plain, .whole, of: .plain, .rightAsSent),
+        Coding("a file in a coding that nobody knows", "compress", .plain, .whole, of: .plain, .rightAsSent),
+        Coding("a file that is named as gzip twice", "gzip, gzip", .packedTwice, .whole, of: .plain, .refused),
+        Coding("another file", "gzip", .other, .whole, of: .plain, .refused),
+        Coding("another file that is named as gzip", "gzip", .other, .whole, of: .packed, .refused),
+    ]
+}
