@@ -103,7 +103,8 @@ package.targets = [
         "Tool/DumpsRefresh", uses: "SnapshotTrust SnapshotBundle Dumps RemoteSettingsHTTP",
         tests: "RemoteSettingsTesting"),
     room(
-        "Tool/DumpsExchange", uses: "SnapshotTrust SnapshotBundle Dumps CArchive ConfigParameters",
+        "Tool/DumpsExchange",
+        uses: "SnapshotTrust SnapshotBundle Dumps CArchive ConfigParameters RemoteSettingsHTTP",
         tests: "RemoteSettings FirefoxDumps"),
     room(
         "Tool/rsdump",

@@ -1,6 +1,8 @@
 import Dumps
+import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
+import SnapshotTrust
 
 /// Embeds bundles in a program, by writing a C target whose source includes their bytes.
 ///
@@ -20,6 +22,10 @@ package struct Embedding: Sendable {
         package var swiftFile: String?
         /// Whether that function is public.
         package var isPublic = false
+        /// The server that everything must be of; `nil` for any.
+        package var server: ServerURL?
+        /// The publisher that the catalogue must be of; `nil` for any.
+        package var publisher: PublisherName?
 
         package init() {}
     }
@@ -94,6 +100,7 @@ package struct Embedding: Sendable {
         let whole = try directory.lockFile(limits: limits)
         var lock = whole
         lock.collections = whole.collections.filter { id, _ in bundles.contains { $0.head.collection == id } }
+        try checkEnvironment(of: lock)
         var files: [(path: String, content: Bytes)] = []
         var own: Set<CollectionID> = []
         for bundle in bundles {
@@ -130,6 +137,25 @@ package struct Embedding: Sendable {
         if let file = options.swiftFile { files.append((file, Bytes(utf8: target.swift))) }
         try check(files.map(\.path), source: "\(output)/\(module).c")
         return files
+    }
+
+    /// Refuses data of another server, such as a staging server, or of another publisher. What was imported names no
+    /// server, and belongs to every one.
+    private func checkEnvironment(of lock: LockFile) throws(ExchangeError) {
+        guard let server = options.server else { return }
+        func refused(_ place: String, _ expected: String, _ found: String) -> ExchangeError {
+            ExchangeError(
+                .unverified, place, expected: "data of \(expected)", found: "data of \(found)",
+                remedy: "correct dumps.yaml and run rsdump refresh, or embed another directory (--dumps)")
+        }
+        for (id, entry) in lock.collections.sorted(by: { $0.key < $1.key }) {
+            guard let found = try? ServerURL(entry.server, allowPlainHTTP: true), !found.isSameServer(as: server)
+            else { continue }
+            throw refused("\(id)", server.withoutVersion, found.withoutVersion)
+        }
+        if let expected = options.publisher, let found = lock.catalogue?.publisher, found != expected {
+            throw refused(directory.path, "the publisher \(expected)", "the publisher \(found)")
+        }
     }
 
     /// Refuses to overwrite or remove files that `rsdump embed` did not write.
