@@ -21,7 +21,9 @@ EVERY = int(os.environ.get("CONFIG_FAULTS_EVERY", "17"))
 
 def kept(storage):
     """What the index has of the collection."""
-    return json.loads((storage / "index.json").read_bytes())["collections"]["main/app-config"]
+    index = json.loads((storage / "index.json").read_bytes())
+    entry = next((entry for name, entry in index["collections"].items() if name.startswith("main/app-config@")), {})
+    return {"config": index.get("configs", {}).get("main/app-config"), **entry}
 
 
 @pytest.fixture

@@ -80,6 +80,19 @@ def test_check_notices_what_is_stale(dumps, sample, tmp_path):
     assert embed(dumps, folder, "--check").code == rsdump.DONE
 
 
+def test_data_of_another_server_is_not_shipped(dumps, tmp_path):
+    folder = tmp_path / "Sources/Embedded"
+    own = dumps.lock["collections"][REGIONS]["server"]
+    # However its URL is written, and before anything is written.
+    assert embed(dumps, folder, "--server", own.replace("http", "HTTP", 1).replace("/v2", "/v1")).code == rsdump.DONE
+    for check in ((), ("--check",)):
+        outcome = embed(dumps, folder, "--server", "prod", *check)
+        assert outcome.code == rsdump.VERIFICATION and outcome.says(
+            "expected data of https://firefox.settings.services.mozilla.com"), str(outcome)
+    outcome = embed(dumps, tmp_path / "Sources/Other", "--server", "prod")
+    assert outcome.code == rsdump.VERIFICATION and not (tmp_path / "Sources/Other").exists(), str(outcome)
+
+
 def test_some_collections_have_a_lock_of_their_own(dumps, tmp_path):
     folder = tmp_path / "Sources/Embedded"
     assert embed(dumps, folder, REGIONS).code == rsdump.DONE

@@ -43,12 +43,12 @@ public final class RemoteSettingsProvider: Sendable {
 
     /// The parameters of the state in use. Reads them again only if another state is in use.
     private func parameters() throws(RemoteSettingsError) -> RemoteSettingsParameters {
-        let access = try client.access
-        let payload = access.current()?.snapshot.payload
-        if let known = known.withLock({ $0 }), known.payload == payload, known.context == access.filterContext {
+        let collection = try client.collection()
+        let payload = collection.current().snapshot?.payload
+        if let known = known.withLock({ $0 }), known.payload == payload, known.context == collection.session.filterContext {
             return known
         }
-        let new = try RemoteSettingsParameters(payload, access, providerName: providerName, secrets: secrets)
+        let new = try RemoteSettingsParameters(payload, collection, providerName: providerName, secrets: secrets)
         known.withLock { $0 = new }
         return new
     }
@@ -103,7 +103,7 @@ extension RemoteSettingsProvider: ConfigProvider {
     private func watching<Return: ~Copyable>(
         _ body: (AsyncStream<Void>) async throws -> Return
     ) async throws -> Return {
-        let stores = try client.access.stores()
+        let stores = try client.collection().stores()
         let listening = client.listenForUpdates { _ in }
         defer { withExtendedLifetime(listening) {} }
         return try await body(stores)
@@ -143,20 +143,20 @@ private struct RemoteSettingsParameters: ConfigSnapshot {
     private let secrets: SecretsSpecifier<String, String>
 
     init(
-        _ payload: Payload?, _ access: CollectionAccess, providerName: String,
+        _ payload: Payload?, _ collection: LocalCollection, providerName: String,
         secrets: SecretsSpecifier<String, String>
     ) throws(RemoteSettingsError) {
         self.payload = payload
         self.providerName = providerName
         self.secrets = secrets
-        context = access.filterContext
-        limits = access.limits.filter
+        context = collection.session.filterContext
+        limits = collection.session.limits.filter
         do throws(ParameterRecordError) {
             parameters =
                 try payload.map { payload throws(ParameterRecordError) in try ParameterSet(payload.records) }
                 ?? ParameterSet()
         } catch {
-            throw .other(reason: "\(access.id): \(error)")
+            throw .other(reason: "\(collection.id): \(error)")
         }
     }
 

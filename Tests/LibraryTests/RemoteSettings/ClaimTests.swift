@@ -31,7 +31,8 @@ extension ServerTests {
         /// Makes the index say something else of the stored state.
         private func claim(_ collection: ServerCollection, _ change: (StoredState) throws -> StoredState) throws {
             try place.files.change { index in
-                index[collection.id].synced.current = try index[collection.id].synced.current.map(change)
+                let key = index.key(collection.id)
+                index[key].synced.current = try index[key].synced.current.map(change)
             }
         }
 

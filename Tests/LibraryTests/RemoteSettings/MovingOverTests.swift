@@ -84,6 +84,28 @@ import Testing
         #expect(place.server.requests.count == asked + 1)
     }
 
+    /// Nobody has signed an import, so its time proves nothing: the server's own state replaces it even if it is older.
+    @Test func anImportedSnapshotNewerThanTheServer() async throws {
+        let collection = try place.server.makeCollection()
+        try collection.put("a")
+        try collection.put("b")
+        let imported = try await packageImported(collection)
+        collection.load(
+            ["a": #"{"id":"a","last_modified":1700000000000}"#], files: [],
+            timestamp: Timestamp(milliseconds: 1_700_000_000_000))
+        func start() -> RemoteSettingsClient {
+            place.service { $0.packaged = [imported] }.makeClient(collectionName: collection.name)
+        }
+        let client = start()
+        #expect(client.getRecords()?.map(\.id) == ["a", "b"])
+        #expect(try await client.sync() as SyncOutcome == .updated(Timestamp(milliseconds: 1_700_000_000_000)))
+        #expect(client.getRecords()?.map(\.id) == ["a"] && start().getRecords()?.map(\.id) == ["a"])
+        #expect(start().snapshot.rejected.map(\.reason) == [.signatureLost])
+        let asked = place.server.requests.count
+        #expect(try await start().sync() as SyncOutcome == .upToDate(Timestamp(milliseconds: 1_700_000_000_000)))
+        #expect(place.server.requests.count == asked + 1)
+    }
+
     @Test func shuttingOneClientDownLeavesTheOthers() async throws {
         let collection = try place.server.makeCollection()
         try collection.put("a")

@@ -53,7 +53,7 @@ extension ServerTests {
             let other = try place.server.makeCollection(id: "main/other")
             try other.put("a")
             try await place.service().makeClient(collectionName: "regions").sync()
-            let cached = try place.files.index()["main/regions"]
+            let cached = try place.files.index()["main/regions@https://settings.test"]
             let path = try write(#"[{"id":"mine"}]"#)
             let service = place.service { $0.overrides = [.file(path, of: "main/regions")] }
             let (regions, others) = (
@@ -63,7 +63,7 @@ extension ServerTests {
             #expect(try await service.sync() == ["other"])
             #expect(regions.getRecords()?.map(\.id) == ["mine"] && others.getRecords()?.map(\.id) == ["a"])
             #expect(try regions.pruneAttachments() == 0)
-            #expect(try place.files.index()["main/regions"] == cached)
+            #expect(try place.files.index()["main/regions@https://settings.test"] == cached)
             #expect(place.server.requests.count { $0.path.contains("regions/changeset") } == 1)
             try service.updateConfig(config: place.config())
             #expect(regions.getRecords()?.map(\.id) == ["served"])

@@ -1,4 +1,5 @@
 import Dumps
+import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -22,6 +23,10 @@ package struct Embedding: Sendable {
         package var hasTypes = false
         /// The JSON Schemas of the collections that have one.
         package var schemas: [CollectionID: JSONValue] = [:]
+        /// The server that everything must be of; `nil` for any.
+        package var server: ServerURL?
+        /// The publisher that the catalogue must be of; `nil` for any.
+        package var publisher: PublisherName?
 
         package init() {}
     }
@@ -122,6 +127,7 @@ package struct Embedding: Sendable {
         let whole = try directory.lockFile(limits: limits)
         var lock = whole
         lock.collections = whole.collections.filter { id, _ in bundles.contains { $0.head.collection == id } }
+        try checkEnvironment(of: lock)
         var files: [(path: String, content: Bytes)] = []
         var own: Set<CollectionID> = []
         for bundle in bundles {
@@ -169,6 +175,25 @@ package struct Embedding: Sendable {
             types[id] = RecordType(named: Self.typeName(name), records: records ?? [], schema: options.schemas[id])
         }
         return types
+    }
+
+    /// Refuses data of another server, such as a staging server, or of another publisher. What was imported names no
+    /// server, and belongs to every one.
+    private func checkEnvironment(of lock: LockFile) throws(ExchangeError) {
+        guard let server = options.server else { return }
+        func refused(_ place: String, _ expected: String, _ found: String) -> ExchangeError {
+            ExchangeError(
+                .unverified, place, expected: "data of \(expected)", found: "data of \(found)",
+                remedy: "correct dumps.yaml and run rsdump refresh, or embed another directory (--dumps)")
+        }
+        for (id, entry) in lock.collections.sorted(by: { $0.key < $1.key }) {
+            guard let found = try? ServerURL(entry.server, allowPlainHTTP: true), !found.isSameServer(as: server)
+            else { continue }
+            throw refused("\(id)", server.withoutVersion, found.withoutVersion)
+        }
+        if let expected = options.publisher, let found = lock.catalogue?.publisher, found != expected {
+            throw refused(directory.path, "the publisher \(expected)", "the publisher \(found)")
+        }
     }
 
     /// Refuses to overwrite or remove files that `rsdump embed` did not write.

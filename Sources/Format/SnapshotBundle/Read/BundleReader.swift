@@ -85,7 +85,12 @@ package struct BundleReader: Sendable {
     ///
     /// Inflated bytes are checked against their CRC-32. Stored bytes are not, because the caller verifies the signature
     /// or trusts the file.
-    package func payloadText() throws(BundleError) -> Bytes { try contents(1) }
+    ///
+    /// - Parameter isHashed: whether the caller checks the bytes against a hash or a signature, so that no CRC-32 is
+    ///   needed.
+    package func payloadText(isHashed: Bool = false) throws(BundleError) -> Bytes {
+        try contents(1, checksCRC: !isHashed)
+    }
 
     /// `metadata.json`: the collection's metadata as served.
     package func metadataText() throws(BundleError) -> Bytes { try contents(2) }

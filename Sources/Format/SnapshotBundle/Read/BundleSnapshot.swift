@@ -10,10 +10,13 @@ extension BundleReader {
 
     /// The bundle's payload with its records. Every call inflates and reads it again, so keep the result.
     ///
+    /// - Parameter isHashed: as for ``payloadText(isHashed:)``.
     /// - Throws: ``BundleError`` if it is damaged, not canonical, or differs from the head.
-    package func payload() throws(BundleError) -> Payload { try payload(parsing: payloadText()) }
+    package func payload(isHashed: Bool = false) throws(BundleError) -> Payload {
+        try payload(parsing: payloadText(isHashed: isHashed))
+    }
 
-    /// Reads the payload from `text`, which is the bundle's ``payloadText()`` or a copy of it.
+    /// Reads the payload from `text`, which is the bundle's ``payloadText(isHashed:)`` or a copy of it.
     package func payload(parsing text: Bytes) throws(BundleError) -> Payload {
         let payload = try Result { () throws(ChangesetError) in
             try Payload(parsing: text, expecting: head.records, limits: limits)

@@ -1,3 +1,4 @@
+import Dispatch
 import RemoteSettingsModel
 
 /// Verifies snapshots that are stored together with their chain, in a bundle or a cache file.
@@ -35,10 +36,11 @@ package final class KeptSnapshotVerifier: Sendable {
             throw .newerThanVerification(unverified.collection, timestamp: unverified.timestamp, time: time)
         }
         let signer = policy.signer(for: unverified.collection)
-        let message = SignedMessage(unverified.payload.bytes)
+        let kept = KeptChains(text: pem).chains
+        let message = message(of: unverified.payload.bytes, whileVerifying: kept, signer: signer, at: time)
         var newest: (snapshot: Snapshot, begins: Timestamp)?
         var failure: ContentSignatureError?
-        for kept in KeptChains(text: pem).chains {
+        for kept in kept {
             do throws(ContentSignatureError) {
                 let chain = Result { () throws(ContentSignatureError) in
                     try verifiedChain(kept, signer: signer, at: time)
@@ -55,6 +57,28 @@ package final class KeptSnapshotVerifier: Sendable {
         guard let newest else { throw failure ?? .noChains(unverified.collection) }
         // The other chains are kept for readers that require them.
         return Snapshot(vouchingFor: unverified, chain: pem, provenance: newest.snapshot.provenance)
+    }
+
+    /// From this size on, in bytes, hashing takes as long as starting a thread.
+    private static let sizeOfTwoThreads = 1 << 18
+
+    /// The payload's hash. The chains are verified meanwhile, unless that takes no time: neither needs the other.
+    private func message(
+        of payload: Bytes, whileVerifying kept: [Bytes], signer: SignerName, at time: Timestamp
+    ) -> SignedMessage {
+        let areKnown = chains.withLock { chains in kept.allSatisfy { chains[Key(pem: $0, signer: signer)] != nil } }
+        guard payload.count >= Self.sizeOfTwoThreads, !areKnown else { return SignedMessage(payload) }
+        let message = Mutex<SignedMessage?>(nil)
+        DispatchQueue.concurrentPerform(iterations: 2) { part in
+            if part == 0 {
+                let hashed = SignedMessage(payload)
+                message.withLock { $0 = hashed }
+            } else {
+                // An error shows again where the result is used.
+                for chain in kept { _ = try? verifiedChain(chain, signer: signer, at: time) }
+            }
+        }
+        return message.withLock { $0 } ?? SignedMessage(payload)
     }
 
     /// Whether one of the chains leads to a pinned root, at the time of its verification.

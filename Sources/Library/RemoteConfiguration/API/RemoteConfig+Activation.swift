@@ -7,12 +7,12 @@ extension RemoteConfig {
     /// The active state at a start. The start is counted if the configuration asks for that.
     func startingLayer() -> (layer: ParameterLayer?, problems: [String]) {
         var chosen = newestLayer()
-        guard let access = try? client.access, access.trials.isSafeStart, access.overridingPath == nil
+        guard let collection = try? client.collection(), collection.session.allTrials.isSafeStart, collection.overridingPath == nil
         else { return chosen }
         // Each round rejects one state.
         while let layer = chosen.layer,
-            !access.trials.countStart(
-                of: trialSubject(access), serving: .init(layer.snapshot), isPackaged: layer.source == .packaged)
+            !collection.session.allTrials.countStart(
+                of: trialSubject(collection), serving: .init(layer.snapshot), isPackaged: layer.source == .packaged)
         {
             chosen = newestLayer()
         }
@@ -21,45 +21,38 @@ extension RemoteConfig {
 
     /// The newest state that is allowed to be active.
     private func newestLayer() -> (layer: ParameterLayer?, problems: [String]) {
-        let access: CollectionAccess
+        let collection: LocalCollection
         do throws(RemoteSettingsError) {
-            access = try client.access
+            collection = try client.collection()
         } catch {
             return (nil, ["\(error)"])
         }
-        let activated = access.entry.activated
-        var problems: [String] = []
-        var rejected: [SnapshotStatus.Rejected] = []
-        var candidates: [CollectionAccess.Found] = []
-        let subject = trial(access) == nil ? nil : trialSubject(access)
-        if let kept = access.newest(of: activated, subject, rejected: &rejected) { candidates.append(kept) }
-        if activation == .onNextStart, let current = access.current(), mayStart(with: current, access),
-            current.isOfCatalogue
-                || candidates.first.map({ current.snapshot.timestamp >= $0.snapshot.timestamp }) ?? true
-        {
-            candidates.insert(current, at: 0)
+        let activated = collection.session.storage.index()[collection.activated.key].activated
+        let subject = trial(collection) == nil ? nil : trialSubject(collection)
+        let kept = collection.newest(of: activated, subject)
+        var problems = kept.rejected.filter { $0.reason != .older }.map(\.description)
+        var candidates = [kept]
+        if activation == .onNextStart {
+            let current = collection.current()
+            if mayStart(with: current, collection), current.comesBefore(kept) { candidates.insert(current, at: 0) }
         }
-        problems += rejected.filter { $0.reason != .older }.map(\.description)
-        guard !candidates.isEmpty else { return (nil, problems) }
-        let hasFilters = candidates.contains { $0.snapshot.records.mayMentionFilters }
-        let kept = store.starting(access, isNeeded: hasFilters)
-        func firstLayer(of candidates: [CollectionAccess.Found]) -> ParameterLayer? {
+        let hasFilters = candidates.contains { $0.snapshot?.records.mayMentionFilters == true }
+        let config = store.starting(collection, isNeeded: hasFilters)
+        func firstLayer(of candidates: [CurrentState]) -> ParameterLayer? {
             for candidate in candidates {
                 do throws(ParameterRecordError) {
-                    return try ParameterLayer(
-                        candidate, server: access.server, context: context(access, kept), limits: access.limits.filter)
+                    guard let snapshot = candidate.snapshot else { continue }
+                    return try ParameterLayer(candidate, snapshot, of: collection, context(collection, config))
                 } catch {
-                    problems.append("\(access.id): \(error)")
+                    problems.append("\(collection.id): \(error)")
                 }
             }
             return nil
         }
         if let layer = firstLayer(of: candidates) { return (layer, problems) }
         // A new version of the app may package records that are not parameters. The active values are then kept.
-        let tried = candidates.map(\.snapshot.timestamp)
-        guard let active = access.newest(of: activated, subject, usesPackaged: false, rejected: &rejected),
-            !tried.contains(active.snapshot.timestamp)
-        else { return (nil, problems) }
+        let active = collection.newest(of: activated, subject, usesPackaged: false)
+        guard !candidates.contains(where: { $0.timestamp == active.timestamp }) else { return (nil, problems) }
         return (firstLayer(of: [active]), problems)
     }
 
@@ -73,9 +66,9 @@ extension RemoteConfig {
     public func activate() async throws(RemoteConfigError) -> Bool {
         let changed: Set<ExactString>
         do {
-            let access = try client.access
+            let collection = try client.collection()
             let old = layers()
-            changed = try await activate(access, before: old)
+            changed = try await activate(collection, before: old)
         } catch {
             throw RemoteConfigError(error)
         }
@@ -89,18 +82,18 @@ extension RemoteConfig {
     }
 
     /// Activates what the app's check accepts. The check runs without the storage lock.
-    private func activate(_ access: CollectionAccess, before: ConfigLayers) async throws -> Set<ExactString> {
+    private func activate(_ collection: LocalCollection, before: ConfigLayers) async throws -> Set<ExactString> {
         var checked: ParameterLayer?
         while true {
             do {
-                let (changed, problem) = try await access.update { entry in
+                let (changed, problem) = try await collection.session.storage.update { index in
                     try Task.checkCancellation()
-                    return try activate(access, &entry, before: before, checked: checked)
+                    return try activate(collection, &index, before: before, checked: checked)
                 }
-                if let problem { access.reportStorage(problem) }
+                if let problem { collection.session.reportStorage(problem) }
                 return changed
             } catch let unchecked as Unchecked {
-                try await check(unchecked.layer, access)
+                try await check(unchecked.layer, collection)
                 checked = unchecked.layer
             }
         }
@@ -111,37 +104,39 @@ extension RemoteConfig {
     /// - Parameter checked: the state that the app's check has accepted.
     /// - Returns: the keys whose values have changed.
     private func activate(
-        _ access: CollectionAccess, _ entry: inout StorageIndex.Collection, before: ConfigLayers,
+        _ collection: LocalCollection, _ index: inout StorageIndex, before: ConfigLayers,
         checked: ParameterLayer?
     ) throws -> Set<ExactString> {
-        let trial = trial(access)
+        let trial = trial(collection)
         let present = state.withLock { $0.layers } ?? before
-        var target = present.parameters.flatMap { $0.server == access.server ? $0 : nil }
-        let context = context(access, store.state(in: entry, access))
-        let limits = access.limits.filter
-        func layer(_ found: CollectionAccess.Found) throws -> ParameterLayer {
+        var target = present.parameters.flatMap { $0.server == collection.session.serverIdentity ? $0 : nil }
+        let context = context(collection, store.state(in: index, collection))
+        func layer(_ found: CurrentState, _ snapshot: Snapshot) throws -> ParameterLayer {
             do throws(ParameterRecordError) {
-                return try ParameterLayer(found, server: access.server, context: context, limits: limits)
+                return try ParameterLayer(found, snapshot, of: collection, context)
             } catch {
-                throw RemoteConfigError.notParameters(reason: "\(access.id): \(error)")
+                throw RemoteConfigError.notParameters(reason: "\(collection.id): \(error)")
             }
         }
         // The state that another process has activated. A state that no process would activate does not count.
-        var rejected: [SnapshotStatus.Rejected] = []
-        var kept = target.flatMap { entry.activated.isCurrent($0.snapshot) ? $0.timestamp : nil }
-        if kept == nil, let found = access.newest(of: entry.activated, usesPackaged: false, rejected: &rejected) {
-            kept = trial?.reason(against: found.snapshot) == nil ? found.snapshot.timestamp : nil
+        let activated = index[collection.activated.key].activated
+        var kept = target.flatMap { activated.isCurrent($0.snapshot) ? $0.timestamp : nil }
+        if kept == nil, case let found = collection.newest(of: activated, usesPackaged: false),
+            let snapshot = found.snapshot
+        {
+            kept = trial?.reason(against: snapshot) == nil ? snapshot.timestamp : nil
             if kept != nil, found.isNewer(than: target) {
-                if let newer = try? layer(found) { target = newer } else { kept = nil }
+                if let newer = try? layer(found, snapshot) { target = newer } else { kept = nil }
             }
         }
-        if let found = access.current(), found.isNewer(than: target), trial?.reason(against: found.snapshot) == nil {
-            target = try layer(found)
+        let current = collection.current()
+        if let snapshot = current.snapshot, current.isNewer(than: target), trial?.reason(against: snapshot) == nil {
+            target = try layer(current, snapshot)
             // The active state may have a later timestamp and be missing from every catalogue.
-            if found.isOfCatalogue { kept = nil }
+            if current.isOfCatalogue { kept = nil }
         }
         if let active = target, active.context != context {
-            target = ParameterLayer(active, source: active.source, context: context, limits: limits)
+            target = ParameterLayer(active, context, limits: collection.session.limits.filter)
         }
         if trial != nil, validate != nil, let target, target !== present.parameters, target.source == .remote,
             checked?.snapshot.payload != target.snapshot.payload
@@ -149,8 +144,8 @@ extension RemoteConfig {
             throw Unchecked(layer: target)
         }
         if let target, target.source == .remote, kept.map({ $0 < target.timestamp }) ?? true {
-            access.activate(target.snapshot, in: &entry, trialSubject(access))
-            store.change(&entry, access) { $0.activated = access.environment.now() }
+            collection.activate(target.snapshot, in: &index, trialSubject(collection))
+            store.change(&index, collection) { $0.activated = collection.session.now }
         }
         let changed = ParameterLayer.differences(from: present.parameters, to: target)
         replaceLayers { state in
@@ -166,38 +161,33 @@ extension RemoteConfig {
     /// The packaged state, whatever is active. Nothing is read until somebody asks for it.
     func packagedLayer() -> PackagedLayer {
         PackagedLayer { [client, store, givenInstallation] in
-            var rejected: [SnapshotStatus.Rejected] = []
-            guard let access = try? client.access, let found = access.newest(of: nil, rejected: &rejected),
-                found.configSource == .packaged
-            else { return nil }
-            let context = store.present(access).filterContext(access, installation: givenInstallation)
-            return try? ParameterLayer(
-                found, server: access.server, context: context, limits: access.limits.filter)
+            guard let collection = try? client.collection() else { return nil }
+            let found = collection.newest()
+            guard let snapshot = found.snapshot, found.source.configSource == .packaged else { return nil }
+            let context = store.present(collection).filterContext(collection, installation: givenInstallation)
+            return try? ParameterLayer(found, snapshot, of: collection, context)
         }
     }
 
     /// The context for filters: the service's context, the installation's id, the current time, and the app's signals.
-    private func context(_ access: CollectionAccess, _ kept: ConfigState) -> FilterContext {
-        kept.filterContext(access, installation: givenInstallation)
+    private func context(_ collection: LocalCollection, _ kept: ConfigState) -> FilterContext {
+        kept.filterContext(collection, installation: givenInstallation)
     }
 
     /// The keys whose values the next activation would change.
     ///
     /// - Throws: `ParameterRecordError` if the fetched state contains anything but parameters.
-    func waitingKeys(_ access: CollectionAccess) throws(ParameterRecordError) -> Set<ExactString> {
+    func waitingKeys(_ collection: LocalCollection) throws(ParameterRecordError) -> Set<ExactString> {
         let active = layers().parameters
-        let context = context(access, store.present(access))
+        let context = context(collection, store.present(collection))
         let fetched: ParameterLayer?
         // What another server has published is replaced whatever its time is.
-        let own = active.flatMap { $0.server == access.server ? $0 : nil }
-        if let found = access.current(), found.isNewer(than: own),
-            trial(access)?.reason(against: found.snapshot) == nil
-        {
-            fetched = try ParameterLayer(found, server: access.server, context: context, limits: access.limits.filter)
+        let own = active.flatMap { $0.server == collection.session.serverIdentity ? $0 : nil }
+        let found = collection.current()
+        if let snapshot = found.snapshot, found.isNewer(than: own), trial(collection)?.reason(against: snapshot) == nil {
+            fetched = try ParameterLayer(found, snapshot, of: collection, context)
         } else {
-            fetched = own.map {
-                ParameterLayer($0, source: $0.source, context: context, limits: access.limits.filter)
-            }
+            fetched = own.map { ParameterLayer($0, context, limits: collection.session.limits.filter) }
         }
         return ParameterLayer.differences(from: active, to: fetched)
     }
@@ -218,11 +208,11 @@ extension RemoteConfig {
         do {
             var checked = CustomSignals()
             try checked.merge(signals)
-            let access = try client.access
+            let collection = try client.collection()
             _ = layers()
-            _ = try await access.update(mustBeStored: true) { entry in
+            _ = try await collection.session.storage.update(mustBeStored: true) { index in
                 try Task.checkCancellation()
-                try store.change(&entry, access) { try $0.signals.merge(signals) }
+                try store.change(&index, collection) { try $0.signals.merge(signals) }
             }
         } catch {
             throw error as? RemoteConfigCustomSignalsError ?? .unknown(reason: "\(error)")
@@ -230,13 +220,21 @@ extension RemoteConfig {
     }
 }
 
-extension CollectionAccess.Found {
+extension SnapshotStatus.Source {
     var configSource: RemoteConfigSource {
-        switch source {
+        switch self {
         case .packaged: .packaged
         case .override: .override
         case .cached, .notHeld: .remote
         }
+    }
+}
+
+extension CurrentState {
+    /// Whether it becomes active at a start rather than what was activated before.
+    fileprivate func comesBefore(_ kept: CurrentState) -> Bool {
+        guard let timestamp, !isOfCatalogue, let other = kept.timestamp else { return snapshot != nil }
+        return isStandIn == kept.isStandIn ? timestamp >= other : kept.isStandIn
     }
 
     /// Whether this state replaces an active one.
@@ -244,9 +242,11 @@ extension CollectionAccess.Found {
     /// A state that the server has signed replaces a packaged one with the same timestamp, because the packaged one may
     /// have been imported. With a catalogue, the state that it lists replaces any other.
     fileprivate func isNewer(than active: ParameterLayer?) -> Bool {
+        guard let snapshot else { return false }
         guard let active else { return true }
         if isOfCatalogue, snapshot.payload != active.snapshot.payload { return true }
-        if snapshot.timestamp == active.timestamp { return configSource == .remote && active.source == .packaged }
+        if isStandIn != active.isStandIn { return active.isStandIn }
+        if snapshot.timestamp == active.timestamp { return source.configSource == .remote && active.source == .packaged }
         return snapshot.timestamp > active.timestamp
     }
 }

@@ -69,7 +69,7 @@ extension RemoteConfig {
     /// How the last fetch ended. It is kept after a restart.
     public var lastFetchStatus: RemoteConfigFetchStatus { keptState?.lastStatus ?? .noFetchYet }
 
-    private var keptState: ConfigState? { (try? client.access).map(store.present) }
+    private var keptState: ConfigState? { (try? client.collection()).map(store.present) }
 
     func fetchOutcome(expiration: Double) async -> RemoteConfigFetchOutcome {
         while true {
@@ -90,21 +90,21 @@ extension RemoteConfig {
     }
 
     private func isDue(_ expiration: Double) -> Bool {
-        guard let access = try? client.access else { return false }
-        return nextRegularFetch(store.present(access), access, expiration: .interval(expiration)) == nil
+        guard let collection = try? client.collection() else { return false }
+        return nextRegularFetch(store.present(collection), collection, expiration: .interval(expiration)) == nil
     }
 
     /// When the interval ends; `nil` if the server may be asked now.
-    func nextRegularFetch(_ kept: ConfigState, _ access: CollectionAccess, expiration: Duration) -> Timestamp? {
-        let now = access.environment.now()
+    func nextRegularFetch(_ kept: ConfigState, _ collection: LocalCollection, expiration: Duration) -> Timestamp? {
+        let now = collection.session.now
         // A time in the future was stored before the clock was set back.
         guard let last = kept.lastFetch, last <= now, kept.lastStatus != .noFetchYet else { return nil }
         let end = last.advanced(by: expiration)
-        guard now < end, kept.stale == nil, kept.context == kept.contextHash(access) else { return nil }
+        guard now < end, kept.stale == nil, kept.context == kept.contextHash(collection) else { return nil }
         // The cache may be gone, for example after a device was restored. The interval must not delay its values then.
         if let fetched = kept.fetched {
             guard
-                let current = access.current()?.snapshot.timestamp
+                let current = collection.current().timestamp
                     ?? state.withLock({ $0.layers?.parameters?.timestamp }),
                 current >= fetched
             else { return nil }
@@ -113,46 +113,46 @@ extension RemoteConfig {
     }
 
     private func fetchOnce(expiration: Double) async -> RemoteConfigFetchOutcome {
-        let access: CollectionAccess
+        let collection: LocalCollection
         do throws(RemoteSettingsError) {
-            access = try client.access
+            collection = try client.collection()
         } catch {
             return RemoteConfigFetchOutcome(status: .failure, error: .fetchFailed(reason: "\(error)"))
         }
         // Values stay as they were before the fetch, even if the first read comes later.
         _ = layers()
-        let kept = store.present(access)
-        let began = access.environment.now()
-        if let hold = kept.hold, hold.isInForce(at: began, limits: access.limits) {
-            return await throttled(hold, access)
+        let kept = store.present(collection)
+        let began = collection.session.now
+        if let hold = kept.hold, hold.isInForce(at: began, limits: collection.session.limits) {
+            return await throttled(hold, collection)
         }
-        if nextRegularFetch(kept, access, expiration: .interval(expiration)) != nil {
+        if nextRegularFetch(kept, collection, expiration: .interval(expiration)) != nil {
             return RemoteConfigFetchOutcome(status: .success)
         }
         // The request is counted before it is made. Otherwise an app that crashes after each start would send requests
         // without a limit.
         let most = configSettings.fetchesPerHour
-        switch await store.update(access, { $0.admitFetch(at: began, most: most) }) {
+        switch await store.update(collection, { $0.admitFetch(at: began, most: most) }) {
         case .usedUp(let end):
-            return await throttled(.init(since: began, until: end, reason: ConfigState.limitReason(most: most)), access)
+            return await throttled(.init(since: began, until: end, reason: ConfigState.limitReason(most: most)), collection)
         case .counted(let isAnnounced):
             state.withLock { $0.isFetching = true }
             defer { state.withLock { $0.isFetching = false } }
             do {
-                try await sync(access, expected: kept.stale?.expected)
+                try await sync(collection, expected: kept.stale?.expected)
             } catch {
-                return await failed(error, access, began: began, isAnnounced: isAnnounced)
+                return await failed(error, collection, began: began, isAnnounced: isAnnounced)
             }
-            return await succeeded(access, stale: kept.stale)
+            return await succeeded(collection, stale: kept.stale)
         }
     }
 
     /// Syncs the collection. It ends after the time-out, whatever the transport does.
-    private func sync(_ access: CollectionAccess, expected: Timestamp?) async throws {
+    private func sync(_ collection: LocalCollection, expected: Timestamp?) async throws {
         let timeout = configSettings.fetchTimeout
         let client = client
-        let sleep = access.environment.sleep
-        defer { access.cancelAbandonedSync() }
+        let sleep = collection.session.config.environment.sleep
+        defer { collection.cancelAbandonedSync() }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 try await client.sync(expecting: expected)
@@ -168,10 +168,10 @@ extension RemoteConfig {
         try Task.checkCancellation()
     }
 
-    private func succeeded(_ access: CollectionAccess, stale: ConfigState.Stale?) async -> RemoteConfigFetchOutcome {
-        let current = access.current()?.snapshot
-        await store.update(access) { kept in
-            kept.recordSuccess(access, current: current?.timestamp)
+    private func succeeded(_ collection: LocalCollection, stale: ConfigState.Stale?) async -> RemoteConfigFetchOutcome {
+        let current = collection.current().snapshot
+        await store.update(collection) { kept in
+            kept.recordSuccess(collection, current: current?.timestamp)
             // A message that arrived meanwhile announces something even newer.
             if kept.stale == stale { kept.stale = nil }
         }
@@ -181,7 +181,7 @@ extension RemoteConfig {
             do throws(ParameterRecordError) {
                 _ = try records.isEmpty ? ParameterSet() : ParameterSet(records)
             } catch {
-                outcome.error = .notParameters(reason: "\(access.id): \(error)")
+                outcome.error = .notParameters(reason: "\(collection.id): \(error)")
             }
         }
         return outcome
@@ -189,10 +189,10 @@ extension RemoteConfig {
 
     /// Counts a successful sync as a fetch if something else started it, such as the update channel.
     func recordSync(began: Timestamp) async {
-        guard let access = try? client.access, !state.withLock({ $0.isFetching }) else { return }
-        let current = access.current()?.snapshot.timestamp
-        await store.update(access) { kept in
-            kept.recordSuccess(access, current: current)
+        guard let collection = try? client.collection(), !state.withLock({ $0.isFetching }) else { return }
+        let current = collection.current().timestamp
+        await store.update(collection) { kept in
+            kept.recordSuccess(collection, current: current)
             guard let stale = kept.stale else { return }
             let isHeld = stale.expected.map { expected in current.map { $0 >= expected } ?? false } ?? false
             if isHeld || stale.since < began { kept.stale = nil }
@@ -200,26 +200,26 @@ extension RemoteConfig {
     }
 
     private func failed(
-        _ error: any Error, _ access: CollectionAccess, began: Timestamp, isAnnounced: Bool
+        _ error: any Error, _ collection: LocalCollection, began: Timestamp, isAnnounced: Bool
     ) async -> RemoteConfigFetchOutcome {
         if error is CancellationError || error as? RemoteSettingsError == .cancelled || Task.isCancelled {
             return RemoteConfigFetchOutcome(status: .failure, error: .cancelled)
         }
-        let now = access.environment.now()
+        let now = collection.session.now
         if case .backoff(let pause)? = error as? RemoteSettingsError {
             let hold = ConfigState.Hold(
                 since: now, until: now.advanced(by: pause),
                 reason: "the server asked for no requests")
-            await store.update(access) { $0.hold = hold }
-            return await throttled(hold, access)
+            await store.update(collection) { $0.hold = hold }
+            return await throttled(hold, collection)
         }
-        let uptake = error is RemoteSettingsError ? access.lastUptake : nil
+        let uptake = error is RemoteSettingsError ? collection.lastUptake : nil
         let isRejected = uptake?.status == .rejectedError
         let reported =
             error as? RemoteConfigError
             ?? (isRejected ? .rejected(reason: "\(error)") : .fetchFailed(reason: "\(error)"))
-        let chance = access.environment.random()
-        let hold = await store.update(access) { kept -> ConfigState.Hold? in
+        let chance = collection.session.config.environment.random()
+        let hold = await store.update(collection) { kept -> ConfigState.Hold? in
             kept.lastStatus = .failure
             kept.lastError = "\(reported)"
             // A device without a network does not have to wait.
@@ -236,14 +236,14 @@ extension RemoteConfig {
         guard let hold, uptake?.isAskingForPause == true else {
             return RemoteConfigFetchOutcome(status: .failure, askedServer: true, error: reported)
         }
-        var outcome = await throttled(hold, access)
+        var outcome = await throttled(hold, collection)
         outcome.askedServer = true
         return outcome
     }
 
-    private func throttled(_ hold: ConfigState.Hold, _ access: CollectionAccess) async -> RemoteConfigFetchOutcome {
+    private func throttled(_ hold: ConfigState.Hold, _ collection: LocalCollection) async -> RemoteConfigFetchOutcome {
         let error = RemoteConfigError.throttled(until: hold.until.date, reason: hold.reason)
-        await store.update(access) { kept in
+        await store.update(collection) { kept in
             kept.lastStatus = .throttled
             kept.lastError = "\(error)"
         }
@@ -251,7 +251,7 @@ extension RemoteConfig {
     }
 }
 
-extension CollectionAccess.Uptake {
+extension Session.Uptake {
     /// Whether the server sent an answer that cannot be used.
     ///
     /// A 404 is not a failure of the server, because before the first publication there is nothing to send.
@@ -278,9 +278,9 @@ extension RemoteConfig {
 
     private func markStale(expected: Timestamp?) throws(RemoteConfigError) {
         do {
-            let access = try client.access
-            let stale = ConfigState.Stale(since: access.environment.now(), expected: expected)
-            try store.updateBlocking(access) { $0.stale = stale }
+            let collection = try client.collection()
+            let stale = ConfigState.Stale(since: collection.session.now, expected: expected)
+            try store.updateBlocking(collection) { $0.stale = stale }
         } catch {
             throw RemoteConfigError(error)
         }
@@ -299,12 +299,12 @@ extension RemoteConfig {
     public func handlePushMessage(_ message: [AnyHashable: Any]) throws(RemoteConfigError) -> Bool {
         guard let message = RemoteSettingsPushMessage(message) else { return false }
         if let collection = message.collection {
-            guard collection == collectionName || collection == (try? client.access).map({ "\($0.id)" }) else {
+            guard collection == collectionName || collection == (try? client.collection()).map({ "\($0.id)" }) else {
                 return false
             }
         }
         if let announced = message.timestamp {
-            let current = (try? client.access)?.current()?.snapshot.timestamp
+            let current = (try? client.collection())?.current().timestamp
             if current.map({ $0 < announced }) ?? true { try markStale(expected: announced) }
         } else {
             try markStale()

@@ -86,8 +86,8 @@ extension RemoteConfig {
 
     /// Watches for states that syncs store. The first listener starts this.
     private func announceStores() {
-        guard let access = try? client.access else { return }
-        let stores = access.stores()
+        guard let collection = try? client.collection() else { return }
+        let stores = collection.stores()
         let isFirst = state.withLock { state in
             guard state.announcer == nil else { return false }
             state.announcer = Task { [weak self] in
@@ -102,7 +102,7 @@ extension RemoteConfig {
 
     /// Tells listeners which keys the newest fetched state would change. Each state is reported once.
     private func announce() {
-        guard let access = try? client.access, let fetched = access.current()?.snapshot.payload else { return }
+        guard let collection = try? client.collection(), let fetched = collection.current().snapshot?.payload else { return }
         let isNew = state.withLock { state in
             // Another server, or a catalogue under a new certificate, may have an older state.
             guard state.announced != fetched else { return false }
@@ -111,17 +111,17 @@ extension RemoteConfig {
         }
         guard isNew else { return }
         do throws(ParameterRecordError) {
-            let keys = try waitingKeys(access)
+            let keys = try waitingKeys(collection)
             if !keys.isEmpty { hub.send(RemoteConfigUpdate(updatedKeys: Set(keys.map(\.string)))) }
         } catch {
-            hub.send(problem: RemoteConfigError.notParameters(reason: "\(access.id): \(error)"))
+            hub.send(problem: RemoteConfigError.notParameters(reason: "\(collection.id): \(error)"))
         }
     }
 
     /// Tells observers how a fetch ended.
     func tellObservers(_ outcome: RemoteConfigFetchOutcome) {
         if let error = outcome.error { return hub.send(.fetchFailed(error)) }
-        guard let access = try? client.access, let keys = try? waitingKeys(access) else { return }
+        guard let collection = try? client.collection(), let keys = try? waitingKeys(collection) else { return }
         hub.send(keys.isEmpty ? .fetchedWithoutChange : .fetched(updatedKeys: Set(keys.map(\.string))))
     }
 }

@@ -22,7 +22,7 @@ extension RemoteConfig {
                     packaged: layers.packaged)
             }
         }
-        if let access = try? client.access { for warning in overrideWarnings { access.warn(warning) } }
+        if let collection = try? client.collection() { for warning in overrideWarnings { collection.session.logger.warning(warning) } }
     }
 
     /// Replaces the overrides with those that the app was started with. Use it only in debug builds.
@@ -46,7 +46,8 @@ extension RemoteConfig {
         for (name, argument) in zip(arguments, arguments.dropFirst()) where name == "-RemoteConfigOverride" {
             let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard parts.count == 2, !parts[0].isEmpty else {
-                try? client.access.warn("-RemoteConfigOverride \(argument): expected KEY=VALUE; it is ignored")
+                try? client.collection().session.logger.warning(
+                    "-RemoteConfigOverride \(argument): expected KEY=VALUE; it is ignored")
                 continue
             }
             values[parts[0]] = parts[1]
@@ -59,7 +60,7 @@ extension RemoteConfig {
         let values = state.withLock { $0.overrides }.sorted { $0.key < $1.key }.map { key, value in
             "OVERRIDDEN for development: \(key) is \(value.stringValue.debugDescription)"
         }
-        let path = try? client.access.overridingPath
+        let path = try? client.collection().overridingPath
         return (path.map { ["OVERRIDDEN for development: all parameters are read from \($0)"] } ?? []) + values
     }
 }

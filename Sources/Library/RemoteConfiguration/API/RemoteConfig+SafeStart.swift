@@ -59,16 +59,16 @@ extension RemoteConfig {
 
     private func leaveState(because reason: String, toPrevious: Bool) throws(RemoteConfigError) {
         do {
-            let access = try client.access
-            let (trials, subject) = (access.trials, trialSubject(access))
+            let collection = try client.collection()
+            let (trials, subject) = (collection.session.allTrials, trialSubject(collection))
             guard trials.isSafeStart else { throw RemoteSettingsError.safeStartIsOff }
             guard let active = layers().parameters, active.source != .override else {
-                throw RemoteConfigError.storage(reason: "\(access.id): expected active values, found only defaults")
+                throw RemoteConfigError.storage(reason: "\(collection.id): expected active values, found only defaults")
             }
-            let previous = access.previous(subject).map { StateTrial.State($0) }
+            let previous = collection.previous(subject).map { StateTrial.State($0) }
             let state = StateTrial.State(active.snapshot)
             guard !toPrevious || previous != nil && previous != state else {
-                throw RemoteSettingsError.nothingToGoBackTo("\(access.id)")
+                throw RemoteSettingsError.nothingToGoBackTo("\(collection.id)")
             }
             let result = Result {
                 try trials.setAside(state, of: subject, because: reason, andTrust: toPrevious ? previous : nil)
@@ -93,43 +93,45 @@ extension RemoteConfig {
 
 extension RemoteConfig {
     /// How well starts with the collection's states have gone; `nil` if this is not recorded.
-    func trial(_ access: CollectionAccess) -> StateTrial? {
-        guard access.trials.isSafeStart || validate != nil else { return nil }
-        return access.trials.trial(of: trialSubject(access))
+    func trial(_ collection: LocalCollection) -> StateTrial? {
+        let trials = collection.session.allTrials
+        guard trials.isSafeStart || validate != nil else { return nil }
+        return trials.trial(of: trialSubject(collection))
     }
 
     /// Activated states are kept apart from the cache. With activation at the next start, the cached state becomes
     /// active.
-    func trialSubject(_ access: CollectionAccess) -> StateTrials.Subject {
-        activation == .onNextStart ? access.cachedTrial : access.keptTrial
+    func trialSubject(_ collection: LocalCollection) -> StateTrials.Subject {
+        activation == .onNextStart ? collection.subject : collection.activated
     }
 
     /// Whether a fetched state is allowed to become active at a start.
-    func mayStart(with found: CollectionAccess.Found, _ access: CollectionAccess) -> Bool {
-        guard found.configSource == .remote, let trial = trial(access) else { return true }
-        return !trial.usesPackagedOnly && trial.reason(against: found.snapshot) == nil
+    func mayStart(with found: CurrentState, _ collection: LocalCollection) -> Bool {
+        guard let snapshot = found.snapshot, found.source.configSource == .remote, let trial = trial(collection)
+        else { return true }
+        return !trial.usesPackagedOnly && trial.reason(against: snapshot) == nil
     }
 
     /// Lets the app check values, and sets their state aside if the app refuses them.
     ///
     /// - Throws: ``RemoteConfigError/rejected(reason:)``, or `CancellationError`.
-    func check(_ new: ParameterLayer, _ access: CollectionAccess) async throws {
-        guard let refusal = try await refusal(of: new, access) else { return }
+    func check(_ new: ParameterLayer, _ collection: LocalCollection) async throws {
+        guard let refusal = try await refusal(of: new, collection) else { return }
         // Other signals may have made a value bad. The state that is already active is not the cause.
         if layers().parameters?.snapshot.payload != new.snapshot.payload {
             do {
-                try access.trials.setAside(
-                    .init(new.snapshot), of: trialSubject(access), because: refusal, byCheck: true)
+                try collection.session.allTrials.setAside(
+                    .init(new.snapshot), of: trialSubject(collection), because: refusal, byCheck: true)
             } catch {
-                access.warn("\(access.id): the refusal of values could not be stored: \(error)")
+                collection.session.logger.warning("\(collection.id): the refusal of values could not be stored: \(error)")
             }
         }
-        let rejection = StateRejection(access.id, new.timestamp, refusal)
-        access.report(rejection)
+        let rejection = StateRejection(collection.id, new.timestamp, refusal)
+        collection.report(rejection)
         throw RemoteConfigError.rejected(reason: "\(rejection)")
     }
 
-    private func refusal(of new: ParameterLayer, _ access: CollectionAccess) async throws -> String? {
+    private func refusal(of new: ParameterLayer, _ collection: LocalCollection) async throws -> String? {
         guard let validate else { return nil }
         let layers = layers()
         func values(_ parameters: ParameterLayer?) -> RemoteConfigSnapshot {
@@ -138,23 +140,22 @@ extension RemoteConfig {
                     parameters: parameters, defaults: layers.defaults, fixed: layers.fixed, reads: nil))
         }
         let (old, candidate) = (values(layers.parameters), values(new))
-        return try await StateCheck.refusal(within: access.validationTimeout, access.environment) {
+        let config = collection.session.config
+        return try await StateCheck.refusal(within: config.validationTimeout, config.environment) {
             try validate(old, candidate)
         }
     }
 
     /// Starts the check of values before they are stored, if they become active at a start.
     private func checkBeforeStarts() {
-        guard activation == .onNextStart, let access = try? client.access else { return }
-        access.trials.addCheck(of: access.id) { [weak self] snapshot in
+        guard activation == .onNextStart, let collection = try? client.collection() else { return }
+        collection.session.allTrials.addCheck(of: collection.id) { [weak self] snapshot in
             guard let self else { return nil }
-            let context = self.store.present(access).filterContext(access, installation: self.givenInstallation)
+            let context = self.store.present(collection).filterContext(collection, installation: self.givenInstallation)
             // A state without parameters is never active, and the fetch reports that.
-            let layer = try? ParameterLayer(
-                .init(fetched: snapshot), server: access.server, context: context,
-                limits: access.limits.filter)
+            let layer = try? ParameterLayer(nil, snapshot, of: collection, context)
             guard let layer else { return nil }
-            return try await self.refusal(of: layer, access)
+            return try await self.refusal(of: layer, collection)
         }
     }
 }

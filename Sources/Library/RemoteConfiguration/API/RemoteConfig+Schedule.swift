@@ -14,16 +14,16 @@ extension RemoteConfig {
     ///
     /// - Parameter interval: from a minute to 366 days. A value outside this range becomes the nearest one in it.
     public func fetches(every interval: Duration) -> AsyncStream<Result<RemoteConfigFetchStatus, RemoteConfigError>> {
-        let schedule = (try? client.access).map { SyncSchedule(every: interval, of: $0.id) }
+        let schedule = (try? client.collection()).map { SyncSchedule(every: interval, of: $0.id) }
         return AsyncStream { [weak self] in
             while !Task.isCancelled {
-                guard let schedule, let access = try? self?.client.access, !access.isClosed else { return nil }
-                let pause = access.pause(schedule)
+                guard let schedule, let collection = try? self?.client.collection(), !collection.session.isClosed else { return nil }
+                let pause = schedule.pause(collection.session, [collection])
                 guard pause <= .zero else {
-                    do { try await access.environment.sleep(pause) } catch { return nil }
+                    do { try await collection.session.config.environment.sleep(pause) } catch { return nil }
                     continue
                 }
-                if let result = await self?.scheduledFetch(schedule, access) { return result }
+                if let result = await self?.scheduledFetch(schedule, collection) { return result }
             }
             return nil
         }
@@ -60,16 +60,16 @@ extension RemoteConfig {
     ///
     /// - Returns: `nil` if another process has just begun the fetch.
     private func scheduledFetch(
-        _ schedule: SyncSchedule, _ access: CollectionAccess
+        _ schedule: SyncSchedule, _ collection: LocalCollection
     ) async -> Result<RemoteConfigFetchStatus, RemoteConfigError>? {
         do {
-            guard try await access.begin(schedule) else { return nil }
+            guard try await schedule.begin(collection.session, [collection]) else { return nil }
         } catch {
             return .failure(.storage(reason: "\(error)"))
         }
         do throws(RemoteConfigError) {
             let status = try await fetch(withExpirationDuration: 0)
-            await access.end(schedule)
+            await schedule.end(collection.session)
             return .success(status)
         } catch {
             return .failure(error)

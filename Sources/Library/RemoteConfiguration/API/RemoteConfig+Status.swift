@@ -10,39 +10,40 @@ extension RemoteConfig {
             active: nil, fetched: nil, waiting: [], lastFetch: nil, lastFetchStatus: .noFetchYet, lastFetchError: nil,
             nextFetch: nil, holdReason: nil, isStale: false, problems: state.withLock { $0.problems },
             overrides: overrideWarnings)
-        let access: CollectionAccess
+        let collection: LocalCollection
         do throws(RemoteSettingsError) {
-            access = try client.access
+            collection = try client.collection()
         } catch {
             status.problems.append("\(error)")
             return status
         }
-        let now = access.environment.now()
-        let kept = store.present(access)
+        let now = collection.session.now
+        let kept = store.present(collection)
         func shown(_ snapshot: Snapshot, _ source: RemoteConfigSource) -> RemoteConfigStatus.State {
             .init(
                 source: source, timestamp: snapshot.timestamp, age: now.elapsed(since: snapshot.timestamp),
                 provenance: snapshot.provenance, records: snapshot.records.count)
         }
         status.active = active.map { shown($0.snapshot, $0.source) }
-        status.fetched = access.current().map { shown($0.snapshot, $0.configSource) }
+        let fetched = collection.current()
+        status.fetched = fetched.snapshot.map { shown($0, fetched.source.configSource) }
         do throws(ParameterRecordError) {
-            status.waiting = Set(try waitingKeys(access).map(\.string))
+            status.waiting = Set(try waitingKeys(collection).map(\.string))
         } catch {
             status.problems.append("the fetched state is not used: \(error)")
         }
-        status.problems += trial(access)?.problems(after: active?.timestamp) ?? []
+        status.problems += trial(collection)?.problems(after: active?.timestamp) ?? []
         status.lastFetch = kept.lastFetch
         status.lastFetchStatus = kept.lastStatus
         status.lastFetchError = kept.lastError
         status.isStale = kept.stale != nil
-        if let hold = kept.hold, hold.isInForce(at: now, limits: access.limits) {
+        if let hold = kept.hold, hold.isInForce(at: now, limits: collection.session.limits) {
             status.nextFetch = hold.until
             status.holdReason = hold.reason
             return status
         }
         let interval = Duration.interval(configSettings.minimumFetchInterval)
-        status.nextFetch = nextRegularFetch(kept, access, expiration: interval)
+        status.nextFetch = nextRegularFetch(kept, collection, expiration: interval)
         let most = configSettings.fetchesPerHour
         if let end = kept.limitEnd(at: now, most: most), end > status.nextFetch ?? now {
             status.nextFetch = end

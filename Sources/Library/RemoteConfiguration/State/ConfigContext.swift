@@ -7,17 +7,18 @@ extension ConfigState {
     /// signals.
     ///
     /// - Parameter installation: the id that the app gives; `nil` for the stored one.
-    func filterContext(_ access: CollectionAccess, installation given: String?) -> FilterContext {
+    func filterContext(_ collection: LocalCollection, installation given: String?) -> FilterContext {
         var added = signals.filterValues
         added["id"] = .string(given ?? installation)
-        added["now"] = .number(Double(access.environment.now().milliseconds))
-        return access.filterContext.adding(added)
+        added["now"] = .number(Double(collection.session.now.milliseconds))
+        return collection.session.filterContext.adding(added)
     }
 
-    /// A hash of the filters' environment, without the time and the id.
-    func contextHash(_ access: CollectionAccess) -> String {
-        let context = access.filterContext.adding(signals.filterValues)
-        return SHA256Digest(hashing: Bytes(utf8: FilterValue.object(context.root).stableText)).hex
+    /// A hash of the server and the filters' environment, without the time and the id.
+    func contextHash(_ collection: LocalCollection) -> String {
+        let context = collection.session.filterContext.adding(signals.filterValues)
+        let text = "\(collection.session.serverIdentity) \(FilterValue.object(context.root).stableText)"
+        return SHA256Digest(hashing: Bytes(utf8: text)).hex
     }
 }
 

@@ -12,7 +12,7 @@ package struct ConfigState: Hashable, Sendable {
     var lastError: String?
     /// The collection's timestamp after the last success. If the state in use is older, the interval does not apply.
     var fetched: Timestamp?
-    /// A hash of the filters' environment at the last success.
+    /// A hash of the server and the filters' environment at the last success.
     var context: String?
     /// The number of the server's failures since the last success.
     var failures: UInt64 = 0
@@ -55,14 +55,14 @@ package struct ConfigState: Hashable, Sendable {
 
 extension ConfigState {
     /// Records that the server has sent its state, which is now stored.
-    mutating func recordSuccess(_ access: CollectionAccess, current: Timestamp?) {
-        lastFetch = access.environment.now()
+    mutating func recordSuccess(_ collection: LocalCollection, current: Timestamp?) {
+        lastFetch = collection.session.now
         lastStatus = .success
         lastError = nil
         failures = 0
         hold = nil
         fetched = current
-        context = contextHash(access)
+        context = contextHash(collection)
     }
 
     enum Admission {

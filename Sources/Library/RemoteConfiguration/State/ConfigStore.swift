@@ -19,16 +19,17 @@ final class ConfigStore: Sendable {
     }
 
     /// The current state. Does I/O.
-    func present(_ access: CollectionAccess) -> ConfigState { state(in: access.entry, access) }
+    func present(_ collection: LocalCollection) -> ConfigState { state(in: collection.session.storage.index(), collection) }
 
-    func state(in entry: StorageIndex.Collection, _ access: CollectionAccess) -> ConfigState {
-        entry.config.flatMap { ConfigState($0) } ?? ConfigState(installation: newInstallation(access))
+    func state(in index: StorageIndex, _ collection: LocalCollection) -> ConfigState {
+        index.configs[collection.configKey].flatMap { ConfigState($0) }
+            ?? ConfigState(installation: newInstallation(collection))
     }
 
-    private func newInstallation(_ access: CollectionAccess) -> String {
+    private func newInstallation(_ collection: LocalCollection) -> String {
         installation.withLock { installation in
             if let installation { return installation }
-            let random = access.environment.random
+            let random = collection.session.config.environment.random
             let digits = Array("0123456789abcdef")
             let id = String((0..<32).map { _ in digits[Int(min(max(random(), 0), 0.999) * 16)] })
             installation = id
@@ -39,29 +40,28 @@ final class ConfigStore: Sendable {
     /// The state at a start, with an installation id that will be the same at the next start.
     ///
     /// - Parameter isNeeded: whether a value may depend on the id, which must then be stored at once.
-    func starting(_ access: CollectionAccess, isNeeded: Bool) -> ConfigState {
-        let present = present(access)
-        guard isNeeded, !isGiven, access.entry.config == nil else { return present }
+    func starting(_ collection: LocalCollection, isNeeded: Bool) -> ConfigState {
+        let index = collection.session.storage.index()
+        let present = state(in: index, collection)
+        guard isNeeded, !isGiven, index.configs[collection.configKey] == nil else { return present }
         // Another process may be starting for the first time too, and both must use the same id. Nothing is lost if the
         // machine fails before the id is on the disk.
-        let stored = try? access.updateBlocking(isBrief: true) { entry in
-            let state = state(in: entry, access)
-            entry.config = state.json
-            return state
+        let stored = try? collection.session.storage.update(waiting: .briefly, flushing: false) { index in
+            change(&index, collection) { $0 }
         }
         return stored?.value ?? present
     }
 
     /// Changes the state. What cannot be written holds for this process.
     @discardableResult
-    func update<Value>(_ access: CollectionAccess, _ change: (inout ConfigState) -> Value) async -> Value {
+    func update<Value>(_ collection: LocalCollection, _ change: (inout ConfigState) -> Value) async -> Value {
         do {
-            let (value, problem) = try await access.update { self.change(&$0, access, change) }
-            if let problem { access.reportStorage(problem) }
+            let (value, problem) = try await collection.session.storage.update { self.change(&$0, collection, change) }
+            if let problem { collection.session.reportStorage(problem) }
             return value
         } catch {
             // The task was cancelled while another process was writing.
-            var state = present(access)
+            var state = present(collection)
             return change(&state)
         }
     }
@@ -69,18 +69,17 @@ final class ConfigStore: Sendable {
     /// Changes the state as ``update(_:_:)`` does, but blocks the thread while another process writes.
     ///
     /// - Throws: an error if the change cannot be written. This process keeps it anyway.
-    func updateBlocking(_ access: CollectionAccess, _ change: (inout ConfigState) -> Void) throws {
-        let (_, problem) = try access.updateBlocking { self.change(&$0, access, change) }
+    func updateBlocking(_ collection: LocalCollection, _ change: (inout ConfigState) -> Void) throws {
+        let (_, problem) = try collection.session.storage.update(waiting: .long) { self.change(&$0, collection, change) }
         if let problem { throw problem }
     }
 
-    /// Changes the state in a collection's entry.
+    /// Changes the state in the index.
     func change<Value>(
-        _ entry: inout StorageIndex.Collection, _ access: CollectionAccess,
-        _ change: (inout ConfigState) throws -> Value
+        _ index: inout StorageIndex, _ collection: LocalCollection, _ change: (inout ConfigState) throws -> Value
     ) rethrows -> Value {
-        var state = state(in: entry, access)
-        defer { entry.config = state.json }
+        var state = state(in: index, collection)
+        defer { index.configs[collection.configKey] = state.json }
         return try change(&state)
     }
 }

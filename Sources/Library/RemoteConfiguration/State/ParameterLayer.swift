@@ -16,8 +16,10 @@ final class ParameterLayer: Sendable {
     let snapshot: Snapshot
     let parameters: ParameterSet
     let source: RemoteConfigSource
-    /// The server's URL without the version of its protocol.
-    let server: String
+    /// Whether it only stands in for a state of the server.
+    let isStandIn: Bool
+    /// The server that was configured.
+    let server: ServerIdentity
     let context: FilterContext
     private let memory: Mutex<Memory>
 
@@ -25,23 +27,27 @@ final class ParameterLayer: Sendable {
 
     /// Makes a layer.
     ///
+    /// - Parameters:
+    ///   - found: where the snapshot comes from; `nil` if a sync has just fetched it.
     /// - Throws: `ParameterRecordError` if the snapshot contains something other than parameters.
     init(
-        _ found: CollectionAccess.Found, server: String, context: FilterContext, limits: FilterLimits
+        _ found: CurrentState?, _ snapshot: Snapshot, of collection: LocalCollection, _ context: FilterContext
     ) throws(ParameterRecordError) {
-        snapshot = found.snapshot
-        parameters = try ParameterSet(found.snapshot.records)
-        source = found.configSource
-        self.server = server
+        self.snapshot = snapshot
+        parameters = try ParameterSet(snapshot.records)
+        source = found?.source.configSource ?? .remote
+        isStandIn = found?.isStandIn ?? false
+        server = collection.session.serverIdentity
         self.context = context
-        memory = Mutex(Memory(filter: RecordFilter(context: context, limits: limits)))
+        memory = Mutex(Memory(filter: RecordFilter(context: context, limits: collection.session.limits.filter)))
     }
 
-    /// Makes a layer of the same state in another context, or as another source.
-    init(_ layer: ParameterLayer, source: RemoteConfigSource, context: FilterContext, limits: FilterLimits) {
+    /// Makes a layer of the same state in another context.
+    init(_ layer: ParameterLayer, _ context: FilterContext, limits: FilterLimits) {
         snapshot = layer.snapshot
         parameters = layer.parameters
-        self.source = source
+        source = layer.source
+        isStandIn = layer.isStandIn
         server = layer.server
         self.context = context
         memory = Mutex(Memory(filter: RecordFilter(context: context, limits: limits)))

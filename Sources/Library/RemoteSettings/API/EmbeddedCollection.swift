@@ -129,11 +129,28 @@ extension RemoteSettingsService {
 
     /// Checks that these collections have records without the network. Does I/O as reading them does.
     ///
-    /// Call it at the start of an app whose collections are packaged as resources or in a directory.
+    /// Call it at the start of an app whose collections are packaged as resources or in a directory. A test before a
+    /// release names the environment, so that no data of a staging server is shipped:
     ///
-    /// - Parameter names: the collections' names, in the configured bucket; or `bucket/name`.
-    /// - Throws: ``RemoteSettingsError`` that names every collection without records, and why.
-    public func require(_ names: [String]) throws(RemoteSettingsError) {
+    ///     try service.require(["regions"], environment: .prod)
+    ///
+    /// - Parameters:
+    ///   - names: the collections' names, in the configured bucket; or `bucket/name`.
+    ///   - environment: the server that everything that is packaged of them must be of. If the configuration names a
+    ///     publisher, a packaged catalogue must be of that one. `nil` to check neither.
+    /// - Throws: ``RemoteSettingsError`` that names every collection without records, or of another environment, and
+    ///   why.
+    public func require(
+        _ names: [String], environment: RemoteSettingsServer? = nil
+    ) throws(RemoteSettingsError) {
+        if let environment {
+            let session = session
+            let server = ServerIdentity(try environment.serverURL(allowPlainHTTP: true))
+            var ids: Set<CollectionID> = []
+            for name in names { ids.insert(try session.collectionID(name)) }
+            let foreign = session.choice.packaged.foreign(ids, to: server, session.publisher)
+            guard foreign.isEmpty else { throw .untrusted(reason: foreign.joined(separator: "\n")) }
+        }
         var problems: [String] = []
         for name in names {
             let status = makeClient(collectionName: name).snapshot

@@ -15,7 +15,7 @@ public final class RemoteSettingsClient: Sendable, WorkOwner {
     }
 
     /// - Throws: if no collection can have the client's name.
-    func collection() throws(RemoteSettingsError) -> LocalCollection { try service.collection(name) }
+    package func collection() throws(RemoteSettingsError) -> LocalCollection { try service.collection(name) }
 
     /// The name that the client was made with.
     public func collectionName() -> String { name }

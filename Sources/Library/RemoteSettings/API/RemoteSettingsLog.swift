@@ -25,7 +25,7 @@ public struct RemoteSettingsLogEntry: Hashable, Sendable {
 }
 
 /// Where a service writes its log.
-struct ServiceLog: Sendable {
+package struct ServiceLog: Sendable {
     let receive: @Sendable (RemoteSettingsLogEntry) -> Void
 
     /// - Parameter receive: if it is `nil`, swift-log receives the entries under the label `remote-settings`, and
@@ -42,7 +42,7 @@ struct ServiceLog: Sendable {
     func debug(_ message: String) { receive(.init(level: .debug, message: message)) }
     func info(_ message: String) { receive(.init(level: .info, message: message)) }
     func notice(_ message: String) { receive(.init(level: .notice, message: message)) }
-    func warning(_ message: String) { receive(.init(level: .warning, message: message)) }
+    package func warning(_ message: String) { receive(.init(level: .warning, message: message)) }
     func error(_ message: String) { receive(.init(level: .error, message: message)) }
 }
 

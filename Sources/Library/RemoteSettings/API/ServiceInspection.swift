@@ -142,7 +142,7 @@ extension RemoteSettingsService {
                 try storage.prepare()
                 let ids = storage.index().ids
                 let (_, problem) = try storage.update(waiting: .no) { index in
-                    (index.collections, index.schedules, index.journal) = ([:], [:], nil)
+                    (index.collections, index.configs, index.schedules, index.journal) = ([:], [:], [:], nil)
                 }
                 if let problem { throw problem }
                 for id in ids { session.allTrials.forget(id) }

@@ -22,8 +22,10 @@ public struct SnapshotStatus: Hashable, Sendable {
         public enum Reason: Hashable, Sendable {
             /// A newer snapshot is used.
             case older
-            /// It is of another server than the configured one.
+            /// It is of another server than the configured one, as of a staging server.
             case otherServer(found: String, expected: String)
+            /// It is a catalogue of another publisher than the configured one.
+            case otherPublisher(found: String, expected: String)
             /// It is of another bucket than the requested one.
             case otherBucket(found: String)
             /// It has no signature, and the configuration does not accept that.
@@ -109,6 +111,8 @@ extension SnapshotStatus.Rejected.Reason: CustomStringConvertible {
         case .older: "there is a newer one"
         case .otherServer(let found, let expected):
             "it is of the server \(found), and the configuration names \(expected)"
+        case .otherPublisher(let found, let expected):
+            "it is of the publisher \(found), and the configuration names \(expected)"
         case .otherBucket(let found): "it is of the bucket \(found)"
         case .unsigned: "it has no signature, and the configuration does not accept that (acceptsUnsigned)"
         case .signatureLost:

@@ -319,6 +319,7 @@ struct CatalogueSync: Sendable {
                         earlier?.entries[id])
                     entry.record(snapshot, session)
                     index[collection.key] = entry
+                    index.forgetOldEnvironments(of: id, besides: collection.key)
                 }
                 current.slot = entry.synced
                 shown.states[id] = current

@@ -82,26 +82,10 @@ extension Session {
     /// Reads the newest catalogue of the publisher, cached or packaged. Does I/O.
     func findCatalogue(of publisher: PublisherName, in slot: StorageIndex.Slot) -> KnownCatalogue.Found {
         let trial = trials?.trial(of: subject(of: Catalogue.collection))
-        let current = choice.choose(Catalogue.collection, from: slot, asking: trial)
         var found = KnownCatalogue.Found(slot: slot)
-        guard let snapshot = current.snapshot else { return found }
-        func view(_ snapshot: Snapshot, _ source: SnapshotStatus.Source) -> CatalogueView? {
-            do throws(CatalogueError) {
-                return try CatalogueView(snapshot, from: source, of: publisher, roots: trust.roots, limits: limits)
-            } catch {
-                logger.warning(
-                    "the catalogue that is \(source == .cached ? "stored" : "packaged") is not used: \(error)")
-                return nil
-            }
+        _ = choice.choose(Catalogue.collection, from: slot, asking: trial) { snapshot, source in
+            found.view = try CatalogueView(snapshot, from: source, of: publisher, roots: trust.roots, limits: limits)
         }
-        found.view = view(snapshot, current.source)
-        if found.view != nil { return found }
-        // The newer of the two is not of this publisher, but the other one may be.
-        let other =
-            current.source == .cached
-            ? choice.choose(Catalogue.collection, from: .init(), asking: trial)
-            : choice.choose(Catalogue.collection, from: slot, usesPackaged: false, asking: trial)
-        found.view = other.snapshot.flatMap { view($0, other.source) }
         return found
     }
 

@@ -112,7 +112,7 @@ final class PackagedBundle: Sendable {
     /// - Throws: `SnapshotRefusal`, `BundleError` or `ContentSignatureError`.
     func snapshot(_ verifier: KeptSnapshotVerifier, now: Timestamp) throws -> Snapshot {
         let bundle = try reader()
-        let payload = try bundle.payload()
+        let payload = try bundle.payload(isHashed: !isTrusted && lock.trust.isSigned)
         if isTrusted, missingState != nil, let chain = try bundle.chain(), let verdict = lock.trust.verdict,
             let verified = try? verifier.verified(
                 .init(collection: id, payload: payload, metadata: bundle.metadata()), chain: chain,
@@ -151,7 +151,7 @@ final class PackagedBundle: Sendable {
     /// - Throws: `BundleError`.
     func snapshot(listedAs digest: SHA256Digest, provenance: Provenance) throws(BundleError) -> Snapshot? {
         let bundle = try reader()
-        let text = try bundle.payloadText()
+        let text = try bundle.payloadText(isHashed: true)
         guard SHA256Digest(hashing: text) == digest else { return nil }
         let claim = UnverifiedSnapshot(
             collection: id, payload: try bundle.payload(parsing: text), metadata: try bundle.metadata())

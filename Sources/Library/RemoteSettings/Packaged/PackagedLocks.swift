@@ -53,6 +53,31 @@ struct PackagedLocks: Sendable {
         return bundles
     }
 
+    /// What is packaged of these collections and belongs to another server, or to the catalogue of another publisher,
+    /// one sentence each. What does not say where it is from belongs to every server. Does no I/O.
+    func foreign(_ ids: Set<CollectionID>, to server: ServerIdentity, _ publisher: PublisherName?) -> [String] {
+        var sentences: [String] = []
+        for (source, text) in locks {
+            do throws(BundleError) {
+                let lock = try LockFile(parsing: text, path: source.lockName, limits: limits)
+                for (id, entry) in lock.collections.sorted(by: { $0.key < $1.key }) where ids.contains(id) {
+                    guard case let found = ServerIdentity(entry.server), found.isServer, found != server
+                    else { continue }
+                    sentences.append(
+                        "\(source.name): \(id): expected data of \(server), found data of \(found); package what that "
+                            + "server has published")
+                }
+                if let publisher, let found = lock.catalogue?.publisher, found != publisher {
+                    sentences.append(
+                        "\(source.name): expected a catalogue of the publisher \(publisher), found one of \(found)")
+                }
+            } catch {
+                sentences.append("\(Self.unreadable(source, error))")
+            }
+        }
+        return sentences
+    }
+
     /// The bundle that has the name now.
     ///
     /// A refresh may have replaced it since the lock was read, and may not have written the lock yet. The entry is then

@@ -11,6 +11,7 @@ import TargetFilter
 /// | a state | newer | the packaged one |
 /// | damaged, lost, or of no pinned root | any | the newer of the packaged state and the one stored before |
 /// | of another server | any | the packaged one |
+/// | a state | of another server, or imported | the stored one, whatever their timestamps are |
 /// | any | unsigned, where a signed state is known | the stored one |
 /// | none | none that can be used | none: `getRecords` is nil, and ``status`` says why |
 ///
@@ -20,7 +21,7 @@ import TargetFilter
 /// Within a process, a collection never goes back: if what another process has stored is older, the known state stays.
 /// With a trial, it is not a state that is set aside: ``StateTrial`` says what has its place.
 /// No lock is held while a file is looked at, read or verified.
-final class LocalCollection: Sendable {
+package final class LocalCollection: Sendable {
     private struct State {
         /// The state in use. The collection does not go back behind it.
         var known: CurrentState?
@@ -36,8 +37,8 @@ final class LocalCollection: Sendable {
         }
     }
 
-    let id: CollectionID
-    let session: Session
+    package let id: CollectionID
+    package let session: Session
     /// The collection's entry in the index.
     let key: String
     /// What was found when the collection was first used.
@@ -70,7 +71,7 @@ final class LocalCollection: Sendable {
     ///
     /// The first call in a process reads and verifies. So does the first call after another process has stored another
     /// state, which one `lstat` of the index shows. Two concurrent calls may both do it.
-    func current() -> CurrentState {
+    package func current() -> CurrentState {
         if let overriding { return current(overriding) }
         let view = id == Catalogue.collection ? nil : session.currentCatalogue()
         let slot = session.storage.index()[key].synced
@@ -123,7 +124,7 @@ final class LocalCollection: Sendable {
     /// How the synced states have fared; `nil` if nobody asks.
     private var trial: StateTrial? { session.trials?.trial(of: subject) }
 
-    var subject: StateTrials.Subject { .init(key: key, isActivated: false) }
+    package var subject: StateTrials.Subject { .init(key: key, isActivated: false) }
 
     /// Whether a state has been looked for.
     var hasRead: Bool { state.withLock { $0.known != nil } }
@@ -310,6 +311,7 @@ extension CurrentState {
     /// Within a process, a collection only goes forward.
     fileprivate func notOlder(than known: CurrentState, of id: CollectionID) -> CurrentState {
         guard let before = known.timestamp, timestamp.map({ $0 < before }) ?? true else { return self }
+        if known.isStandIn, !isStandIn, snapshot != nil { return self }
         var kept = known
         (kept.slot, kept.view, kept.bundles) = (slot, view, bundles)
         kept.isOfCatalogue = false

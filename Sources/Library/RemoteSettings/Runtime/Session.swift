@@ -13,14 +13,21 @@ import CurlTransport
 ///
 /// That is the trust policy, the filter context, the reader of snapshots and the connection to the server.
 /// `updateConfig` closes a session and makes another one. Making one does no I/O.
-final class Session: Sendable {
+package final class Session: Sendable {
+    /// How a sync ended.
+    package struct Uptake: Sendable {
+        package let status: UptakeEvent.Status
+        /// The status of the server's answer, if that is why the sync failed.
+        package let httpStatus: Int?
+    }
+
     private struct State {
         var choice: SnapshotChoice?
         var client: ServerClient?
         var telemetry: (any RemoteSettingsTelemetry)?
         var isClosed = false
         /// The last outcome of each source.
-        var uptake: [String: CollectionAccess.Uptake] = [:]
+        var uptake: [String: Uptake] = [:]
         /// Whether files that nothing reads were already removed.
         var hasTidied = false
         /// Whether it was reported that the storage directory cannot be written.
@@ -33,10 +40,10 @@ final class Session: Sendable {
         weak var service: RemoteSettingsService?
     }
 
-    let config: RemoteSettingsConfig
-    let storage: StorageDirectory
+    package let config: RemoteSettingsConfig
+    package let storage: StorageDirectory
     let server: Result<ServerURL, RemoteSettingsError>
-    let serverIdentity: ServerIdentity
+    package let serverIdentity: ServerIdentity
     let trust: TrustPolicy
     /// The publisher whose catalogues are read; `nil` if the configuration names none, or a name that no publisher can
     /// have.
@@ -45,9 +52,9 @@ final class Session: Sendable {
     let catalogue = Mutex(KnownCatalogue())
     let changes: ChangeHub
     /// What the service knows of its states.
-    let allTrials: StateTrials
-    let filterContext: FilterContext
-    let logger: ServiceLog
+    package let allTrials: StateTrials
+    package let filterContext: FilterContext
+    package let logger: ServiceLog
     /// The base URL of the server's attachments. The server is asked for it once.
     let attachmentsURL = AttachmentsURLSource()
     let syncs = SharedWork<CollectionID, SyncOutcome, Never>(endsWithLastCaller: false)
@@ -59,11 +66,11 @@ final class Session: Sendable {
     let downloads = SharedWork<String, Void, AttachmentProgress>(endsWithLastCaller: true)
     private let state: Mutex<State>
 
-    var limits: Limits { config.limits.all }
+    package var limits: Limits { config.limits.all }
     /// What the service knows of its states; `nil` if nothing checks states or counts starts.
     var trials: StateTrials? { allTrials.isAsked ? allTrials : nil }
-    var isClosed: Bool { state.withLock { $0.isClosed } }
-    var now: Timestamp { config.environment.now() }
+    package var isClosed: Bool { state.withLock { $0.isClosed } }
+    package var now: Timestamp { config.environment.now() }
 
     init(
         _ config: RemoteSettingsConfig, storage: StorageDirectory, changes: ChangeHub, trials: StateTrials,
@@ -103,10 +110,10 @@ final class Session: Sendable {
         }
     }
 
-    /// A collection's entry in the index. Each publisher's catalogues have their own, so that the number of one is a
-    /// minimum for later ones, whichever publisher was synced with in between.
+    /// A collection's entry in the index.
     func key(of id: CollectionID) -> String {
-        if let publisher, id == Catalogue.collection { "\(id)@\(publisher)" } else { "\(id)" }
+        let publisher = id == Catalogue.collection ? publisher.map { "\($0)" } : nil
+        return StorageIndex.key(of: id, in: publisher ?? serverIdentity.description)
     }
 
     /// The trial of what syncs have stored of a collection.
@@ -254,7 +261,7 @@ extension Session {
     }
 
     /// Reports once that the storage directory cannot be written.
-    func reportStorage(_ problem: any Error) {
+    package func reportStorage(_ problem: any Error) {
         let isFirst = state.withLock { state in
             defer { state.hasReportedStorage = true }
             return !state.hasReportedStorage
@@ -282,7 +289,7 @@ extension Session {
         age: Duration? = nil, since began: Timestamp, savedBytes: Int? = nil, error: (any Error)? = nil
     ) {
         if status != .syncBrokenError, status != .cleanupError {
-            let uptake = CollectionAccess.Uptake(status: status, httpStatus: error.flatMap(HTTPError.status))
+            let uptake = Uptake(status: status, httpStatus: error.flatMap(HTTPError.status))
             state.withLock { $0.uptake[source] = uptake }
         }
         telemetry?.reportUptake(
@@ -293,7 +300,7 @@ extension Session {
     }
 
     /// The last outcome that was reported of a source.
-    func lastUptake(of source: String) -> CollectionAccess.Uptake? { state.withLock { $0.uptake[source] } }
+    func lastUptake(of source: String) -> Uptake? { state.withLock { $0.uptake[source] } }
 
     /// Removes, once in a session, what killed processes and an earlier layout have left in the storage directory.
     func tidyUp() {
@@ -349,15 +356,18 @@ extension Session {
 }
 
 /// A server without the version of its protocol. `/v1` and `/v2` of one server have the same collections.
-struct ServerIdentity: Hashable, CustomStringConvertible {
-    let description: String
+package struct ServerIdentity: Hashable, Sendable, CustomStringConvertible {
+    package let description: String
+    /// Whether it names a server. An import may name something else, which belongs to every server.
+    let isServer: Bool
 
     init(_ server: ServerURL) {
-        description = server.withoutVersion
+        (description, isServer) = (server.withoutVersion, true)
     }
 
     /// - Parameter text: a server's URL as a lock or a cache file states it.
     init(_ text: String) {
-        description = (try? ServerURL(text, allowPlainHTTP: true))?.withoutVersion ?? text
+        let server = try? ServerURL(text, allowPlainHTTP: true)
+        (description, isServer) = (server?.withoutVersion ?? text, server != nil)
     }
 }

@@ -3,7 +3,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// Decides which snapshot of a collection is served:
-/// ``choose(_:from:of:usesPackaged:usesStored:isActivation:asking:)``.
+/// ``choose(_:from:of:usesPackaged:usesStored:isActivation:asking:accepting:)``.
 struct SnapshotChoice: Sendable {
     /// The server that snapshots must belong to.
     let server: ServerIdentity
@@ -54,8 +54,9 @@ struct SnapshotChoice: Sendable {
     /// with the reasons.
     ///
     /// The candidates are the packaged bundles, the stored state, and the one before it. The state that the catalogue
-    /// lists comes first, then the others, newest first. The first one that can be trusted, and that the app has not
-    /// set aside, is served. If there is none, the newest package is served although it is set aside.
+    /// lists comes first, then those of the configured server, newest first, then those that only stand in for them
+    /// (``standsIn(_:besideSigned:)``). The first one that can be trusted, and that the app has not set aside, is
+    /// served. If there is none, the newest package is served although it is set aside.
     ///
     /// - Parameters:
     ///   - slot: the stored states.
@@ -64,9 +65,11 @@ struct SnapshotChoice: Sendable {
     ///   - usesStored: whether anything is served that syncs have stored.
     ///   - isActivation: whether it is for remote config, which has defaults that come after what is set aside.
     ///   - trial: how the stored states have fared; `nil` to use them however they have.
+    ///   - accept: throws if a verified snapshot cannot be used all the same.
     func choose(
         _ id: CollectionID, from slot: StorageIndex.Slot, of view: CatalogueView? = nil, usesPackaged: Bool = true,
-        usesStored: Bool = true, isActivation: Bool = false, asking trial: StateTrial?
+        usesStored: Bool = true, isActivation: Bool = false, asking trial: StateTrial?,
+        accepting accept: (Snapshot, SnapshotStatus.Source) throws -> Void = { _, _ in }
     ) -> CurrentState {
         var current = CurrentState(from: slot, of: view)
         var unreadable: [SnapshotStatus.Rejected] = []
@@ -82,15 +85,23 @@ struct SnapshotChoice: Sendable {
         var candidates = usesPackaged ? bundles.map(Candidate.packaged) : []
         if let stored = slot.current { candidates.append(.stored(stored, isPrevious: false)) }
         if let stored = slot.previous { candidates.append(.stored(stored, isPrevious: true)) }
-        candidates.sort {
-            ($1.timestamp, $0.order(isActivation: isActivation)) < ($0.timestamp, $1.order(isActivation: isActivation))
+        let hasSigned =
+            usesStored && !isPackagedOnly && [slot.current, slot.previous].contains { $0?.root != nil }
+        let ranked = candidates.map { candidate in
+            (candidate, standsIn(candidate, besideSigned: hasSigned), candidate.order(isActivation: isActivation))
+        }.sorted {
+            ($0.1 ? 1 : 0, $1.0.timestamp, $0.2) < ($1.1 ? 1 : 0, $0.0.timestamp, $1.2)
         }
 
         if let view, let listed = view.catalogue.entries[id] {
             current.bundles = bundles.filter {
                 (try? check($0, isListed: $0.lock.timestamp == listed.timestamp)) != nil
             }
-            for candidate in candidates where candidate.timestamp == listed.timestamp {
+            // Its hash decides, so it may be what another configuration has stored, such as that of a mirror.
+            let index = storage.index()
+            let elsewhere = index.keys(of: id).flatMap { index[$0].states }
+                .filter { $0.state.payload == listed.payload }.map { Candidate.stored($0, isPrevious: true) }
+            for candidate in ranked.map(\.0) + elsewhere where candidate.timestamp == listed.timestamp {
                 guard let (snapshot, isVerified) = try? listedSnapshot(candidate, id, listed, view) else { continue }
                 current.serve(snapshot, from: candidate.source, isVerifiedOnDevice: isVerified)
                 current.isOfCatalogue = true
@@ -98,7 +109,7 @@ struct SnapshotChoice: Sendable {
             }
             current.bundles = []
         }
-        for candidate in candidates {
+        for (candidate, isStandIn, _) in ranked {
             do {
                 if case .packaged(let bundle) = candidate {
                     try check(bundle)
@@ -108,13 +119,18 @@ struct SnapshotChoice: Sendable {
                     }
                     current.bundles.append(bundle)
                 }
-                guard current.snapshot == nil else { throw SnapshotRefusal(.older) }
+                if let served = current.timestamp {
+                    throw SnapshotRefusal(isStandIn && candidate.timestamp > served ? whyItYields(candidate) : .older)
+                }
                 if case .stored = candidate, !usesStored || isPackagedOnly || trial?.usesPackagedOnly == true {
                     throw SnapshotRefusal(.setAside("only what is packaged is used"))
                 }
                 let snapshot = try verified(candidate, id, trial, hasPackage: !bundles.isEmpty, current)
                 if let reason = trial?.reason(against: snapshot) { throw SnapshotRefusal(.setAside(reason)) }
-                current.serve(snapshot, from: candidate.source, isVerifiedOnDevice: !candidate.isTrusted)
+                try accept(snapshot, candidate.source)
+                current.serve(
+                    snapshot, from: candidate.source, isVerifiedOnDevice: !candidate.isTrusted,
+                    isStandIn: standsIn(candidate, besideSigned: true))
             } catch {
                 let reason = SnapshotRefusal(error).reason
                 // What is kept to go back to, and the file of the very state that is served, is nothing to report.
@@ -130,11 +146,48 @@ struct SnapshotChoice: Sendable {
         if current.snapshot == nil, !isActivation, usesPackaged, trial?.setAside.isEmpty == false {
             for bundle in current.bundles where current.snapshot == nil {
                 guard let snapshot = try? bundle.snapshot(verifier, now: now()) else { continue }
-                current.serve(snapshot, from: .packaged(bundle.sourceName), isVerifiedOnDevice: !bundle.isTrusted)
+                let candidate = Candidate.packaged(bundle)
+                guard (try? accept(snapshot, candidate.source)) != nil else { continue }
+                current.serve(
+                    snapshot, from: candidate.source, isVerifiedOnDevice: !bundle.isTrusted,
+                    isStandIn: standsIn(candidate, besideSigned: true))
             }
         }
+        refuseOtherServers(id, &current)
         if current.snapshot == nil { explainAbsence(id, unreadable, &current) }
         return current
+    }
+
+    /// Whether a state only stands in for those of the configured server. It is packaged, and
+    ///
+    /// - another server's, as of a staging server whose publisher has the same root; or
+    /// - imported, once a sync has brought a signed state.
+    ///
+    /// What does not say where it is from belongs to every server.
+    private func standsIn(_ candidate: Candidate, besideSigned hasSigned: Bool) -> Bool {
+        guard case .packaged(let bundle) = candidate else { return false }
+        if case .imported = bundle.lock.trust { return hasSigned }
+        return ServerIdentity(bundle.lock.server).isServer
+            && !isServed(by: bundle.lock.server, bundle.id, isSigned: bundle.lock.trust.isSigned)
+    }
+
+    private func whyItYields(_ candidate: Candidate) -> SnapshotStatus.Rejected.Reason {
+        guard case .packaged(let bundle) = candidate, bundle.lock.trust.isSigned else { return .signatureLost }
+        return .otherServer(found: bundle.lock.server, expected: server.description)
+    }
+
+    /// Says of the states of other servers in the same directory that they are not used, if they are newer.
+    private func refuseOtherServers(_ id: CollectionID, _ current: inout CurrentState) {
+        let index = storage.index()
+        for stored in index.keys(of: id).sorted().compactMap({ index[$0].synced.current }) {
+            guard !isServed(by: stored.server, id, isSigned: stored.root != nil),
+                current.timestamp.map({ $0 < stored.timestamp }) ?? true
+            else { continue }
+            let reason = SnapshotStatus.Rejected.Reason.otherServer(
+                found: stored.server, expected: server.description)
+            let rejected = SnapshotStatus.Rejected(source: .cached, timestamp: stored.timestamp, reason: reason)
+            if !current.rejected.contains(rejected) { refuse(rejected, of: id, &current) }
+        }
     }
 
     /// The candidate's snapshot, verified, if the app may use it.

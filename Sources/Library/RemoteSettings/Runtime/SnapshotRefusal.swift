@@ -12,6 +12,8 @@ struct SnapshotRefusal: Error {
         switch error {
         case let error as SnapshotRefusal: self = error
         case let error as ContentSignatureError: reason = .notTrusted("\(error)")
+        case CatalogueError.otherPublisher(let found, let expected):
+            reason = .otherPublisher(found: "\(found)", expected: "\(expected)")
         default: reason = .damaged("\(error)")
         }
     }

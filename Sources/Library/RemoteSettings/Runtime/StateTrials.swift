@@ -9,7 +9,7 @@ package final class StateTrials: Sendable {
     /// Whose trial it is.
     package struct Subject: Hashable, Sendable {
         /// The collection's entry in the index.
-        let key: String
+        package let key: String
         /// Whether it is of what remote config has activated.
         let isActivated: Bool
 
@@ -169,7 +169,8 @@ package final class StateTrials: Sendable {
     /// Forgets what is known of a collection whose states were removed.
     func forget(_ id: CollectionID) {
         known.withLock { known in
-            known = known.filter { $0.key.key != "\(id)" && !$0.key.key.hasPrefix("\(id)@") }
+            let prefix = StorageIndex.key(of: id, in: "")
+            known = known.filter { !$0.key.key.hasPrefix(prefix) }
         }
     }
 

@@ -110,7 +110,8 @@ extension StorageDirectory {
                 SHA256Digest(hashing: content) == digest,
                 let file = try? CacheFile(parsing: content, of: nil, path: statePath(digest), limits: limits)
             else { continue }
-            let key = "\(file.collection)" + (file.publisher.map { "@\($0)" } ?? "")
+            let key = StorageIndex.key(
+                of: file.collection, in: file.publisher ?? ServerIdentity(file.server).description)
             found[key, default: []].append(StoredState(file, content: content, digest: digest, limits: limits))
         }
         var index = StorageIndex()
@@ -125,7 +126,7 @@ extension StorageDirectory {
     static func mostStateBytes(_ limits: Limits) -> Int { limits.changesetBytes + limits.metadataBytes * 2 }
 
     /// How long a change waits for another process that is writing.
-    enum Waiting {
+    package enum Waiting {
         case no
         /// At most 20 ms: somebody waits on the main thread.
         case briefly
@@ -150,7 +151,7 @@ extension StorageDirectory {
     ///   - change: is called once. If it throws, nothing changes.
     ///   - then: is called under the same lock after the index was written.
     /// - Returns: what `change` returns, and why the change could not be written.
-    func update<Value>(
+    package func update<Value>(
         waiting: Waiting, flushing: Bool = true, mustBeStored: Bool = false,
         _ change: (inout StorageIndex) throws -> Value,
         then: (StorageIndex) -> Void = { _ in }
@@ -164,7 +165,7 @@ extension StorageDirectory {
     }
 
     /// Like the blocking one, without blocking the thread.
-    func update<Value>(
+    package func update<Value>(
         flushing: Bool = true, mustBeStored: Bool = false, _ change: (inout StorageIndex) throws -> Value,
         then: (StorageIndex) -> Void = { _ in }
     ) async throws -> (value: Value, problem: (any Error)?) {

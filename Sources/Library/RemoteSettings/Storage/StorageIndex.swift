@@ -39,13 +39,13 @@ package struct StorageIndex: Hashable, Sendable {
     /// The newest signed state of a collection that was ever stored under one root. Nothing signs this note.
     struct Newest: Hashable, Sendable {
         let root: SHA256Digest
-        let server: String
         let timestamp: Timestamp
         /// A catalogue's number, and when the certificate that signed it became valid.
         var number: UInt64?
         var certificate: Timestamp?
     }
 
+    /// A collection of one environment.
     package struct Collection: Hashable, Sendable {
         /// What syncs have stored.
         package var synced = Slot()
@@ -57,20 +57,19 @@ package struct StorageIndex: Hashable, Sendable {
         var newest: [Newest] = []
         /// The attachments that stay even if no record has them.
         var kept: Set<SHA256Digest> = []
-        /// What remote config remembers, in a form of its own.
-        package var config: JSONValue?
 
         var isEmpty: Bool { self == Collection() }
 
-        /// The files of its states.
-        var files: [SHA256Digest] {
-            [synced.current, synced.previous, activated.current, activated.previous].compactMap { $0?.file }
+        var states: [StoredState] {
+            [synced.current, synced.previous, activated.current, activated.previous].compactMap(\.self)
         }
     }
 
-    /// By `bucket/name`. What is kept while a file replaces the collection, and each publisher's catalogues, have an
-    /// entry of their own: the name is then followed by `@` and what it is.
+    /// By ``key(of:in:)``.
     var collections: [String: Collection] = [:]
+    /// What remote config remembers, in a form of its own, by the collection. `@override` follows its name for what is
+    /// remembered while a file replaces it.
+    package var configs: [String: JSONValue] = [:]
     /// The times of scheduled syncs: of a collection in remote config by its name, of the service by an empty name.
     var schedules: [String: SyncSchedule.Times] = [:]
     var journal: SyncJournal?
@@ -84,19 +83,33 @@ package struct StorageIndex: Hashable, Sendable {
         set { collections[key] = newValue.isEmpty ? nil : newValue }
     }
 
+    /// Each environment's states are on their own: staging and production may share a root, and configurations that
+    /// alternate on one directory must not replace each other's states.
+    ///
+    /// - Parameter environment: the server; for a catalogue its publisher, so that the number of one is a minimum for
+    ///   later ones, whichever mirror they come from.
+    static func key(of id: CollectionID, in environment: String) -> String { "\(id)@\(environment)" }
+
+    /// The keys of a collection, in any order.
+    func keys(of id: CollectionID) -> [String] {
+        let prefix = Self.key(of: id, in: "")
+        return collections.keys.filter { $0.hasPrefix(prefix) }
+    }
+
     /// The files of all states that something refers to.
-    var states: Set<SHA256Digest> { Set(collections.values.flatMap(\.files)) }
+    var states: Set<SHA256Digest> { Set(collections.values.flatMap(\.states).map(\.file)) }
 
     /// Those of them that are catalogues.
     var catalogueStates: Set<SHA256Digest> {
-        Set(collections.filter { $0.key.hasPrefix("\(Catalogue.collection)") }.values.flatMap(\.files))
+        Set(keys(of: Catalogue.collection).flatMap { self[$0].states }.map(\.file))
     }
 
     /// Whether a failure of the machine must not lose it: it has something that no server and no state can give back.
     var mustSurvive: Bool {
-        collections.values.contains {
-            $0.config != nil || !$0.synced.trial.setAside.isEmpty || !$0.activated.trial.setAside.isEmpty
-        }
+        !configs.isEmpty
+            || collections.values.contains {
+                !$0.synced.trial.setAside.isEmpty || !$0.activated.trial.setAside.isEmpty
+            }
     }
 
     /// The collections that have something stored, sorted.
@@ -110,9 +123,19 @@ package struct StorageIndex: Hashable, Sendable {
 
     /// Forgets everything that is stored of a collection.
     mutating func remove(_ id: CollectionID) {
-        for key in collections.keys where key == "\(id)" || key.hasPrefix("\(id)@") { collections[key] = nil }
+        for key in keys(of: id) { collections[key] = nil }
+        for key in ["\(id)", "\(id)@override"] { configs[key] = nil }
         schedules["\(id)"] = nil
     }
+
+    /// Forgets the environments of a collection that were synced longest ago: a developer may try many servers.
+    mutating func forgetOldEnvironments(of id: CollectionID, besides key: String) {
+        let others = keys(of: id).filter { $0 != key && self[$0].synced.current != nil }
+            .sorted { (self[$0].checked?.milliseconds ?? 0, $1) > (self[$1].checked?.milliseconds ?? 0, $0) }
+        for old in others.dropFirst(Self.mostEnvironments - 1) { collections[old] = nil }
+    }
+
+    private static let mostEnvironments = 4
 }
 
 extension StorageIndex.Collection {
@@ -120,7 +143,7 @@ extension StorageIndex.Collection {
 
     /// Notes a signed state that was stored, so that nothing older is taken from a server later.
     mutating func record(_ new: StorageIndex.Newest) {
-        newest = (newest.filter { $0.root != new.root || $0.server != new.server } + [new]).suffix(Self.mostRoots)
+        newest = (newest.filter { $0.root != new.root } + [new]).suffix(Self.mostRoots)
     }
 }
 
@@ -142,6 +165,7 @@ extension StorageIndex {
         guard let format = json["format"]?.number?.uint64 else { throw IndexError.noIndex }
         guard format <= Self.format else { throw IndexError.laterFormat(format) }
         for (key, value) in json.members("collections") { self[key] = Collection(value) }
+        for (key, value) in json.members("configs") { configs[key] = value }
         for (key, value) in json.members("schedules") { schedules[key] = SyncSchedule.Times(value) }
         journal = json["journal"].flatMap(SyncJournal.init)
         backoff = BackoffState(
@@ -156,7 +180,7 @@ extension StorageIndex {
             JSONText.compact(
                 .members([
                     "format": .count(Self.format), "collections": .object(collections, \.json),
-                    "schedules": .object(schedules, \.json), "journal": journal?.json,
+                    "configs": configs.isEmpty ? nil : .object(configs, \.self), "schedules": .object(schedules, \.json), "journal": journal?.json,
                     "backoff": .object(backoff.holds.map { .init(key: $0.origin, value: .time($0.until)) }),
                     "updates": updates?.json,
                 ])))
@@ -185,14 +209,13 @@ extension StorageIndex.Collection {
         checked = json.time("checked")
         newest = (json["newest"]?.array ?? []).compactMap(StorageIndex.Newest.init).suffix(Self.mostRoots)
         kept = Set((json["kept"]?.array ?? []).compactMap { $0.string.flatMap { SHA256Digest(hex: $0) } })
-        config = json["config"]
     }
 
     fileprivate var json: JSONValue {
         .members([
             "synced": synced.json, "activated": activated.json, "checked": checked.map { .time($0) },
             "newest": newest.isEmpty ? nil : .array(newest.map(\.json)),
-            "kept": kept.isEmpty ? nil : .array(kept.map(\.hex).sorted().map { .string($0) }), "config": config,
+            "kept": kept.isEmpty ? nil : .array(kept.map(\.hex).sorted().map { .string($0) }),
         ])
     }
 }
@@ -231,16 +254,14 @@ extension StoredState {
 
 extension StorageIndex.Newest {
     fileprivate init?(_ json: JSONValue) {
-        guard let root = json.digest("root"), let server = json["server"]?.string, let time = json.time("timestamp")
-        else { return nil }
+        guard let root = json.digest("root"), let time = json.time("timestamp") else { return nil }
         self.init(
-            root: root, server: server, timestamp: time, number: json["number"]?.number?.uint64,
-            certificate: json.time("certificate"))
+            root: root, timestamp: time, number: json["number"]?.number?.uint64, certificate: json.time("certificate"))
     }
 
     fileprivate var json: JSONValue {
         .members([
-            "root": .string(root.hex), "server": .string(server), "timestamp": .time(timestamp),
+            "root": .string(root.hex), "timestamp": .time(timestamp),
             "number": number.map { .count($0) }, "certificate": certificate.map { .time($0) },
         ])
     }

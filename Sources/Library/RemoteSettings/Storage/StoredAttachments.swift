@@ -71,6 +71,13 @@ extension StorageDirectory {
         else { return 0 }
         let entry = index[collection.key]
         var kept = stale.union(entry.kept)
+        // Other environments' records name files here as well. Those of a state that is gone are fetched again.
+        for other in index.keys(of: id) where other != collection.key {
+            kept.formUnion(index[other].kept)
+            for stored in index[other].states {
+                kept.formUnion(attachments(of: stored, id, limits: session.limits) ?? [])
+            }
+        }
         if session.allTrials.isSafeStart, let previous = entry.synced.previous {
             guard let attachments = attachments(of: previous, id, limits: session.limits) else { return 0 }
             kept.formUnion(attachments)

@@ -11,7 +11,8 @@ import SnapshotBundle
 /// | a state whose file is lost or damaged | the same | writes the file again |
 /// | a state | a newer one | fetches the changes; if they do not verify, fetches everything once |
 /// | nothing, or only what was refused | any | fetches everything |
-/// | an imported state | the same, or a newer one | fetches, because the server's state is signed |
+/// | an imported state | any | fetches, because the server's state is signed |
+/// | a state of another server | another one, older or newer | fetches, and uses the server's own |
 /// | a state | a newer one, and it answers with the same records | nothing: up to date |
 /// | a state | a newer one, and it answers with an older state | fails with a rollback |
 /// | a state | a newer one, and nothing that it sends verifies | fails |
@@ -47,14 +48,20 @@ struct CollectionSync {
     ) async throws -> SyncOutcome {
         let current = collection.current()
         reportDamage(of: current)
-        if let expected, let timestamp = current.timestamp, !current.isReplaced(by: expected) {
+        if let expected, let timestamp = current.timestamp,
+            !current.isReplaced(by: expected, acceptsUnsigned: session.trust.acceptsUnsigned)
+        {
             try await restore(current)
             return .upToDate(timestamp)
         }
         if let expected { try checkWanted(expected) }
         let floor = current.floor(of: collection)
-        let wanted = CollectionFetcher.Wanted(
-            id: id, expected: expected, base: current.snapshot?.payload, floor: floor, wasSigned: current.wasSigned)
+        // The server knows no changes since a time that lies ahead of it.
+        let isAhead = current.isStandIn && expected.map { $0 < current.timestamp ?? $0 } ?? false
+        var wanted = CollectionFetcher.Wanted(
+            id: id, expected: expected, base: isAhead ? nil : current.snapshot?.payload, floor: floor,
+            wasSigned: current.wasSigned)
+        (wanted.refusesEquivocation, wanted.needsState) = (!current.isStandIn, current.isStandIn)
         guard let fetched = try await fetch(wanted) else {
             return .upToDate(current.timestamp ?? Timestamp(milliseconds: 0))
         }
@@ -106,6 +113,7 @@ struct CollectionSync {
             session.replace(&entry.synced, by: storage.add(file), subject, keepsOld: !stale.isEmpty)
             entry.record(snapshot, session)
             index[key] = entry
+            index.forgetOldEnvironments(of: id, besides: key)
             stored.slot = entry.synced
         } then: { index in
             guard !isOvertaken else { return }
@@ -149,11 +157,13 @@ extension CurrentState {
     /// Whether the server's state of a timestamp has to be fetched.
     ///
     /// A server's list that is older than the current state is not a rollback: a cache may have kept it, the server's
-    /// export may have overlapped with a publication, or another sync has stored something since. An imported state is
-    /// not signed, so the server's own replaces it even if it is not newer.
-    fileprivate func isReplaced(by timestamp: Timestamp) -> Bool {
+    /// export may have overlapped with a publication, or another sync has stored something since. But the server's own
+    /// state replaces one that only stands in for it, even if that is newer.
+    fileprivate func isReplaced(by timestamp: Timestamp, acceptsUnsigned: Bool) -> Bool {
         guard let own = self.timestamp else { return true }
-        return own < timestamp || isImported && own == timestamp
+        // Between an imported state and one that nobody signs, the timestamp decides.
+        if isImported { return own <= timestamp || !acceptsUnsigned }
+        return isStandIn ? own != timestamp : own < timestamp
     }
 
     private var isImported: Bool { snapshot?.provenance == .imported }
@@ -189,11 +199,9 @@ extension CurrentState {
         // The index is not signed. A time in the future comes from damage, and would refuse everything.
         let latest = session.now.advanced(by: .seconds(Limits.clockToleranceSeconds))
         let stored = session.storage.index()[collection.key].newest
-            .filter {
-                session.trust.roots.roots.contains($0.root) && ServerIdentity($0.server) == session.serverIdentity
-                    && $0.timestamp <= latest
-            }.map(\.timestamp)
-        return (stored + (snapshot?.provenance.isSigned == true ? [timestamp].compactMap(\.self) : [])).max()
+            .filter { session.trust.roots.roots.contains($0.root) && $0.timestamp <= latest }.map(\.timestamp)
+        let served = snapshot?.provenance.isSigned == true && !isStandIn ? [timestamp].compactMap(\.self) : []
+        return (stored + served).max()
     }
 }
 
@@ -202,7 +210,7 @@ extension StorageIndex.Collection {
     mutating func record(_ snapshot: Snapshot, _ session: Session) {
         checked = session.now
         guard let root = snapshot.provenance.verdict?.root else { return }
-        record(.init(root: root, server: session.serverIdentity.description, timestamp: snapshot.timestamp))
+        record(.init(root: root, timestamp: snapshot.timestamp))
     }
 }
 

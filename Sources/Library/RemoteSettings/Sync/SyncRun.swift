@@ -153,6 +153,8 @@ struct SyncRun: Sendable {
         }
         fetcher = session.fetcher(client)
         began = session.now
+        // The index and the locks are read while libcurl is loaded.
+        _ = (session.choice, session.storage.index())
         let serverTime: Timestamp?
         do {
             guard case .changes(let document, _) = try await client.monitor(expected: expected) else {

@@ -103,7 +103,7 @@ package final class SyncSchedule: Sendable {
     ///
     /// - Parameter collections: those that the sync is for. If the system has removed what was stored of one, the last
     ///   sync does not count.
-    func pause(_ session: Session, _ collections: [LocalCollection]) -> Duration {
+    package func pause(_ session: Session, _ collections: [LocalCollection]) -> Duration {
         let now = session.now
         var times = times(in: session.storage.index(), session)
         if collections.contains(where: \.isPurged) { times.synced = nil }
@@ -112,7 +112,7 @@ package final class SyncSchedule: Sendable {
     }
 
     /// Writes down that a sync begins, unless another process has done it.
-    func begin(_ session: Session, _ collections: [LocalCollection]) async throws -> Bool {
+    package func begin(_ session: Session, _ collections: [LocalCollection]) async throws -> Bool {
         let isPurged = collections.contains(where: \.isPurged)
         let (isDue, problem) = try await session.storage.update(flushing: false) { index in
             var times = times(in: index, session)
@@ -130,7 +130,7 @@ package final class SyncSchedule: Sendable {
     }
 
     /// Writes down that a sync has succeeded.
-    func end(_ session: Session) async {
+    package func end(_ session: Session) async {
         let done = try? await session.storage.update(flushing: false) { index in
             var times = times(in: index, session)
             times.synced = session.now

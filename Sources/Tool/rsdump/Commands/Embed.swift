@@ -1,6 +1,7 @@
 import ArgumentParser
 import Dumps
 import DumpsExchange
+import RemoteSettingsHTTP
 import RemoteSettingsModel
 
 /// `rsdump embed`
@@ -20,17 +21,22 @@ struct Embed: AsyncParsableCommand {
             each bundle whose records are compressed; from a commit, a copy of everything. List these files \
             (dumps.lock.json, bundles) under exclude: in Package.swift.
 
-            Exits with 6 if --check finds that the target would change.
+            With --server, nothing is embedded that is of another server, such as a staging server, or of another \
+            publisher than dumps.yaml names.
+
+            Exits with 6 if --check finds that the target would change, and with 3 for data of another server.
 
             Examples:
               rsdump embed --output Sources/EmbeddedDumps \\
                 --swift Sources/App/PackagedSource+EmbeddedDumps.swift
-              rsdump embed --output Sources/EmbeddedDumps --check
+              rsdump embed --output Sources/EmbeddedDumps --check --server prod
             """)
 
     @OptionGroup var collections: CollectionNames
 
     @OptionGroup var dumps: ReadDumpsOptions
+
+    @OptionGroup var environment: ServerOption
 
     @Option(name: .shortAndLong, help: ArgumentHelp("The folder of the C target.", valueName: "dir"))
     var output = "Sources/EmbeddedDumps"
@@ -75,6 +81,10 @@ struct Embed: AsyncParsableCommand {
                 options.schemas[id] = opened.configuration.settings(of: id).guards.schema
             }
         }
+        options.server = try environment.server.map { (text) throws(HTTPError) in
+            try ServerURL(text, allowPlainHTTP: true)
+        }
+        options.publisher = opened.configuration.catalogue?.publisher
         let verifier = BundleVerifier(
             opened.policy, limits: opened.limits)
         let folder = output.withoutTrailingSlashes

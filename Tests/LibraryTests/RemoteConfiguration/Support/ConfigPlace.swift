@@ -42,29 +42,39 @@ final class ConfigPlace: Sendable {
         return try #require(JSONSerialization.jsonObject(with: content) as? [String: Any])
     }
 
+    /// What the index has of the collection's states.
     func entry() throws -> [String: Any] {
-        (try index()["collections"] as? [String: Any])?[collection.id] as? [String: Any] ?? [:]
+        (try index()["collections"] as? [String: Any])?[key] as? [String: Any] ?? [:]
     }
+
+    /// What remote config keeps.
+    func kept() throws -> [String: Any]? {
+        (try index()["configs"] as? [String: Any])?[collection.id] as? [String: Any]
+    }
+
+    private var key: String { "\(collection.id)@\(server.url.dropLast(3))" }
 
     /// Changes the collection's entry, as somebody with write access can.
     func changeEntry(_ change: (inout [String: Any]) throws -> Void) throws {
-        var index = try index()
-        var collections = try #require(index["collections"] as? [String: Any])
         var entry = try entry()
         try change(&entry)
-        collections[collection.id] = entry
-        index["collections"] = collections
+        try put(entry, as: key, in: "collections")
+    }
+
+    private func put(_ value: [String: Any], as key: String, in member: String) throws {
+        var index = try index()
+        var values = try #require(index[member] as? [String: Any])
+        values[key] = value
+        index[member] = values
         try JSONSerialization.data(withJSONObject: index)
             .write(to: URL(fileURLWithPath: indexFile), options: .atomic)
     }
 
     /// Changes what remote config keeps.
     func changeState(_ change: (inout [String: Any]) throws -> Void) throws {
-        try changeEntry { entry in
-            var state = try #require(entry["config"] as? [String: Any])
-            try change(&state)
-            entry["config"] = state
-        }
+        var state = try #require(try kept())
+        try change(&state)
+        try put(state, as: collection.id, in: "configs")
     }
 
     /// The activated state's file.

@@ -29,21 +29,26 @@ struct StorageFiles {
     }
 
     /// The file of a stored state.
+    ///
+    /// - Parameter name: the collection's name, if it is of one environment; else its key in the index.
     func file(
-        _ key: String, _ slot: KeyPath<StorageIndex.Collection, StoredState?> = \.synced.current
+        _ name: String, _ slot: KeyPath<StorageIndex.Collection, StoredState?> = \.synced.current
     ) throws -> URL {
-        guard let stored = try index()[key][keyPath: slot] else { throw CocoaError(.fileNoSuchFile) }
+        let index = try index()
+        guard let stored = index[index.key(name)][keyPath: slot] else { throw CocoaError(.fileNoSuchFile) }
         return URL(fileURLWithPath: "\(storage)/states/\(stored.file.hex)")
     }
 
     /// Puts a state in the place of the current one, with an index that says what it is.
-    func replace(_ key: String, by content: Data) throws {
+    func replace(_ name: String, by content: Data) throws {
         let bytes = Bytes([UInt8](content))
         let digest = SHA256Digest(hashing: bytes)
         try FileManager.default.createDirectory(atPath: "\(storage)/states", withIntermediateDirectories: true)
         try content.write(to: URL(fileURLWithPath: "\(storage)/states/\(digest.hex)"), options: .atomic)
         try change { index in
             let file = try? CacheFile(parsing: bytes, of: nil, path: "", limits: Limits())
+            var key = index.key(name)
+            if let file, !key.contains("@") { key = "\(name)@\(ServerIdentity(file.server))" }
             let old = index[key].synced.current
             index[key].synced.current =
                 file.map { StoredState($0, content: bytes, digest: digest, limits: Limits()) }
@@ -56,6 +61,11 @@ struct StorageFiles {
 
     /// The names of the stored states.
     var states: [String] { (try? FileManager.default.contentsOfDirectory(atPath: "\(storage)/states")) ?? [] }
+}
+
+extension StorageIndex {
+    /// The key of a collection that is of one environment.
+    func key(_ name: String) -> String { collections.keys.filter { $0.hasPrefix("\(name)@") }.min() ?? name }
 }
 
 extension Workplace {

@@ -1,0 +1,180 @@
+import Foundation
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import RemoteSettingsTesting
+import SnapshotBundle
+import Testing
+
+@testable import RemoteSettings
+
+extension ServerTests {
+    /// Staging and production share a root, so signatures do not keep their data apart.
+    @Suite struct EnvironmentTests {
+        let place: Workplace
+        let staging: OriginTransport
+
+        init() throws {
+            place = try Workplace()
+            staging = try OriginTransport(address: "https://staging.test")
+        }
+
+        /// A client as a process that has just started has it.
+        private func client(
+            _ id: String, of server: OriginTransport? = nil, isOffline: Bool = false, packaged: [PackagedSource] = [],
+            _ change: (inout RemoteSettingsConfig) -> Void = { _ in }
+        ) -> RemoteSettingsClient {
+            place.service {
+                if let server { ($0.server, $0.transport) = (.custom(url: server.url), server) }
+                if isOffline { $0.transport = NoTransport() }
+                $0.packaged = packaged
+                change(&$0)
+            }.makeClient(collectionName: id)
+        }
+
+        /// The same collection on both servers. Staging's state is newer.
+        private func both() throws -> (own: ServerCollection, foreign: ServerCollection) {
+            let own = try place.server.makeCollection(id: "main/regions")
+            let foreign = try staging.makeCollection(id: "main/regions")
+            for (collection, name, time) in [
+                (own, "production", 1_700_000_000_000), (foreign, "staging", 1_700_000_900_000 as UInt64),
+            ] {
+                collection.load(
+                    [name: #"{"id":"\#(name)","last_modified":\#(time)}"#], files: [],
+                    timestamp: Timestamp(milliseconds: time))
+            }
+            return (own, foreign)
+        }
+
+        private func ids(_ client: RemoteSettingsClient) -> [String]? { client.getRecords()?.map(\.id) }
+
+        /// A package with an entry that says something else of where it is from.
+        private func packaged(_ collection: ServerCollection, from server: String) throws -> PackagedSource {
+            let source = try collection.server.packaged(collection)
+            guard case .embedded(let text, let bundles) = source.form else { return source }
+            var lock = try LockFile(parsing: text, path: "test", limits: Limits())
+            for id in lock.collections.keys { lock.collections[id]?.server = server }
+            return .embedded(lock: Bytes(lock.text), bundles: bundles, name: "from \(server)")
+        }
+
+        /// Two configurations that alternate on one directory: each serves its own state, offline too, says why it does
+        /// not use the other one, and takes nothing from the other.
+        @Test func alternatingConfigurations() async throws {
+            let (own, foreign) = try both()
+            try own.attach(Data("production".utf8), to: "file")
+            // The second time makes it newer.
+            for content in ["earlier", "staging"] { try foreign.attach(Data(content.utf8), to: "file") }
+            for round in 0..<2 {
+                for server in [place.server, staging] {
+                    let client = client(own.id, of: server)
+                    try await client.sync()
+                    let record = try #require(client.getRecordsMap()?["file"])
+                    let isDownloaded = client.localAttachment(for: record) == nil
+                    #expect(isDownloaded == (round == 0))
+                    _ = try await client.getAttachment(record: record)
+                }
+            }
+            #expect(ids(client(own.id, isOffline: true)) == ["file", "production"])
+            let other = client(own.id, of: staging, isOffline: true)
+            #expect(ids(other) == ["file", "staging"])
+            #expect(place.files.states.count == 2)
+            // What is newer than what is served is named.
+            let rejected = client(own.id, isOffline: true).snapshot.rejected + other.snapshot.rejected
+            #expect(rejected.count == 1 && "\(rejected)".contains("and the configuration names"), "\(rejected)")
+            // A lost index is made again for both.
+            try FileManager.default.removeItem(atPath: "\(place.storage)/index.json")
+            #expect(ids(client(own.id, isOffline: true)) == ["file", "production"])
+            #expect(ids(client(own.id, of: staging, isOffline: true)) == ["file", "staging"])
+        }
+
+        /// A package of a staging server, newer than what production has: it stands in until the first sync, and is no
+        /// minimum for what that brings. Then nothing is fetched again, and the package is named with the reason.
+        @Test func aPackageOfAStagingServer() async throws {
+            let (own, foreign) = try both()
+            let packages = [try staging.packaged(foreign)]
+            let running = client(own.id, packaged: packages)
+            let beside = client(own.id, packaged: packages)
+            #expect(ids(running) == ["staging"] && ids(beside) == ["staging"])
+            try await running.sync()
+            #expect(ids(running) == ["production"] && ids(beside) == ["production"])
+            let later = client(own.id, packaged: packages)
+            #expect(ids(later) == ["production"])
+            #expect(
+                later.snapshot.rejected.map(\.reason) == [
+                    .otherServer(found: staging.url, expected: "https://settings.test")
+                ])
+            let asked = place.server.requests.count
+            try await later.sync()
+            #expect(place.server.requests.count == asked + 1)
+            // Nor is it used in place of a packaged state of production.
+            let fresh = RemoteSettingsService(
+                storageDir: place.path("new"),
+                config: place.config { $0.packaged = packages + [try! place.server.packaged(own)] })
+            #expect(ids(fresh.makeClient(collectionName: own.id)) == ["production"])
+        }
+
+        /// After an update of the app, the package is newer than what is stored. It is the server's own however its URL
+        /// is written, and if nobody says where it is from.
+        @Test(arguments: [
+            "https://settings.test/v1", "https://settings.test/v2", "https://settings.test", "HTTPS://Settings.TEST:443/v1/",
+            "an import of yesterday",
+        ]) func anotherSpelling(server: String) async throws {
+            let own = try place.server.makeCollection(id: "main/regions")
+            try own.put("old")
+            try await client(own.id).sync()
+            try own.put("new")
+            let updated = client(own.id, isOffline: true, packaged: [try packaged(own, from: server)])
+            #expect(ids(updated) == ["new", "old"])
+        }
+
+        /// A directory does not grow with each server that a developer tries.
+        @Test func manyServers() async throws {
+            for number in 0..<8 {
+                let server = try OriginTransport(address: "http://127.0.0.1:\(9000 + number)")
+                let collection = try server.makeCollection(id: "main/regions")
+                try collection.put("r")
+                try await client(collection.id, of: server).sync()
+                #expect(ids(client(collection.id, of: server, isOffline: true)) == ["r"])
+            }
+            #expect(try place.files.index().collections.count == 4)
+            #expect(place.files.states.count == 4)
+        }
+
+        /// A release test names the environment.
+        @Test func requiredEnvironment() throws {
+            let (own, foreign) = try both()
+            let service = place.service { $0.packaged = [try! place.server.packaged(own)] }
+            try service.require([own.id], environment: .custom(url: "https://SETTINGS.test:443/v2"))
+            let wrong = place.service { $0.packaged = [try! staging.packaged(foreign)] }
+            try wrong.require([own.id])
+            let error = #expect(throws: RemoteSettingsError.self) {
+                try wrong.require([own.id], environment: .custom(url: place.server.url))
+            }
+            #expect(
+                "\(error as Any)".contains(
+                    "main/regions: expected data of https://settings.test, found data of https://staging.test"))
+            // What nobody says the origin of belongs to every server.
+            try place.service { $0.packaged = [try! packaged(foreign, from: "an import")] }
+                .require([own.id], environment: .custom(url: place.server.url))
+        }
+
+        /// The packaged catalogue of another publisher is not used, however new it is, and says why.
+        @Test func catalogueOfAnotherPublisher() async throws {
+            let (own, foreign) = try both()
+            try place.server.publishCatalogue(as: "shop", number: 1)
+            try staging.publishCatalogue(as: "shop-staging", number: 9)
+            let catalogue = try staging.collection("publisher/catalogue")
+            let packages = [try staging.packaged(foreign, catalogue)]
+            let entries = Mutex<[String]>([])
+            func start(isOffline: Bool) -> RemoteSettingsClient {
+                client(own.id, isOffline: isOffline, packaged: packages) {
+                    $0.publisher = "shop"
+                    $0.log = { entry in entries.withLock { $0.append(entry.message) } }
+                }
+            }
+            try await start(isOffline: false).sync()
+            #expect(ids(start(isOffline: true)) == ["production"])
+            let why = "is not used: it is of the publisher shop-staging, and the configuration names shop"
+            #expect(entries.withLock { $0.contains { $0.contains(why) } }, "\(entries.withLock { $0 })")
+        }
+    }
+}
