@@ -30,6 +30,8 @@ public final class RemoteSettingsProvider: Sendable {
     private let client: RemoteSettingsClient
     private let secrets: SecretsSpecifier<String, String>
     private let known = Mutex<RemoteSettingsParameters?>(nil)
+    /// The last sync of ``fetchValue(forKey:type:)``.
+    private let fetched = Mutex<(at: Duration, result: Result<SyncOutcome, RemoteSettingsError>)?>(nil)
 
     /// Makes a provider. Does no I/O.
     ///
@@ -62,9 +64,19 @@ extension RemoteSettingsProvider: ConfigProvider {
         try parameters().value(forKey: key, type: type)
     }
 
-    /// Syncs the collection first. Uses the network.
+    /// Syncs the collection first, unless the provider has done it for another key within the last minute. Uses the
+    /// network.
     public func fetchValue(forKey key: AbsoluteConfigKey, type: ConfigType) async throws -> LookupResult {
-        try await client.sync()
+        let uptime = try client.access.environment.uptime
+        if let last = fetched.withLock({ $0 }), uptime() - last.at < .seconds(60) {
+            _ = try last.result.get()
+            return try value(forKey: key, type: type)
+        }
+        let result: Result<SyncOutcome, RemoteSettingsError>
+        do throws(RemoteSettingsError) { result = .success(try await client.sync()) } catch { result = .failure(error) }
+        // A caller that was cancelled has learned nothing about the server.
+        if result != .failure(.cancelled) { fetched.withLock { $0 = (uptime(), result) } }
+        _ = try result.get()
         return try value(forKey: key, type: type)
     }
 

@@ -41,7 +41,7 @@ extension RemoteConfig {
     }
 
     /// Keeps the service's update channel open.
-    private func listenForUpdates() -> UpdateListening {
+    private func listenForUpdates() -> Subscription {
         client.listenForUpdates { [weak hub] problem in hub?.send(problem: RemoteConfigUpdateError(problem)) }
     }
 

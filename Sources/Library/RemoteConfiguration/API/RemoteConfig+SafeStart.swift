@@ -124,7 +124,7 @@ extension RemoteConfig {
                 access.warn("\(access.id): the refusal of values could not be stored: \(error)")
             }
         }
-        let rejection = StateRejection(access.id, new.timestamp, refusal)
+        let rejection = RemoteSettingsError.rejected(access.id, new.timestamp, refusal)
         access.report(rejection)
         throw RemoteConfigError.rejected(reason: "\(rejection)")
     }

@@ -15,17 +15,12 @@ extension RemoteConfig {
     /// - Parameter interval: from a minute to 366 days. A value outside this range becomes the nearest one in it.
     public func fetches(every interval: Duration) -> AsyncStream<Result<RemoteConfigFetchStatus, RemoteConfigError>> {
         let schedule = (try? client.access).map { SyncSchedule(every: interval, of: $0.id) }
-        return AsyncStream { [weak self] in
-            while !Task.isCancelled {
-                guard let schedule, let access = try? self?.client.access, !access.isClosed else { return nil }
-                let pause = access.pause(schedule)
-                guard pause <= .zero else {
-                    do { try await access.environment.sleep(pause) } catch { return nil }
-                    continue
-                }
-                if let result = await self?.scheduledFetch(schedule, access) { return result }
-            }
-            return nil
+        return SyncSchedule.results { [weak self] in
+            guard let schedule, let access = try? self?.client.access, !access.isClosed else { return nil }
+            return (access.pause(schedule), access.environment)
+        } of: { [weak self] in
+            guard let schedule, let self, let access = try? self.client.access else { return nil }
+            return await self.scheduledFetch(schedule, access)
         }
     }
 

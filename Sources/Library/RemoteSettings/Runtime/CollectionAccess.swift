@@ -24,13 +24,6 @@ package struct CollectionAccess: Sendable {
         }
     }
 
-    /// How a sync ended.
-    package struct Uptake: Sendable {
-        package let status: UptakeEvent.Status
-        /// The status of the server's answer, if that is why the sync failed.
-        package let httpStatus: Int?
-    }
-
     private let collection: LocalCollection
 
     init(_ collection: LocalCollection) { self.collection = collection }
@@ -128,21 +121,12 @@ package struct CollectionAccess: Sendable {
     }
 
     /// Tells telemetry that a state was refused.
-    package func report(_ rejection: StateRejection) {
+    package func report(_ rejection: RemoteSettingsError) {
         session.report("\(id)", .rejectedError, .manual, since: session.now, error: rejection)
     }
 
     private static func found(_ current: CurrentState) -> Found? {
         current.snapshot.map { Found(snapshot: $0, source: current.source, isOfCatalogue: current.isOfCatalogue) }
-    }
-
-    /// The outcome of the collection's last sync in this process.
-    ///
-    /// If the list of collections could not be fetched, it is the outcome of that request.
-    package var lastUptake: Uptake? {
-        let monitor = session.lastUptake(of: "settings-changes-monitoring")
-        let hasMonitor = monitor.map { $0.status == .success || $0.status == .upToDate } ?? true
-        return hasMonitor ? session.lastUptake(of: "\(id)") : monitor
     }
 
     /// Whether the service was shut down.
@@ -161,15 +145,6 @@ package struct CollectionAccess: Sendable {
 
     package func warn(_ text: String) { session.logger.warning("\(text)") }
 
-    /// Cancels a sync of the collection that nobody waits for any more, so that the next one does not wait for it.
-    package func cancelAbandonedSync() {
-        if session.publisher == nil {
-            session.syncs.cancelIfAbandoned(id)
-        } else {
-            session.serviceSyncs.cancelIfAbandoned(true)
-        }
-    }
-
     /// Yields whenever another state of the collection comes into use, whatever filters the app has. Ends with the
     /// service.
     package func stores() -> AsyncStream<Void> { session.changes.stores(of: id) }
@@ -181,18 +156,23 @@ extension RemoteSettingsClient {
     /// - Parameter onProblem: called once for each reason why listeners do not hear of what is published.
     package func listenForUpdates(
         onProblem: @escaping @Sendable (UpdateProblem) -> Void
-    ) -> UpdateListening { service.updates.listen(onProblem: onProblem) }
+    ) -> Subscription { service.updates.listen(onProblem: onProblem) }
 
-    /// Calls `body` whenever a sync of the collection has succeeded, until the returned object is released.
+    /// Calls `body` whenever a sync of the collection has succeeded, until the client is shut down.
     ///
     /// It does not matter who asked for the sync. The call for the sync returns only after `body`.
     ///
     /// - Parameter body: receives the time at which the sync began.
-    package func onSync(_ body: @escaping @Sendable (_ began: Timestamp) async -> Void) -> UpdateListening {
-        service.changes.onSync { [weak self] id, began in
-            guard let self, (try? self.collection())?.id == id else { return }
-            await body(began)
-        }
+    package func onSync(_ body: @escaping @Sendable (_ began: Timestamp) async -> Void) {
+        syncObserver.withLock { $0 = body }
+    }
+
+    /// Syncs for a caller with its own time limit. The sync ends with the caller, unless others want it too.
+    package func syncWhileAwaited(expecting timestamp: Timestamp?) async throws(RemoteSettingsError)
+        -> CollectionSyncResult
+    {
+        try await collection().sync(
+            expected: timestamp, trigger: timestamp == nil ? .manual : .broadcast, owner: owner, outlivesCaller: false)
     }
 
     package func markStartSuccessful() throws(RemoteSettingsError) { try service.markStartSuccessful() }

@@ -31,8 +31,11 @@ extension RemoteSettingsService {
         }
         let results = await wanted.concurrentMap(width: 4) { collection -> CollectionSyncResult? in
             guard let changeset = startup.changesets[collection.id] else { return nil }
-            let result = await session.syncs.run(collection.id) { _ in await startup.store(changeset, collection) }
-            return CollectionSyncResult(collection: "\(collection.id)", result: result)
+            return CollectionSyncResult(
+                collection.id,
+                of: await session.syncs.run(collection.id) { _ in
+                    .success(CollectionSyncResult(collection.id, await startup.store(changeset, collection)))
+                })
         }
         return results.compactMap { $0 }.sorted { $0.collection < $1.collection }
     }
