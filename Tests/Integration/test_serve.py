@@ -6,6 +6,7 @@ import json
 import signal
 import socket
 import subprocess
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -329,6 +330,34 @@ def test_a_refresh_is_taken_up_while_it_is_served(dumps, sample):
         assert [each["id"] for each in delta["changes"]] == ["sync-interval"]
         monitor = serving.changeset("monitor/changes").json()
         assert {c["collection"]: c["last_modified"] for c in monitor["changes"]}["settings"] == expected
+
+
+def test_a_mounted_config_map_is_loaded_once_for_each_swap(dumps, sample, tmp_path):
+    """Kubernetes mounts links into a directory that is itself a link, and swaps that one."""
+    mount = tmp_path / "mount"
+    mount.mkdir()
+
+    def swap(version):
+        dumps.copy(mount / f"..{version}")
+        link = mount / "..data_tmp"
+        link.symlink_to(f"..{version}")
+        link.rename(mount / "..data")
+
+    swap(1)
+    for path in (mount / "..1").iterdir():
+        if not path.name.startswith("."):
+            (mount / path.name).symlink_to(f"..data/{path.name}")
+    with Serving("--dumps", mount, "--watch") as serving:
+        time.sleep(1.5)
+        assert "loaded new bundles" not in serving.log(), serving.log()
+        sample.patch_record("main/settings", "sync-interval", {"value": 14})
+        assert dumps.refresh().code == rsdump.DONE
+        swap(2)
+        expected = dumps.bundle("main/settings").timestamp
+        while serving.changeset("main/settings").json()["timestamp"] != expected:
+            assert serving.process.poll() is None
+        time.sleep(1.5)
+        assert serving.log().count("loaded new bundles") == 1, serving.log()
 
 
 def test_a_damaged_bundle_is_reported_and_not_served(dumps):

@@ -55,7 +55,9 @@ public final class SampleStore: Sendable {
     /// The picture of a region, from the package or the storage, or else from the server; `nil` if it cannot be fetched
     /// now.
     public func flag(of region: Region) async -> Data? {
-        guard let record = regions.getRecordsMap()?[region.id], record.attachment != nil else { return nil }
+        guard let record = regions.getRecords()?.first(where: { $0.id == region.id }), record.attachment != nil else {
+            return nil
+        }
         return try? await regions.getAttachment(record: record)
     }
 

@@ -3,10 +3,22 @@ import RemoteSettings
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
+#if canImport(Darwin)
+import Darwin
+#endif
+
 /// Runs `body` to its end while the calling thread waits. The body never needs the calling thread.
+///
+/// Before iOS 18 and macOS 15, the body needs a thread of Swift's pool. Tasks that block all of them would wait
+/// forever, so the program stops.
 func blocking<Value: Sendable, Failure: Error>(
     _ body: @escaping @Sendable () async throws(Failure) -> Value
 ) throws(Failure) -> Value {
+    guard WorkThreads.areAvailable || !isOnThreadOfPool else {
+        fatalError(
+            "a blocking call of RemoteSettingsBlocking was made in a task, which can block the app forever before iOS "
+                + "18 and macOS 15; call it on a dispatch queue, or await the same call of `asynchronous`")
+    }
     let outcome = BlockingOutcome<Value, Failure>()
     WorkThreads.start {
         do throws(Failure) {
@@ -18,7 +30,7 @@ func blocking<Value: Sendable, Failure: Error>(
         outcome.isThere.signal()
     }
     while true {
-        WorkThreads.shared.whileBlocked { outcome.isThere.wait() }
+        outcome.isThere.wait()
         if let result = outcome.result.withLock({ $0 }) { return try result.get() }
     }
 }
@@ -32,6 +44,14 @@ func blockingCall<Value: Sendable>(
     } catch {
         throw RemoteSettingsError(error)
     }
+}
+
+/// Whether a task is running that is not on the main thread.
+private var isOnThreadOfPool: Bool {
+    #if canImport(Darwin)
+    if pthread_main_np() != 0 { return false }
+    #endif
+    return unsafe withUnsafeCurrentTask { unsafe $0 != nil }
 }
 
 private final class BlockingOutcome<Value: Sendable, Failure: Error>: Sendable {

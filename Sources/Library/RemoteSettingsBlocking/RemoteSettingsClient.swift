@@ -48,6 +48,7 @@ open class RemoteSettingsClient: RemoteSettingsClientProtocol, @unchecked Sendab
     /// - Throws: `RemoteSettingsError`, also if the record has no attachment.
     open func getAttachment(record: RemoteSettingsRecord) throws -> Data {
         let client = asynchronous
+        if let local = client.localAttachment(for: record) { return local.data }
         return try blockingCall { () async throws(RemoteSettings.RemoteSettingsError) in
             try await client.getAttachment(record: record)
         }
@@ -73,15 +74,18 @@ open class RemoteSettingsClient: RemoteSettingsClientProtocol, @unchecked Sendab
     ///   network and blocks the calling thread.
     open func getRecords(syncIfEmpty: Bool) -> [RemoteSettingsRecord]? {
         let client = asynchronous
-        return client.getRecords()
-            ?? (syncIfEmpty ? blocking { await client.getRecords(syncIfEmpty: true) } : nil)
+        if let records = client.getRecords() { return records }
+        guard syncIfEmpty else { return nil }
+        return try? blockingCall { () async throws(RemoteSettings.RemoteSettingsError) in
+            try await client.fetchRecords(RecordQuery(sync: .ifEmpty))
+        }
     }
 
     /// The records of ``getRecords(syncIfEmpty:)``, by their ids.
     open func getRecordsMap(syncIfEmpty: Bool) -> [String: RemoteSettingsRecord]? {
-        let client = asynchronous
-        return client.getRecordsMap()
-            ?? (syncIfEmpty ? blocking { await client.getRecordsMap(syncIfEmpty: true) } : nil)
+        getRecords(syncIfEmpty: syncIfEmpty).map { records in
+            Dictionary(records.lazy.map { ($0.id, $0) }) { first, _ in first }
+        }
     }
 
     /// Removes everything that is stored of the collection. Packaged records are then used again. Does I/O.
@@ -103,6 +107,6 @@ open class RemoteSettingsClient: RemoteSettingsClientProtocol, @unchecked Sendab
     /// - Throws: `RemoteSettingsError`. The records that were held stay.
     open func sync() throws {
         let client = asynchronous
-        try blockingCall { () async throws(RemoteSettings.RemoteSettingsError) in try await client.sync() }
+        _ = try blockingCall { () async throws(RemoteSettings.RemoteSettingsError) in try await client.sync() }
     }
 }

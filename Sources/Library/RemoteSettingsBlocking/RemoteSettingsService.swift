@@ -7,8 +7,10 @@ import RemoteSettings
 /// imports `RemoteSettings` gets the asynchronous one, which is also ``asynchronous``. Both use the same collections
 /// and storage.
 ///
-/// The work that a call waits for never runs on the threads of Swift's tasks. So any number of calls may be made at
-/// once in tasks, in actors and on queues. A call on the main thread stops the app for as long as the network takes.
+/// Since iOS 18 and macOS 15, the work that a call waits for never runs on the threads of Swift's tasks. So any number
+/// of calls may be made at once in tasks, in actors and on queues. On older systems, a call that needs the network must
+/// not be made in a task or actor: it stops the program with a message. Make it on a dispatch queue, or use
+/// ``asynchronous``. A call on the main thread stops the app for as long as the network takes.
 ///
 /// The class can be subclassed for tests. ``init(noHandle:)`` makes a service that has nothing and does nothing.
 open class RemoteSettingsService: RemoteSettingsServiceProtocol, @unchecked Sendable {

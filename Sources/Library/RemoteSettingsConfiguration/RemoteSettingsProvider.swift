@@ -30,6 +30,8 @@ public final class RemoteSettingsProvider: Sendable {
     private let client: RemoteSettingsClient
     private let secrets: SecretsSpecifier<String, String>
     private let known = Mutex<RemoteSettingsParameters?>(nil)
+    /// The last sync of ``fetchValue(forKey:type:)``.
+    private let fetched = Mutex<(at: Duration, result: Result<SyncOutcome, RemoteSettingsError>)?>(nil)
 
     /// Makes a provider. Does no I/O.
     ///
@@ -45,7 +47,9 @@ public final class RemoteSettingsProvider: Sendable {
     private func parameters() throws(RemoteSettingsError) -> RemoteSettingsParameters {
         let collection = try client.collection()
         let payload = collection.current().snapshot?.payload
-        if let known = known.withLock({ $0 }), known.payload == payload, known.context == collection.session.filterContext {
+        if let known = known.withLock({ $0 }), known.payload == payload,
+            known.context == collection.session.filterContext
+        {
             return known
         }
         let new = try RemoteSettingsParameters(payload, collection, providerName: providerName, secrets: secrets)
@@ -62,9 +66,19 @@ extension RemoteSettingsProvider: ConfigProvider {
         try parameters().value(forKey: key, type: type)
     }
 
-    /// Syncs the collection first. Uses the network.
+    /// Syncs the collection first, unless the provider has done it for another key within the last minute. Uses the
+    /// network.
     public func fetchValue(forKey key: AbsoluteConfigKey, type: ConfigType) async throws -> LookupResult {
-        try await client.sync()
+        let uptime = try client.collection().session.config.environment.uptime
+        if let last = fetched.withLock({ $0 }), uptime() - last.at < .seconds(60) {
+            _ = try last.result.get()
+            return try value(forKey: key, type: type)
+        }
+        let result: Result<SyncOutcome, RemoteSettingsError>
+        do throws(RemoteSettingsError) { result = .success(try await client.sync()) } catch { result = .failure(error) }
+        // A caller that was cancelled has learned nothing about the server.
+        if result != .failure(.cancelled) { fetched.withLock { $0 = (uptime(), result) } }
+        _ = try result.get()
         return try value(forKey: key, type: type)
     }
 

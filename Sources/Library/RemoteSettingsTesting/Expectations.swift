@@ -47,7 +47,7 @@ extension RemoteSettingsClient {
     ///
     /// - Throws: ``UnmetExpectation`` with the first field that differs.
     public func expectRecord(_ id: String, _ fields: [String: JSONValue] = [:]) throws {
-        guard let record = getRecordsMap()?[id] else {
+        guard let record = getRecords()?.first(where: { $0.id == id }) else {
             throw UnmetExpectation(
                 "\(snapshot.collection): expected the record \(id), found \(Self.list(getRecords()?.map(\.id) ?? []))")
         }

@@ -49,7 +49,7 @@ package final class URLSessionTransport: HTTPTransport {
         let transfer = URLSessionTransfer(request)
         let task = session.dataTask(with: outgoing)
         transfers.add(transfer, of: task)
-        let alarm = WorkThreads.startLikewise { try await transfer.watch(task) }
+        let alarm = WorkThreads.start { _ = try? await transfer.watch(task) }
         // Releasing the body, or leaving here with an error, stops the transfer.
         let body = BufferedBody(
             transfer.answer, url: request.url, resume: { task.resume() },

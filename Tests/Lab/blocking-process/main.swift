@@ -1,10 +1,13 @@
 // A process of the tests of blocking calls, which can be limited to some cores from outside. Each of COUNT callers at
 // once reads a collection that has to be synced first, gets an attachment, and syncs again, by calls that block.
 //
-//     blocking-process COUNT...
+//     blocking-process [--old-system] COUNT...
 //
 // It does so for each COUNT from tasks, from queues, from actors, and from tasks while the main thread calls too. It
 // prints a line for each of these, and ends with 1 if a call failed.
+//
+// With --old-system, tasks cannot choose their threads, as before iOS 18 and macOS 15. It then does so from queues,
+// from queues while the main thread calls too, and at last from a task, which must stop it.
 
 #if Lab
 import Dispatch
@@ -12,6 +15,7 @@ import Foundation
 import RemoteSettingsBlocking
 import class RemoteSettingsBlocking.RemoteSettingsClient
 import class RemoteSettingsBlocking.RemoteSettingsService
+import RemoteSettingsHTTP
 import RemoteSettingsModel
 import RemoteSettingsTesting
 
@@ -53,6 +57,9 @@ actor Caller {
     }
 }
 
+let isOldSystem = CommandLine.arguments.contains("--old-system")
+if isOldSystem { WorkThreads.turnOff() }
+let places = isOldSystem ? ["queues", "main", "tasks"] : ["tasks", "queues", "actors", "main"]
 let counts = CommandLine.arguments.dropFirst().compactMap { Int($0) }
 // Some callers share a collection, and so a sync and a download.
 let collections = try (0..<((counts.max() ?? 1) + 1) / 2).map { _ in
@@ -62,7 +69,7 @@ let collections = try (0..<((counts.max() ?? 1) + 1) / 2).map { _ in
 }
 var number = 0
 for count in counts {
-    for place in ["tasks", "queues", "actors", "main"] {
+    for place in places {
         number += 1
         let service = makeService(number, fails: place == "tasks")
         let group = DispatchGroup()
@@ -70,7 +77,7 @@ for count in counts {
             let collection = collections[index / 2]
             group.enter()
             switch place {
-            case "queues":
+            case _ where place == "queues" || isOldSystem && place == "main":
                 DispatchQueue(label: "app \(index)").async {
                     use(service, collection)
                     group.leave()

@@ -42,8 +42,8 @@ struct RuntimeRows {
                 "first `getRecords`: \(place.name)", try Measurement(runs: runs) { try records(client(place)) },
                 goal: place.goal)
             table.add(
-                "first `getRecordsMap`: \(place.name)",
-                try Measurement(runs: runs) { try client(place).getRecordsMap()?.count })
+                "first `getRecords`: \(place.name)",
+                try Measurement(runs: runs) { try client(place).getRecords()?.count })
         }
         let place = try places()[3]
         let warm = try client(place)
@@ -52,7 +52,7 @@ struct RuntimeRows {
         table.add(
             "\(calls) more `getRecords`, each with one look at the cache file",
             try Measurement(runs: runs) { for _ in 0..<calls { _ = try records(warm) } })
-        table.add("another `getRecordsMap`", Measurement(runs: runs) { warm.getRecordsMap()?.count })
+        table.add("another `getRecords`", Measurement(runs: runs) { warm.getRecords()?.count })
         for place in try places().prefix(3) {
             let client = try client(place)
             let all = try records(client).filter { $0.attachment != nil }

@@ -135,6 +135,19 @@ struct FetchTests {
         #expect(config.status.lastFetchError?.contains("answered \(status)") == true)
     }
 
+    /// A fetch that never got to the server is not throttled for what an earlier request met.
+    @Test func anotherRequestsFailureHoldsNothingBack() async throws {
+        let service = RemoteSettingsService(storageDir: place.storage, config: place.config())
+        let config = RemoteConfig(collection: place.collection.name, service: service)
+        place.server.inject([Fault("/\(place.collection.name)/", effect: .status(503))])
+        _ = try await throttledUntil(config)
+        place.pass(hours: 2)
+        service.shutdown()
+        let error = await #expect(throws: RemoteConfigError.self) { try await config.fetch(withExpirationDuration: 0) }
+        guard case .fetchFailed(let reason)? = error else { throw try #require(error) }
+        #expect(reason.contains("shut down"))
+    }
+
     /// Other answers that cannot be used fail with the code that Firebase's header has for HTTP errors; only the call
     /// after that is throttled.
     @Test(arguments: [400, 401, 403, 501, 502])

@@ -18,7 +18,7 @@ extension ServerTests {
         }
 
         private func record(_ id: String, of client: RemoteSettingsClient) throws -> RemoteSettingsRecord {
-            try #require(client.getRecordsMap()?[id])
+            try #require(client.recordsByID?[id])
         }
 
         @Test func downloadedOnceThenCached() async throws {

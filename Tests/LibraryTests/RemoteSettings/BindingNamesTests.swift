@@ -97,7 +97,7 @@ import Testing
         try await client.downloadAttachments()
         for record in client.getRecords() ?? [] { images[record.id] = try await client.getAttachment(record: record) }
         #expect(images == ["a": Data("icon".utf8)])
-        #expect(client.getRecordsMap()?.count == 1)
+        #expect(client.recordsByID?.count == 1)
     }
 
     private struct Model: Decodable {

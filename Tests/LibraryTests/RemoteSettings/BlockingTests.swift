@@ -104,14 +104,25 @@ import Testing
     #if os(Linux) && Lab
     /// Callers that block every thread of Swift's pool, in a process that may use so many cores only.
     @Test(arguments: ["0", "0,1"]) func callsAtOnceEnd(cores: String) async throws {
+        let (status, output) = try await run(cores, ["2", "6", "12", "100"])
+        #expect(status == 0 && output.split(separator: "\n").count == 16, "\(output)")
+    }
+
+    /// Where tasks cannot choose their threads, calls on queues end, and one in a task says why it cannot.
+    @Test(arguments: ["0", "0,1"]) func olderSystemsBlockOnQueuesOnly(cores: String) async throws {
+        let (status, output) = try await run(cores, ["--old-system", "12"])
+        #expect(status != 0 && output.hasPrefix("12 queues\n12 main\n"), "\(output)")
+        #expect(output.contains("RemoteSettingsBlocking was made in a task"), "\(output)")
+    }
+
+    private func run(_ cores: String, _ arguments: [String]) async throws -> (status: Int32, output: String) {
         let output = place.path("output")
         _ = FileManager.default.createFile(atPath: output, contents: nil)
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/taskset")
-        process.arguments = [
-            "-c", cores, Bundle.main.bundleURL.appending(path: "blocking-process").path, "2", "6", "12", "100",
-        ]
-        process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
+        process.arguments = ["-c", cores, Bundle.main.bundleURL.appending(path: "blocking-process").path] + arguments
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
+        (process.standardOutput, process.standardError) = (file, file)
         try process.run()
         let end = ContinuousClock.now + .seconds(120)
         while process.isRunning, .now < end { try await Task.sleep(for: .milliseconds(20)) }
@@ -120,7 +131,7 @@ import Testing
         #expect(!process.isRunning, "\(text)")
         if process.isRunning { process.terminate() }
         process.waitUntilExit()
-        #expect(process.terminationStatus == 0 && text.split(separator: "\n").count == 16, "\(text)")
+        return (process.terminationStatus, try String(contentsOfFile: output, encoding: .utf8))
     }
     #endif
 

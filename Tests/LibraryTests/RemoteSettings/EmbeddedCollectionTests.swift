@@ -71,6 +71,29 @@ extension ServerTests {
             #expect(service.makeClient(embedded).records.map(\.id) == ["for-all"])
         }
 
+        /// A fallback is read and filtered once, and again only if the app says something else about itself.
+        @Test func theFallbackFollowsTheAppsContext() throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("for-beta", ["filter_expression": "env.channel == 'beta'"])
+            for number in 0..<2000 { try collection.put("r\(number)", ["value": number]) }
+            let source = try place.server.packaged(collection)
+            func config(_ channel: String) -> RemoteSettingsConfig {
+                place.config {
+                    $0.packaged = [source]
+                    $0.server = .custom(url: "https://elsewhere.example")
+                    $0.appContext = RemoteSettingsContext(channel: channel)
+                }
+            }
+            let service = RemoteSettingsService(storageDir: place.storage, config: config("release"))
+            let client = service.makeClient(EmbeddedCollection(collection.id, in: source))
+            let clock = ContinuousClock()
+            let first = clock.measure { #expect(client.records.count == 2000) }
+            let others = clock.measure { for _ in 0..<20 { #expect(client.records.count == 2000) } }
+            #expect(others < first * 10)
+            try service.updateConfig(config: config("beta"))
+            #expect(client.records.count == 2001)
+        }
+
         #if DEBUG
         @Test func aDebugBuildStopsIfTheBundleIsAnother() async throws {
             let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

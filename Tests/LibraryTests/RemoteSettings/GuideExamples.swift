@@ -59,7 +59,7 @@ import Testing
             }
         }
         #expect(seen == ["a - true", "b f.bin false"])
-        let byID: [String: RemoteSettingsRecord]? = client.getRecordsMap()
+        let byID: [String: RemoteSettingsRecord]? = client.recordsByID
         let timestamp: UInt64? = client.getLastModifiedTimestamp()
         #expect(byID?.count == 2)
         #expect(timestamp == byID?["b"]?.lastModified)
@@ -69,10 +69,10 @@ import Testing
         let client = RemoteSettingsService(storageDir: storage, config: RemoteSettingsConfig())
             .makeClient(collectionName: "search-telemetry-v2")
         #expect(client.getRecords() == nil)
-        #expect(client.getRecordsMap() == nil)
+        #expect(client.recordsByID == nil)
         #expect(client.getLastModifiedTimestamp() == nil)
         client.shutdown()
-        let afterwards = await client.getRecords(syncIfEmpty: true)
+        let afterwards = await client.recordsOrSync()
         #expect(afterwards == nil)
     }
 

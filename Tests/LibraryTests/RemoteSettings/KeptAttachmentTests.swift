@@ -24,7 +24,7 @@ import Testing
     }
 
     private func record(_ id: String, of client: RemoteSettingsClient) throws -> RemoteSettingsRecord {
-        try #require(client.getRecordsMap()?[id])
+        try #require(client.recordsByID?[id])
     }
 
     @Test func downloadedAndDeleted() async throws {
@@ -44,6 +44,21 @@ import Testing
         #expect(!client.isDownloaded(without))
         #expect(throws: RemoteSettingsError.self) { try client.removeDownload(of: without) }
         #expect(throws: RemoteSettingsError.self) { try client.keepDownload(of: without) }
+    }
+
+    /// On a file system that ignores case, the files of both would be in one directory, and a sync of one would remove
+    /// those of the other.
+    @Test func collectionsThatDifferInCaseShareNoDirectory() async throws {
+        for id in ["main/Fonts", "main/fonts"] {
+            let collection = try place.server.makeCollection(id: id)
+            try collection.attach(Data(id.utf8), to: "a")
+            let client = place.service().makeClient(collectionName: id)
+            try await client.sync()
+            _ = try await client.getAttachment(record: try record("a", of: client))
+            #expect(client.isDownloaded(try record("a", of: client)))
+        }
+        let names = try FileManager.default.contentsOfDirectory(atPath: "\(place.storage)/attachments/main")
+        #expect(Set(names.map { $0.lowercased() }).count == 2)
     }
 
     @Test func packagedIsNotDownloaded() async throws {

@@ -122,7 +122,7 @@ import Testing
         await #expect(throws: RemoteSettingsError.self) { try await first.value }
         #expect(await ended.next() == nil)
         gate.open()
-        try await second.value
+        _ = try await second.value
         #expect(await kept.next()?.created.map(\.id) == ["a"])
         // The client reads on, and syncs no more.
         #expect(one.getRecords()?.count == 1)
@@ -247,18 +247,6 @@ import Testing
         #expect(record.attachment == nil && record[field: "attachment"] == nil)
     }
 
-    @Test func configurationsAreEqualIfTheySayTheSame() throws {
-        let packaged = [PackagedSource.directory("dumps")]
-        let config = RemoteSettingsConfig(server: .stage, bucketName: "main", packaged: packaged)
-        var other = RemoteSettingsConfig(server: .stage, bucketName: "main", packaged: packaged, log: { _ in })
-        #expect(config == other)
-        other.packaged = [.directory("dumps", trusted: true)]
-        #expect(config != other)
-        other = config
-        other.appContext = RemoteSettingsContext(locale: "de")
-        #expect(config != other)
-    }
-
     @Test func aTemporaryStorageEndsWithItsService() async throws {
         let place = try Workplace()
         let collection = try place.server.makeCollection()
@@ -266,7 +254,7 @@ import Testing
         func storedFile() async throws -> URL {
             let service = RemoteSettingsService(storageDir: ":memory:", config: place.config())
             let client = service.makeClient(collectionName: collection.name)
-            let record = try #require(await client.getRecords(syncIfEmpty: true)?.first)
+            let record = try #require(await client.recordsOrSync()?.first)
             defer { service.shutdown() }
             return try await client.attachmentURL(for: record).url
         }
@@ -281,7 +269,7 @@ import Testing
         try collection.attach(Data("hello".utf8), to: "a")
         let service = RemoteSettingsService(storageDir: ":memory:", config: place.config())
         let client = service.makeClient(collectionName: collection.name)
-        let first = try #require(await client.getRecords(syncIfEmpty: true)?.first)
+        let first = try #require(await client.recordsOrSync()?.first)
         #expect(client.snapshot.source == .cached && client.localAttachment(for: first) == nil)
         #expect(try await client.getAttachment(record: first) == Data("hello".utf8))
         #expect(client.localAttachment(for: first)?.source == .cached && client.isDownloaded(first))

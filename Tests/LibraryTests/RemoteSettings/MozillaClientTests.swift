@@ -77,7 +77,7 @@ extension ServerTests {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let client = client(of: collection)
-            #expect(await client.getRecords(syncIfEmpty: true)?.map(\.id) == ["a"])
+            #expect(await client.recordsOrSync()?.map(\.id) == ["a"])
             #expect(client.getRecords()?.map(\.id) == ["a"])
         }
 
@@ -92,7 +92,7 @@ extension ServerTests {
             let held = try #require(client.getRecords())
             #expect(held.map(\.id) == (name.contains("data_empty") ? [] : ["a"]))
             let asked = place.server.requests.count
-            #expect(await client.getRecords(syncIfEmpty: true) == held)
+            #expect(await client.recordsOrSync() == held)
             #expect(place.server.requests.count == asked)
         }
 
@@ -106,7 +106,7 @@ extension ServerTests {
             try await client.sync()
             collection.delete("gone")
             try await client.sync()
-            let records = try #require(client.getRecordsMap())
+            let records = try #require(client.recordsByID)
             #expect(records.keys.sorted() == ["file", "plain"])
             let plain = try #require(records["plain"])
             #expect(plain.attachment == nil && !plain.deleted && plain.lastModified > 0)
@@ -154,7 +154,7 @@ extension ServerTests {
                     group.addTask {
                         switch number % 4 {
                         case 0: try service.updateConfig(config: config)
-                        case 1: try? await client.sync()
+                        case 1: _ = try? await client.sync()
                         default: _ = client.getRecords()
                         }
                     }

@@ -42,7 +42,7 @@ extension ServerTests {
             #expect(service.inspect().description.contains("OVERRIDDEN for development by \(path)"))
             // Nothing is asked for, and nothing is stored.
             try await client.sync()
-            #expect(await client.getRecords(syncIfEmpty: true)?.count == 2)
+            #expect(await client.recordsOrSync()?.count == 2)
             #expect(try await client.fetchRecords(RecordQuery(sync: .always, usesPackaged: false)).count == 2)
             #expect(place.server.requests.isEmpty)
             #expect(!FileManager.default.fileExists(atPath: place.storage))

@@ -48,13 +48,13 @@ extension ServerTests {
                     let client = service.makeClient(collectionName: collection.id)
                     #expect(try state(of: client) == collection.state())
                     #expect(client.snapshot.source == .packaged(source.name))
-                    let record = try #require(client.getRecordsMap()?["b"])
+                    let record = try #require(client.recordsByID?["b"])
                     #expect(try await client.getAttachment(record: record) == Data("attached to \(collection.id)".utf8))
                     #expect(try await client.attachment(for: record).source == .packaged(source.name))
                 }
                 let absent = service.makeClient(collectionName: "absent")
                 #expect(absent.getRecords() == nil)
-                #expect(await absent.getRecords(syncIfEmpty: true) == nil)
+                #expect(await absent.recordsOrSync() == nil)
             }
             // Reading writes nothing.
             #expect(!FileManager.default.fileExists(atPath: place.path("nothing")))
@@ -94,7 +94,7 @@ extension ServerTests {
                     let server = try collection.state()
                     let records = try #require(client.getRecords(), "\(client.snapshot)")
                     #expect(client.snapshot.records == server.count)
-                    #expect(try #require(client.getRecordsMap()).count == records.count)
+                    #expect(try #require(client.recordsByID).count == records.count)
                     for record in records {
                         #expect(server[record.id] == record.lastModified)
                         guard let attachment = record.attachment else { continue }
@@ -225,7 +225,7 @@ extension ServerTests {
             #expect(missing.reason == .missing(found: found))
             #expect(missing.timestamp == (newerBundle ? oldTime : newTime))
             #expect("\(missing)".contains("restore both files from one state"))
-            let record = try #require(client.getRecordsMap()?["b"])
+            let record = try #require(client.recordsByID?["b"])
             #expect(client.localAttachment(for: record)?.bytes == Bytes(utf8: "attached"))
 
             // Nothing is believed that the roots do not vouch for, unless it is as trusted as the program.
@@ -298,7 +298,7 @@ extension ServerTests {
                 try file.close()
             }
             let early = client()
-            let record = try #require(early.getRecordsMap()?["b"])
+            let record = try #require(early.recordsByID?["b"])
             try write(0)
             // What was verified is what is used, whatever becomes of the file.
             #expect(early.localAttachment(for: record)?.bytes == Bytes(Array(content)))

@@ -33,12 +33,12 @@ extension ServerTests {
             let client = service.makeClient(collectionName: first.name)
             let other = service.makeClient(collectionName: second.name)
             #expect(client.snapshot.recentFailure == nil)
-            #expect(await client.getRecords(syncIfEmpty: true) == nil)
+            #expect(await client.recordsOrSync() == nil)
             let tries = asked
             #expect(tries > 1, "a request is repeated before it fails")
             // No further request: of this client, of another collection's, by a query, which has the error.
-            #expect(await client.getRecords(syncIfEmpty: true) == nil)
-            #expect(await other.getRecords(syncIfEmpty: true) == nil)
+            #expect(await client.recordsOrSync() == nil)
+            #expect(await other.recordsOrSync() == nil)
             let error = await #expect(throws: RemoteSettingsError.self) {
                 try await other.fetchRecords(RecordQuery(sync: .ifEmpty, fallback: .error))
             }
@@ -51,8 +51,8 @@ extension ServerTests {
             place.server.inject([])
             await move(.seconds(5))
             #expect(client.snapshot.recentFailure == nil)
-            #expect(await client.getRecords(syncIfEmpty: true)?.count == 1)
-            #expect(await other.getRecords(syncIfEmpty: true)?.count == 1)
+            #expect(await client.recordsOrSync()?.count == 1)
+            #expect(await other.recordsOrSync()?.count == 1)
         }
 
         @Test func oneCollectionsFailureIsNotTheOthers() async throws {
@@ -62,11 +62,11 @@ extension ServerTests {
             bad.sign([SignatureForm(.ofOtherRoot)])
             let service = service()
             let client = service.makeClient(collectionName: bad.name)
-            #expect(await client.getRecords(syncIfEmpty: true) == nil)
+            #expect(await client.recordsOrSync() == nil)
             let tries = asked
-            #expect(await client.getRecords(syncIfEmpty: true) == nil)
+            #expect(await client.recordsOrSync() == nil)
             #expect(asked == tries && client.snapshot.recentFailure != nil)
-            #expect(await service.makeClient(collectionName: good.name).getRecords(syncIfEmpty: true)?.count == 1)
+            #expect(await service.makeClient(collectionName: good.name).recordsOrSync()?.count == 1)
             // Another collection's success says nothing about this one.
             #expect(client.snapshot.recentFailure != nil)
             bad.sign([SignatureForm()])
@@ -79,10 +79,10 @@ extension ServerTests {
             place.server.inject([Fault("monitor", effect: .status(503))])
             let client = service().makeClient(collectionName: collection.name)
             for seconds in [5, 10, 20, 40, 60, 60, 60] as [Int64] {
-                #expect(await client.getRecords(syncIfEmpty: true) == nil)
+                #expect(await client.recordsOrSync() == nil)
                 let tries = asked
                 await move(.seconds(seconds) - .milliseconds(1))
-                #expect(await client.getRecords(syncIfEmpty: true) == nil)
+                #expect(await client.recordsOrSync() == nil)
                 #expect(asked == tries, "within \(seconds) s")
                 await move(.milliseconds(1))
                 #expect(client.snapshot.recentFailure == nil)
@@ -96,9 +96,9 @@ extension ServerTests {
             let service = service()
             let client = service.makeClient(collectionName: collection.name)
             place.server.inject([Fault("monitor", effect: .status(503))])
-            #expect(await client.getRecords(syncIfEmpty: true) == nil)
+            #expect(await client.recordsOrSync() == nil)
             for sync in [
-                { try await client.sync() }, { _ = try await client.sync(trigger: .timer) },
+                { _ = try await client.sync() }, { _ = try await client.sync(trigger: .timer) },
                 { _ = try await service.sync() },
                 { _ = try await client.fetchRecords(RecordQuery(sync: .always, fallback: .error)) },
             ] {
@@ -109,10 +109,10 @@ extension ServerTests {
             // Five failures: the pause is a minute, in which a new network counts at once.
             #expect(client.snapshot.recentFailure?.nextTry == time.now.advanced(by: .seconds(60)))
             place.server.inject([])
-            #expect(await client.getRecords(syncIfEmpty: true) == nil)
+            #expect(await client.recordsOrSync() == nil)
             service.networkChanged()
             #expect(client.snapshot.recentFailure == nil)
-            #expect(await client.getRecords(syncIfEmpty: true)?.count == 1)
+            #expect(await client.recordsOrSync()?.count == 1)
         }
 
         /// A machine that has slept, and one whose clock was set, wait no longer than a minute.
@@ -122,7 +122,7 @@ extension ServerTests {
             try collection.put("a")
             place.server.inject([Fault("monitor", effect: .status(503), times: 9)])
             let client = service().makeClient(collectionName: collection.name)
-            #expect(await client.getRecords(syncIfEmpty: true) == nil)
+            #expect(await client.recordsOrSync() == nil)
             place.server.inject([])
             time.setClock(by: difference)
             #expect((client.snapshot.recentFailure == nil) == (difference > .zero))
@@ -138,12 +138,12 @@ extension ServerTests {
             let gate = GatedTransport(place.server, holding: "monitor")
             let service = place.service { $0.transport = gate }
             let client = service.makeClient(collectionName: collection.name)
-            let read = Task { await client.getRecords(syncIfEmpty: true) }
+            let read = Task { await client.recordsOrSync() }
             await gate.hasHeld()
             try service.updateConfig(config: place.config())
             #expect(await read.value == nil)
             #expect(client.snapshot.recentFailure == nil)
-            #expect(await client.getRecords(syncIfEmpty: true)?.count == 1)
+            #expect(await client.recordsOrSync()?.count == 1)
         }
 
         /// A read joins the sync that is under way, though another one has failed before.
@@ -154,15 +154,15 @@ extension ServerTests {
             let service = place.service { $0.transport = gate }
             let client = service.makeClient(collectionName: collection.name)
             place.server.inject([Fault("\(collection.name)/changeset", effect: .status(404), times: 1)])
-            #expect(await client.getRecords(syncIfEmpty: true) == nil)
+            #expect(await client.recordsOrSync() == nil)
             #expect(client.snapshot.recentFailure != nil)
             let sync = Task { try await client.sync() }
             await gate.hasHeld()
-            let read = Task { await client.getRecords(syncIfEmpty: true) }
+            let read = Task { await client.recordsOrSync() }
             for _ in 0..<100 { await Task.yield() }
             gate.open()
             #expect(await read.value?.count == 1)
-            try await sync.value
+            _ = try await sync.value
         }
     }
 }

@@ -41,7 +41,7 @@ extension ServerTests {
             let found = number(client)
             guard found != 0 else { return 0 }
             try service.markStartSuccessful()
-            try? await client.sync()
+            _ = try? await client.sync()
             return found
         }
 

@@ -67,7 +67,7 @@ extension ServerTests {
                     group.addTask {
                         await shared.untilDone {
                             shared.check(client.getRecords())
-                            if client.getRecordsMap()?.count != 10 { shared.report("a map") }
+                            if client.recordsByID?.count != 10 { shared.report("a map") }
                             if client.snapshot.records != 10 { shared.report("\(client.snapshot)") }
                         }
                     }
@@ -138,7 +138,7 @@ extension ServerTests {
             _ service: RemoteSettingsService, _ client: RemoteSettingsClient, _ files: RemoteSettingsClient
         ) async throws {
             #expect(client.getRecords()?.count == 10)
-            #expect(await client.getRecords(syncIfEmpty: true)?.count == 10)
+            #expect(await client.recordsOrSync()?.count == 10)
             await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
             await #expect(throws: RemoteSettingsError.self) { try await service.sync() }
             await #expect(throws: RemoteSettingsError.self) {
@@ -146,7 +146,7 @@ extension ServerTests {
             }
             for await changes in client.changes { Issue.record("\(changes)") }
             let absent = service.makeClient(collectionName: "absent")
-            #expect(await absent.getRecords(syncIfEmpty: true) == nil)
+            #expect(await absent.recordsOrSync() == nil)
             let record = try #require(files.getRecords()?.first)
             #expect(try await files.getAttachment(record: record) == Data("content".utf8))
             try client.resetStorage()

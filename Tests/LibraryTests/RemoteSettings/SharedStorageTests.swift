@@ -31,7 +31,7 @@ extension ServerTests {
             let client = service.makeClient(collectionName: collection.name)
             let work = Task {
                 try await service.sync()
-                let record = try #require(client.getRecordsMap()?["a"])
+                let record = try #require(client.recordsByID?["a"])
                 return try await client.getAttachment(record: record)
             }
             await gate.hasHeld()

@@ -78,16 +78,12 @@ extension ServerTests {
             clients[1].shutdown()
             await #expect(throws: RemoteSettingsError.self) { try await second.value }
             gate.open()
-            try await first.value
+            _ = try await first.value
         }
 
         /// The client was shut down after its call had begun, and before it could wait.
         @Test func whoeverWasShutDownDoesNotWait() async throws {
-            final class Owner: WorkOwner {
-                let ended = Atomic(false)
-                var isShutDown: Bool { ended.load(ordering: .relaxed) }
-            }
-            let work = SharedWork<Int, Int, Never>(endsWithLastCaller: false)
+            let work = SharedWork<Int, Int, Never>()
             let (end, continuation) = AsyncStream<Void>.makeStream()
             let first = Task {
                 await work.run(1) { _ in
@@ -96,8 +92,8 @@ extension ServerTests {
                 }
             }
             while !work.isUnderWay(1) { await Task.yield() }
-            let owner = Owner()
-            owner.ended.store(true, ordering: .relaxed)
+            let owner = WorkOwner()
+            owner.shutdown()
             work.leave(owner)
             for key in [1, 2] {
                 let outcome = await work.run(key, owner: owner) { _ in .success(2) }
@@ -106,6 +102,82 @@ extension ServerTests {
             #expect(!work.isUnderWay(2))
             continuation.finish()
             #expect(try await first.value.get() == 1)
+        }
+
+        /// Work that one caller wants to go on is not cancelled because the last one to wait for it does not.
+        @Test func workOutlivesItsCallersIfOneOfThemWantsIt() async throws {
+            for outlives in [true, false] {
+                let work = SharedWork<Int, Bool, Never>()
+                let (end, continuation) = AsyncStream<Void>.makeStream()
+                let ended = Mutex<Bool?>(nil)
+                let body:
+                    @Sendable (@escaping SharedWork<Int, Bool, Never>.Report) async -> Result<
+                        Bool, RemoteSettingsError
+                    > = { _ in
+                        for await _ in end {}
+                        ended.withLock { $0 = Task.isCancelled }
+                        return .success(true)
+                    }
+                let first = Task { await work.run(1, outlivesCaller: outlives, body) }
+                while !work.isUnderWay(1) { await Task.yield() }
+                let second = Task { await work.run(1, outlivesCaller: false, body) }
+                for _ in 0..<1000 { await Task.yield() }
+                first.cancel()
+                _ = await first.value
+                #expect(work.isUnderWay(1))
+                second.cancel()
+                _ = await second.value
+                #expect(work.isUnderWay(1) == outlives)
+                continuation.finish()
+                while ended.withLock({ $0 }) == nil { await Task.yield() }
+                #expect(ended.withLock { $0 } == !outlives)
+            }
+        }
+
+        /// The end has one cause, and callers learn it: nobody cancelled them.
+        @Test(arguments: [true, false]) func syncsUnderWayEndAsClosed(byShutdown: Bool) async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let gate = GatedTransport(place.server, holding: "/collections/\(collection.name)/")
+            let service = place.service { $0.transport = gate }
+            let client = service.makeClient(collectionName: collection.name)
+            let one = Task { try await client.sync() }
+            await gate.hasHeld()
+            let all = Task { try await service.sync() }
+            for _ in 0..<1000 { await Task.yield() }
+            if byShutdown { service.shutdown() } else { try service.updateConfig(config: place.config()) }
+            await #expect(throws: RemoteSettingsError.closed) { try await one.value }
+            await #expect(throws: RemoteSettingsError.closed) { try await all.value }
+            gate.open()
+        }
+
+        /// Another client that was shut down, at the same address or not, ends nobody else's stream.
+        @Test func aStreamEndsWithItsClientAndWithNoOther() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let service = place.service()
+            let client = service.makeClient(collectionName: collection.name)
+            let changes = client.changes
+            for _ in 0..<1000 { service.makeClient(collectionName: collection.name).shutdown() }
+            try await client.sync()
+            var reader = changes.makeAsyncIterator()
+            #expect(await reader.next()?.created.map(\.id) == ["a"])
+        }
+
+        @Test func streamsEndAfterTheLastReference() async throws {
+            let collection = try place.server.makeCollection()
+            var service: RemoteSettingsService? = place.service()
+            var client: RemoteSettingsClient? = service?.makeClient(collectionName: collection.name)
+            let changes = try #require(client?.changes)
+            let updates = try #require(client?.recordUpdates())
+            let catalogues = try #require(service?.catalogues)
+            let readers = [
+                Task { for await _ in changes {} }, Task { for await _ in updates {} },
+                Task { for await _ in catalogues {} },
+            ]
+            for _ in 0..<1000 { await Task.yield() }
+            (client, service) = (nil, nil)
+            for reader in readers { await reader.value }
         }
 
         @Test func settingTelemetryDoesNotEndASync() async throws {
@@ -123,7 +195,7 @@ extension ServerTests {
             let log = Log()
             service.setTelemetry(telemetry: log)
             gate.open()
-            try await sync.value
+            _ = try await sync.value
             #expect(client.getRecords()?.map(\.id) == ["a"])
             #expect(log.events.withLock { $0.last?.status } == .success)
         }

@@ -14,7 +14,7 @@ extension ServerTests {
         init() throws { place = try Workplace() }
 
         private func number(_ client: RemoteSettingsClient) -> Int64? {
-            client.getRecordsMap()?["r"]?[field: "n"]?.number?.int64
+            client.recordsByID?["r"]?[field: "n"]?.number?.int64
         }
 
         /// Whatever files the system removes, a reader has a published state that is no older than the packaged one,
@@ -76,7 +76,7 @@ extension ServerTests {
             let entries = Mutex<[RemoteSettingsLogEntry]>([])
             let service = place.service { $0.log = { entry in entries.withLock { $0.append(entry) } } }
             let client = service.makeClient(collectionName: collection.name)
-            #expect(await client.getRecords(syncIfEmpty: true)?.count == 1)
+            #expect(await client.recordsOrSync()?.count == 1)
             try collection.put("r", ["n": 2])
             guard case .failure(.storage(let reason))? = try await service.syncCollections().first?.result else {
                 Issue.record("expected that the sync says what cannot be stored")
@@ -122,7 +122,7 @@ extension ServerTests {
             try await later.sync()
             #expect(later.getRecords()?.count == 3)
             withExtendedLifetime(lock) {}
-            let record = try #require(later.getRecordsMap()?["r"])
+            let record = try #require(later.recordsByID?["r"])
             await #expect(throws: RemoteSettingsError.self) { try await later.getAttachment(record: record) }
             #expect(throws: RemoteSettingsError.self) { try later.resetStorage() }
             #expect(try FileManager.default.subpathsOfDirectory(atPath: place.storage).sorted() == before)

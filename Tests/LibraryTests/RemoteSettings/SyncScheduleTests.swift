@@ -206,7 +206,7 @@ extension ServerTests {
                 let error = await #expect(throws: RemoteSettingsError.self) { try await call() }
                 #expect("\(error as Any)".contains("RemoteSettingsConfig.network is never"), "\(error as Any)")
             }
-            #expect(await service.makeClient(collectionName: "other").getRecords(syncIfEmpty: true) == nil)
+            #expect(await service.makeClient(collectionName: "other").recordsOrSync() == nil)
             let stream = client.changes
             #expect(place.server.requests.isEmpty)
             _ = stream

@@ -235,7 +235,7 @@ extension ServerTests {
             place.server.inject([Fault("/\(collection.name)/changeset", delay: .milliseconds(300))])
             let asked = place.server.requests.count
             let counts = await withTaskGroup(of: Int?.self) { group in
-                for _ in 0..<20 { group.addTask { await client.getRecords(syncIfEmpty: true)?.count } }
+                for _ in 0..<20 { group.addTask { await client.recordsOrSync()?.count } }
                 return await group.reduce(into: [Int?]()) { $0.append($1) }
             }
             place.server.inject([])

@@ -17,7 +17,7 @@ extension ServerTests {
             let received = Received()
             let service = place.service { $0.telemetry = received }
             let client = service.makeClient(collectionName: collection.name)
-            #expect(await client.getRecords(syncIfEmpty: true)?.count == 1)
+            #expect(await client.recordsOrSync()?.count == 1)
             #expect(
                 received.lines() == ["settings-changes-monitoring success empty", "\(collection.id) success empty"])
             try await client.sync()

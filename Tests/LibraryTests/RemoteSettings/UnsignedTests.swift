@@ -166,13 +166,13 @@ extension ServerTests {
             #expect(programs.snapshot.provenance == .unsigned)
             // And from then on the server's word without signature is enough.
             try collection.put("c")
-            try await withoutSignatures(collection) { try await programs.sync() }
+            _ = try await withoutSignatures(collection) { try await programs.sync() }
             #expect(client(collection, [.directory(dumps, trusted: true)]).getRecords()?.count == 3)
         }
 
         @Test func unsignedBecomesSigned() async throws {
             let (collection, _) = try await packaged()
-            try await withoutSignatures(collection) { try await client(collection).sync() }
+            _ = try await withoutSignatures(collection) { try await client(collection).sync() }
             #expect(client(collection).snapshot.provenance == .unsigned)
             try collection.put("b")
             let signed = client(collection)

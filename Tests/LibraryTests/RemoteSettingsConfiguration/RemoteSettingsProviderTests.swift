@@ -104,6 +104,30 @@ struct RemoteSettingsProviderTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test func manyKeysAreFetchedWithOneSync() async throws {
+        let keys = (0..<20).map { "key\($0)" }
+        for key in keys { try collection.put(parameter: key, key) }
+        let provider = RemoteSettingsProvider(client: service.makeClient(collectionName: collection.name))
+        for key in keys {
+            let found = try await provider.fetchValue(forKey: AbsoluteConfigKey([key]), type: .string)
+            #expect(found.value?.content == .string(key))
+        }
+        #expect(server.polls.count == 1)
+        // A failure is not repeated for each key either.
+        server.inject([Fault("monitor", effect: .status(500))])
+        let other = RemoteSettingsProvider(client: service.makeClient(collectionName: collection.name))
+        let before = server.polls.count
+        var costs: Set<Int> = []
+        for key in keys {
+            await #expect(throws: RemoteSettingsError.self) {
+                try await other.fetchValue(forKey: AbsoluteConfigKey([key]), type: .string)
+            }
+            costs.insert(server.polls.count - before)
+        }
+        #expect(costs.count == 1)
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test func whoWatchesSeesEachChangeOnce() async throws {
         try collection.put(parameter: "a", 1)
         let provider = try await synced()

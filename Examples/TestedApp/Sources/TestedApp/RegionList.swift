@@ -36,7 +36,7 @@ public final class RegionList: Sendable {
     }
 
     public func flag(of id: String) async -> Data? {
-        guard let record = client.getRecordsMap()?[id] else { return nil }
+        guard let record = client.getRecords()?.first(where: { $0.id == id }) else { return nil }
         return try? await client.getAttachment(record: record)
     }
 

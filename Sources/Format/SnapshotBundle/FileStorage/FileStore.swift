@@ -318,9 +318,11 @@ package enum FileStore {
     /// The identity of a file's current version; `nil` if there is no regular file. It changes when the file is
     /// replaced.
     ///
-    /// Links are not followed.
-    package static func identity(_ path: String) throws(FileError) -> FileIdentity? {
-        guard let status = try status(path), status.st_mode & S_IFMT == S_IFREG else { return nil }
+    /// - Parameter followsLinks: whether a link counts as the file that it leads to, as for a reader of it.
+    package static func identity(_ path: String, followsLinks: Bool = false) throws(FileError) -> FileIdentity? {
+        guard let status = try status(path, followsLinks: followsLinks), status.st_mode & S_IFMT == S_IFREG else {
+            return nil
+        }
         #if canImport(Darwin)
         let time = status.st_mtimespec
         #else
@@ -340,9 +342,9 @@ package enum FileStore {
     }
 
     /// The result of `lstat`; `nil` if the path does not exist.
-    private static func status(_ path: String) throws(FileError) -> stat? {
+    private static func status(_ path: String, followsLinks: Bool = false) throws(FileError) -> stat? {
         var status = stat()
-        if unsafe lstat(path, &status) == 0 { return status }
+        if unsafe (followsLinks ? stat(path, &status) : lstat(path, &status)) == 0 { return status }
         let error = FileError("access", path)
         guard error.isMissing else { throw error }
         return nil

@@ -10,6 +10,9 @@ package final class KeptSnapshotVerifier: Sendable {
         var signer: SignerName
     }
 
+    /// More chains than a process meets as long as its server's certificates do not change.
+    package static let mostChains = 64
+
     package let policy: TrustPolicy
     private let limits: Limits
     private let chains = Mutex<[Key: VerifiedChain]>([:])
@@ -89,13 +92,20 @@ package final class KeptSnapshotVerifier: Sendable {
         }
     }
 
+    /// How many chains are remembered.
+    package var chainCount: Int { chains.withLock { $0.count } }
+
     private func verifiedChain(
         _ pem: Bytes, signer: SignerName, at time: Timestamp
     ) throws(ContentSignatureError) -> VerifiedChain {
         if let known = chains.withLock({ $0[Key(pem: pem, signer: signer)] })?.valid(at: time) { return known }
         let chain = try CertificateChain(pem: pem, limits: limits).verified(
             anchors: policy.roots, signer: signer, at: time)
-        chains.withLock { $0[Key(pem: pem, signer: signer)] = chain }
+        chains.withLock { chains in
+            // A process that runs for years meets a new chain every few weeks.
+            if chains.count >= Self.mostChains { chains = [:] }
+            chains[Key(pem: pem, signer: signer)] = chain
+        }
         return chain
     }
 }

@@ -73,7 +73,7 @@ extension RemoteConfig {
 
     func fetchOutcome(expiration: Double) async -> RemoteConfigFetchOutcome {
         while true {
-            let result = await fetches.run(RemoteConfigFetchKey()) { [weak self] _ in
+            let result = await fetches.run(RemoteConfigFetchKey(), outlivesCaller: false) { [weak self] _ in
                 guard let self else { return .failure(.closed) }
                 let outcome = await self.fetchOnce(expiration: expiration)
                 self.tellObservers(outcome)
@@ -134,28 +134,31 @@ extension RemoteConfig {
         let most = configSettings.fetchesPerHour
         switch await store.update(collection, { $0.admitFetch(at: began, most: most) }) {
         case .usedUp(let end):
-            return await throttled(.init(since: began, until: end, reason: ConfigState.limitReason(most: most)), collection)
+            return await throttled(
+                .init(since: began, until: end, reason: ConfigState.limitReason(most: most)), collection)
         case .counted(let isAnnounced):
             state.withLock { $0.isFetching = true }
             defer { state.withLock { $0.isFetching = false } }
             do {
-                try await sync(collection, expected: kept.stale?.expected)
+                let synced = try await sync(collection, expected: kept.stale?.expected)
+                guard case .failure(let error) = synced.result else {
+                    return await succeeded(collection, stale: kept.stale)
+                }
+                return await failed(error, synced.uptake, collection, began: began, isAnnounced: isAnnounced)
             } catch {
-                return await failed(error, collection, began: began, isAnnounced: isAnnounced)
+                return await failed(error, nil, collection, began: began, isAnnounced: isAnnounced)
             }
-            return await succeeded(collection, stale: kept.stale)
         }
     }
 
     /// Syncs the collection. It ends after the time-out, whatever the transport does.
-    private func sync(_ collection: LocalCollection, expected: Timestamp?) async throws {
+    private func sync(_ collection: LocalCollection, expected: Timestamp?) async throws -> CollectionSyncResult {
         let timeout = configSettings.fetchTimeout
         let client = client
         let sleep = collection.session.config.environment.sleep
-        defer { collection.cancelAbandonedSync() }
-        try await withThrowingTaskGroup(of: Void.self) { group in
+        let result = try await withThrowingTaskGroup(of: CollectionSyncResult.self) { group in
             group.addTask {
-                try await client.sync(expecting: expected)
+                try await client.syncWhileAwaited(expecting: expected)
             }
             group.addTask {
                 try await sleep(.interval(timeout))
@@ -163,9 +166,11 @@ extension RemoteConfig {
             }
             defer { group.cancelAll() }
             // If the caller of a sync is cancelled, it stops waiting at once.
-            try await group.next()
+            return try await group.next()
         }
         try Task.checkCancellation()
+        guard let result else { throw CancellationError() }
+        return result
     }
 
     private func succeeded(_ collection: LocalCollection, stale: ConfigState.Stale?) async -> RemoteConfigFetchOutcome {
@@ -200,7 +205,7 @@ extension RemoteConfig {
     }
 
     private func failed(
-        _ error: any Error, _ collection: LocalCollection, began: Timestamp, isAnnounced: Bool
+        _ error: any Error, _ uptake: SyncUptake?, _ collection: LocalCollection, began: Timestamp, isAnnounced: Bool
     ) async -> RemoteConfigFetchOutcome {
         if error is CancellationError || error as? RemoteSettingsError == .cancelled || Task.isCancelled {
             return RemoteConfigFetchOutcome(status: .failure, error: .cancelled)
@@ -213,7 +218,6 @@ extension RemoteConfig {
             await store.update(collection) { $0.hold = hold }
             return await throttled(hold, collection)
         }
-        let uptake = error is RemoteSettingsError ? collection.lastUptake : nil
         let isRejected = uptake?.status == .rejectedError
         let reported =
             error as? RemoteConfigError
@@ -251,7 +255,7 @@ extension RemoteConfig {
     }
 }
 
-extension Session.Uptake {
+extension SyncUptake {
     /// Whether the server sent an answer that cannot be used.
     ///
     /// A 404 is not a failure of the server, because before the first publication there is nothing to send.

@@ -41,7 +41,7 @@ extension RemoteConfig {
     }
 
     /// Keeps the service's update channel open.
-    private func listenForUpdates() -> UpdateListening {
+    private func listenForUpdates() -> Subscription {
         client.listenForUpdates { [weak hub] problem in hub?.send(problem: RemoteConfigUpdateError(problem)) }
     }
 
@@ -102,7 +102,9 @@ extension RemoteConfig {
 
     /// Tells listeners which keys the newest fetched state would change. Each state is reported once.
     private func announce() {
-        guard let collection = try? client.collection(), let fetched = collection.current().snapshot?.payload else { return }
+        guard let collection = try? client.collection(), let fetched = collection.current().snapshot?.payload else {
+            return
+        }
         let isNew = state.withLock { state in
             // Another server, or a catalogue under a new certificate, may have an older state.
             guard state.announced != fetched else { return false }

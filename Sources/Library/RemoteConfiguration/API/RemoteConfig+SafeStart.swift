@@ -123,10 +123,11 @@ extension RemoteConfig {
                 try collection.session.allTrials.setAside(
                     .init(new.snapshot), of: trialSubject(collection), because: refusal, byCheck: true)
             } catch {
-                collection.session.logger.warning("\(collection.id): the refusal of values could not be stored: \(error)")
+                collection.session.logger.warning(
+                    "\(collection.id): the refusal of values could not be stored: \(error)")
             }
         }
-        let rejection = StateRejection(collection.id, new.timestamp, refusal)
+        let rejection = RemoteSettingsError.rejected(collection.id, new.timestamp, refusal)
         collection.report(rejection)
         throw RemoteConfigError.rejected(reason: "\(rejection)")
     }

@@ -15,17 +15,14 @@ extension RemoteConfig {
     /// - Parameter interval: from a minute to 366 days. A value outside this range becomes the nearest one in it.
     public func fetches(every interval: Duration) -> AsyncStream<Result<RemoteConfigFetchStatus, RemoteConfigError>> {
         let schedule = (try? client.collection()).map { SyncSchedule(every: interval, of: $0.id) }
-        return AsyncStream { [weak self] in
-            while !Task.isCancelled {
-                guard let schedule, let collection = try? self?.client.collection(), !collection.session.isClosed else { return nil }
-                let pause = schedule.pause(collection.session, [collection])
-                guard pause <= .zero else {
-                    do { try await collection.session.config.environment.sleep(pause) } catch { return nil }
-                    continue
-                }
-                if let result = await self?.scheduledFetch(schedule, collection) { return result }
+        return SyncSchedule.results { [weak self] in
+            guard let schedule, let collection = try? self?.client.collection(), !collection.session.isClosed else {
+                return nil
             }
-            return nil
+            return (schedule.pause(collection.session, [collection]), collection.session.config.environment)
+        } of: { [weak self] in
+            guard let schedule, let self, let collection = try? self.client.collection() else { return nil }
+            return await self.scheduledFetch(schedule, collection)
         }
     }
 

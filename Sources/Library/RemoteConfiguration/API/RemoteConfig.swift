@@ -54,11 +54,9 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
     let state = Mutex(State())
     let store: ConfigStore
     let hub = ObserverHub()
-    let fetches = SharedWork<RemoteConfigFetchKey, RemoteConfigFetchOutcome, Never>(endsWithLastCaller: true)
+    let fetches = SharedWork<RemoteConfigFetchKey, RemoteConfigFetchOutcome, Never>()
     private let settings: Mutex<RemoteConfigSettings>
     private let observation = ValuesObservation()
-    /// Reports syncs that ``fetch()`` did not start.
-    private let syncs = Mutex<UpdateListening?>(nil)
 
     /// Makes a separate remote config, which ``remoteConfig()`` does not return. Does no I/O.
     ///
@@ -81,8 +79,8 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
         self.activation = activation
         givenInstallation = installationID
         store = ConfigStore(installation: installationID)
-        let listening = client.onSync { [weak self] began in await self?.recordSync(began: began) }
-        syncs.withLock { $0 = listening }
+        // This reports syncs that ``fetch()`` did not start.
+        client.onSync { [weak self] began in await self?.recordSync(began: began) }
     }
 
     deinit {

@@ -44,212 +44,104 @@ final class ObserverHub: Sendable {
         case problem(any Error)
     }
 
-    /// The largest number of messages that wait for a listener.
+    typealias Schedule = @Sendable (@escaping @Sendable () -> Void) -> Void
+
+    /// The largest number of messages that wait for a listener. An update has all keys that wait for activation, so the
+    /// newest ones are enough.
     private static let mostWaiting = 16
     private static let mostReadsWaiting = 4096
 
-    private struct State {
-        var observers: [(number: Int, box: Mailbox<RemoteConfigEvent>)] = []
-        var listeners: [(number: Int, box: Mailbox<ListenerMessage>)] = []
-        var readers: [(number: Int, box: Mailbox<RemoteConfigLookup>)] = []
-        var streams: [Int: AsyncThrowingStream<RemoteConfigUpdate, any Error>.Continuation] = [:]
-        /// Keeps the service's update channel open while somebody wants to be told about updates at once.
-        var activations: [Int: AsyncStream<Void>.Continuation] = [:]
-        var listening: UpdateListening?
-        var count = 0
-        var isFinished = false
+    private let events = Broadcast<RemoteConfigEvent>()
+    private let reads = Broadcast<RemoteConfigLookup>()
+    private let messages = Broadcast<ListenerMessage>()
+    /// Keeps the service's update channel open while somebody wants to be told about updates at once.
+    private let channel = Mutex(Channel())
 
-        var wantsUpdates: Bool { !isFinished && !(listeners.isEmpty && streams.isEmpty) }
-
-        mutating func nextNumber() -> Int {
-            count += 1
-            return count
-        }
+    private struct Channel {
+        weak var open: Subscription?
     }
 
-    private let state = Mutex(State())
-    private let hasReaders = Atomic(false)
-
     /// Whether somebody wants to know which values are read.
-    var wantsReads: Bool { hasReaders.load(ordering: .relaxed) }
+    var wantsReads: Bool { !reads.isEmpty }
 
     func addObserver(
-        schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
-        _ handle: @escaping @Sendable (RemoteConfigEvent) -> Void
+        schedule: @escaping Schedule, _ handle: @escaping @Sendable (RemoteConfigEvent) -> Void
     ) -> ConfigUpdateListenerRegistration {
-        let box = Mailbox(
-            schedule: schedule, add: { $1.append($0, upTo: Self.mostWaiting) }, handle: handle)
-        let number = state.withLock { state in
-            let number = state.nextNumber()
-            state.observers.append((number, box))
-            return number
-        }
-        return ConfigUpdateListenerRegistration { [weak self] in
-            box.close()
-            self?.state.withLock { $0.observers.removeAll { $0.number == number } }
-        }
+        .init(
+            end: events.receive(keeping: { $1.append($0, upTo: Self.mostWaiting) }, schedule: schedule, handle: handle))
     }
 
     func addReader(
-        schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
-        _ handle: @escaping @Sendable (RemoteConfigLookup) -> Void
+        schedule: @escaping Schedule, _ handle: @escaping @Sendable (RemoteConfigLookup) -> Void
     ) -> ConfigUpdateListenerRegistration {
-        let box = Mailbox<RemoteConfigLookup>(
-            schedule: schedule, add: { $1.append($0, dropping: Self.mostReadsWaiting) }, handle: handle)
-        let number = state.withLock { state in
-            let number = state.nextNumber()
-            state.readers.append((number, box))
-            hasReaders.store(true, ordering: .relaxed)
-            return number
-        }
-        return ConfigUpdateListenerRegistration { [weak self] in
-            box.close()
-            self?.state.withLock { state in
-                state.readers.removeAll { $0.number == number }
-                self?.hasReaders.store(!state.readers.isEmpty, ordering: .relaxed)
-            }
-        }
+        .init(end: reads.receive(keeping: Broadcast.newest(Self.mostReadsWaiting), schedule: schedule, handle: handle))
     }
 
     /// Adds a listener.
     ///
     /// - Parameter listen: makes the object that keeps the update channel open.
     func addListener(
-        listen: () -> UpdateListening, schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
+        listen: () -> Subscription, schedule: @escaping Schedule,
         _ handle: @escaping @Sendable (ListenerMessage) -> Void
     ) -> ConfigUpdateListenerRegistration {
-        // An update has all keys that wait for activation, so the newest ones are enough.
-        let box = Mailbox<ListenerMessage>(
-            schedule: schedule, add: { $1.append($0, dropping: Self.mostWaiting) }, handle: handle)
-        let number = state.withLock { state in
-            let number = state.nextNumber()
-            state.listeners.append((number, box))
-            return number
-        }
-        beginListening(listen)
-        return ConfigUpdateListenerRegistration { [weak self] in
-            box.close()
-            self?.state.withLock { $0.listeners.removeAll { $0.number == number } }
-            self?.endListening()
-        }
+        let channel = openChannel(listen)
+        return .init(
+            end: messages.receive(keeping: Broadcast.newest(Self.mostWaiting), schedule: schedule) { message in
+                withExtendedLifetime(channel) { handle(message) }
+            })
     }
 
-    private func beginListening(_ listen: () -> UpdateListening) {
-        guard state.withLock({ $0.wantsUpdates && $0.listening == nil }) else { return }
-        let new = listen()
-        state.withLock { if $0.wantsUpdates, $0.listening == nil { $0.listening = new } }
-    }
-
-    private func endListening() {
-        // It is released outside the lock.
-        let ended = state.withLock { state -> UpdateListening? in
-            guard !state.wantsUpdates else { return nil }
-            defer { state.listening = nil }
-            return state.listening
-        }
-        withExtendedLifetime(ended) {}
-    }
-
-    /// Makes a stream of updates.
+    /// Makes a stream of updates, which ends with the first problem.
     ///
     /// - Parameter listen: makes the object that keeps the update channel open.
-    func updates(listen: () -> UpdateListening) -> AsyncThrowingStream<RemoteConfigUpdate, any Error> {
-        // Each update has all keys that wait for activation, so the newest unread ones are enough.
-        let (stream, continuation) = AsyncThrowingStream<RemoteConfigUpdate, any Error>.makeStream(
-            bufferingPolicy: .bufferingNewest(Self.mostWaiting))
-        let number = state.withLock { state -> Int? in
-            guard !state.isFinished else { return nil }
-            let number = state.nextNumber()
-            state.streams[number] = continuation
-            return number
+    func updates(listen: () -> Subscription) -> AsyncThrowingStream<RemoteConfigUpdate, any Error> {
+        let open = Mutex<(AsyncStream<ListenerMessage>, Subscription)?>(
+            (messages.stream(keeping: Broadcast.newest(Self.mostWaiting)), openChannel(listen)))
+        return AsyncThrowingStream {
+            guard let stream = open.withLock({ $0?.0 }) else { return nil }
+            for await message in stream {
+                switch message {
+                case .update(let update): return update
+                case .problem(let error):
+                    open.withLock { $0 = nil }
+                    throw error
+                }
+            }
+            open.withLock { $0 = nil }
+            return nil
         }
-        guard let number else {
-            continuation.finish()
-            return stream
+    }
+
+    private func openChannel(_ listen: () -> Subscription) -> Subscription {
+        if let open = channel.withLock({ $0.open }) { return open }
+        let new = listen()
+        return channel.withLock { channel in
+            if let first = channel.open { return first }
+            channel.open = new
+            return new
         }
-        continuation.onTermination = { [weak self] _ in
-            self?.state.withLock { _ = $0.streams.removeValue(forKey: number) }
-            self?.endListening()
-        }
-        beginListening(listen)
-        return stream
     }
 
     /// Tells observers.
-    func send(_ event: RemoteConfigEvent) {
-        let (observers, activations) = state.withLock { ($0.observers, $0.activations.values) }
-        for observer in observers { observer.box.send(event) }
-        if case .activated = event { for stream in activations { stream.yield() } }
-    }
+    func send(_ event: RemoteConfigEvent) { events.send(event) }
 
-    func send(_ read: RemoteConfigLookup) {
-        let readers = state.withLock { $0.readers }
-        for reader in readers { reader.box.send(read) }
-    }
+    func send(_ read: RemoteConfigLookup) { reads.send(read) }
 
     /// Tells listeners and streams.
-    func send(_ update: RemoteConfigUpdate) {
-        let (listeners, streams) = state.withLock { ($0.listeners, $0.streams.values) }
-        for listener in listeners { listener.box.send(.update(update)) }
-        for stream in streams { stream.yield(update) }
-    }
+    func send(_ update: RemoteConfigUpdate) { messages.send(.update(update)) }
 
     /// Tells listeners, and ends the streams with the error.
-    func send(problem: any Error) {
-        let (listeners, streams) = state.withLock { state in
-            defer { state.streams = [:] }
-            return (state.listeners, state.streams.values)
-        }
-        for listener in listeners { listener.box.send(.problem(problem)) }
-        for stream in streams { stream.finish(throwing: problem) }
-    }
+    func send(problem: any Error) { messages.send(.problem(problem)) }
 
+    /// Ends all streams, and lets go of the update channel.
     func finish() {
-        let streams = state.withLock { state in
-            defer { state.streams = [:] }
-            state.isFinished = true
-            return state.streams.values
-        }
-        for stream in streams { stream.finish() }
-        finishActivations()
-        endListening()
-    }
-
-    deinit { finishActivations() }
-
-    private func finishActivations() {
-        let activations = state.withLock { state in
-            defer { state.activations = [:] }
-            return state.activations.values
-        }
-        for stream in activations { stream.finish() }
+        events.finish()
+        messages.finish(closures: true)
     }
 
     /// An element for each activation from now on. Several unread ones become one element.
-    func activations() -> AsyncStream<Void> {
-        let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        let number = state.withLock { state -> Int? in
-            guard !state.isFinished else { return nil }
-            let number = state.nextNumber()
-            state.activations[number] = continuation
-            return number
-        }
-        guard let number else {
-            continuation.finish()
-            return stream
-        }
-        continuation.onTermination = { [weak self] _ in
-            self?.state.withLock { _ = $0.activations.removeValue(forKey: number) }
-        }
-        return stream
-    }
-}
-
-extension Array {
-    /// Adds an element, and keeps only this many of the newest ones.
-    fileprivate mutating func append(_ element: Element, dropping most: Int) {
-        append(element)
-        if count > most { removeFirst() }
+    func activations() -> AsyncStream<RemoteConfigEvent> {
+        events.stream(keeping: { event, unread in if case .activated = event { unread = [event] } })
     }
 }
 

@@ -1,5 +1,6 @@
 import RemoteSettingsModel
 import SnapshotBundle
+import TargetFilter
 
 /// A collection that is part of the program, so that its records are always there.
 ///
@@ -169,10 +170,12 @@ extension RemoteSettingsService {
 }
 
 /// The records of an embedded bundle, whatever its service makes of it.
-struct EmbeddedRecords: Sendable {
+final class EmbeddedRecords: Sendable {
     private let name: String
     private let source: PackagedSource
     private let service: RemoteSettingsService
+    /// What was last read, and the app's values that it was filtered with.
+    private let known = Mutex<(records: [RemoteSettingsRecord], context: FilterContext)?>(nil)
 
     init(_ name: String, in source: PackagedSource, _ service: RemoteSettingsService) {
         self.name = name
@@ -184,8 +187,13 @@ struct EmbeddedRecords: Sendable {
 
     var records: [RemoteSettingsRecord] {
         do {
+            let context = service.session.filterContext
+            if let known = known.withLock({ $0 }), known.context == context { return known.records }
             let id = try CollectionID(name)
-            return service.collection(id: id).filtered(try bundle(id).reader.payload().records)
+            let local = service.collection(id: id)
+            let records = local.filtered(try bundle(id).reader.payload().records)
+            known.withLock { $0 = (records, local.session.filterContext) }
+            return records
         } catch {
             service.session.logger.error("\(name): the embedded bundle cannot be read: \(error)")
             return []

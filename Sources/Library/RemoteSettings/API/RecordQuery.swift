@@ -9,8 +9,11 @@ public struct RecordQuery: Hashable, Sendable {
     public enum Sync: Hashable, Sendable {
         /// Never.
         case never
-        /// If nothing is held. A sync that has just failed is not repeated: its error comes at once
-        /// (``SnapshotStatus/recentFailure``).
+        /// If nothing is held.
+        ///
+        /// A sync that has just failed is not repeated: its error comes at once, for at most a minute, until the time
+        /// in ``SnapshotStatus/recentFailure``. `sync()` asks the server at any time, and
+        /// ``RemoteSettingsService/networkChanged()`` ends the pause.
         case ifEmpty
         /// Always, even if something is held.
         case always
@@ -93,7 +96,7 @@ extension RemoteSettingsClient {
                     try await sync(trigger: .forced)
                 } else {
                     guard !isShutDown else { throw RemoteSettingsError.closed }
-                    _ = try await collection.syncIfEmpty(owner: self).get()
+                    _ = try await collection.syncIfEmpty(owner: owner).get()
                 }
                 // What is held now is the server's state, packaged or not.
                 if let records = collection.records() { return query.selection(of: records) }

@@ -2,17 +2,21 @@ import RemoteSettingsModel
 
 /// One collection, as an app reads and syncs it. ``RemoteSettingsService/makeClient(collectionName:)`` makes clients. A
 /// client may be used from many threads.
-public final class RemoteSettingsClient: Sendable, WorkOwner {
+public final class RemoteSettingsClient: Sendable {
     private let name: String
     let service: RemoteSettingsService
-    private let shutDown = Atomic(false)
+    let owner = WorkOwner()
+    /// Called whenever a sync of the collection has succeeded.
+    let syncObserver = Mutex<(@Sendable (_ began: Timestamp) async -> Void)?>(nil)
 
-    package var isShutDown: Bool { shutDown.load(ordering: .relaxed) }
+    package var isShutDown: Bool { owner.isShutDown }
 
     init(_ name: String, _ service: RemoteSettingsService) {
         self.name = name
         self.service = service
     }
+
+    deinit { service.changes.finish(owner) }
 
     /// - Throws: if no collection can have the client's name.
     package func collection() throws(RemoteSettingsError) -> LocalCollection { try service.collection(name) }
@@ -27,33 +31,6 @@ public final class RemoteSettingsClient: Sendable, WorkOwner {
     /// Each later call checks with one `lstat` whether another process has stored something newer.
     public func getRecords() -> [RemoteSettingsRecord]? {
         try? collection().records()
-    }
-
-    /// The records, like ``getRecords()``. If nothing is held and `syncIfEmpty` is set, the collection is synced first.
-    ///
-    /// The sync uses the network. If it fails, the answer is `nil`. A sync that has just failed is not repeated: the
-    /// answer is `nil` at once, for at most a minute, until the time in ``SnapshotStatus/recentFailure``. `sync()` asks
-    /// the server at any time, and ``RemoteSettingsService/networkChanged()`` ends the pause.
-    public func getRecords(syncIfEmpty: Bool) async -> [RemoteSettingsRecord]? {
-        guard let collection = try? collection() else { return nil }
-        if let records = collection.records() { return records }
-        guard syncIfEmpty, !isShutDown else { return nil }
-        _ = await collection.syncIfEmpty(owner: self)
-        return collection.records()
-    }
-
-    /// The records of ``getRecords()`` by their ids.
-    public func getRecordsMap() -> [String: RemoteSettingsRecord]? {
-        getRecords().map(Self.map)
-    }
-
-    /// The records of `getRecords(syncIfEmpty:)` by their ids.
-    public func getRecordsMap(syncIfEmpty: Bool) async -> [String: RemoteSettingsRecord]? {
-        await getRecords(syncIfEmpty: syncIfEmpty).map(Self.map)
-    }
-
-    private static func map(_ records: [RemoteSettingsRecord]) -> [String: RemoteSettingsRecord] {
-        Dictionary(records.lazy.map { ($0.id, $0) }) { first, _ in first }
     }
 
     /// The collection's timestamp, in milliseconds since 1970; `nil` if nothing is held.
@@ -78,7 +55,8 @@ public final class RemoteSettingsClient: Sendable, WorkOwner {
     /// sync that ends meanwhile is an element of its own, or part of the first one. States that pile up unread are left
     /// out, but for the newest.
     ///
-    /// Does I/O as ``getRecords()`` does. Each call makes a new stream, which ends with the client.
+    /// Does I/O as ``getRecords()`` does. Each call makes a new stream, which ends when the client
+    /// is shut down or released.
     public func recordUpdates() -> AsyncStream<[RemoteSettingsRecord]> {
         let changes = changes
         let first = Mutex<[RemoteSettingsRecord]?>(getRecords() ?? [])
@@ -98,23 +76,13 @@ public final class RemoteSettingsClient: Sendable, WorkOwner {
     ///
     /// Each call makes a new stream. If another process that shares the storage directory stores a change, the stream
     /// delivers it when a read or a sync of this process notices it. Changes that pile up unread are merged into one,
-    /// which leads to the current records.
+    /// which leads to the current records. The stream ends when the client is shut down or released.
     public var changes: AsyncStream<RecordChanges> {
-        guard !isShutDown, let id = try? collection().id else { return AsyncStream<RecordChanges> { $0.finish() } }
-        let changes = service.changes.listen(to: id, owner: ObjectIdentifier(self))
-        // The client may have been shut down on another thread meanwhile.
-        if isShutDown { service.changes.finish(ObjectIdentifier(self)) }
-        return changes
+        guard let id = try? collection().id else { return AsyncStream<RecordChanges> { $0.finish() } }
+        return service.changes.changes(of: id, owner: owner)
     }
 
     /// Brings the collection to the server's state. Uses the network. Concurrent calls share one sync.
-    ///
-    /// - Throws: ``RemoteSettingsError``. The records that were held stay.
-    public func sync() async throws(RemoteSettingsError) {
-        _ = try await sync(expected: nil, trigger: .manual)
-    }
-
-    /// Like `sync()`, for a push message, a timer, or within a time; says whether something changed.
     ///
     /// - Parameters:
     ///   - timestamp: the timestamp that a push message announced; `nil` for none. The request carries it, so that no
@@ -123,6 +91,7 @@ public final class RemoteSettingsClient: Sendable, WorkOwner {
     ///     else `manual`.
     ///   - timeout: the longest time to wait; `nil` for the limits of ``RemoteSettingsLimits``. The sync ends then,
     ///     unless others wait for it as well.
+    /// - Returns: whether something changed.
     /// - Throws: ``RemoteSettingsError``, ``RemoteSettingsError/offline(reason:)`` if the time is over. The records
     ///   that were held stay.
     @discardableResult
@@ -132,15 +101,11 @@ public final class RemoteSettingsClient: Sendable, WorkOwner {
     ) async throws(RemoteSettingsError) -> SyncOutcome {
         let trigger = trigger ?? (timestamp == nil ? .manual : .broadcast)
         return try await service.session.within(timeout) { () async throws(RemoteSettingsError) in
-            try await self.sync(expected: timestamp, trigger: trigger)
+            guard !self.isShutDown else { throw .closed }
+            return try await self.collection().sync(
+                expected: timestamp, trigger: trigger, owner: self.owner, outlivesCaller: timeout == nil
+            ).result.get()
         }
-    }
-
-    func sync(
-        expected: Timestamp?, trigger: UptakeEvent.Trigger
-    ) async throws(RemoteSettingsError) -> SyncOutcome {
-        guard !isShutDown else { throw .closed }
-        return try await collection().sync(expected: expected, trigger: trigger, owner: self).get()
     }
 
     /// Removes everything that is stored of the collection, including what protects it from older states.
@@ -163,9 +128,9 @@ public final class RemoteSettingsClient: Sendable, WorkOwner {
     /// Its streams of changes end. Its syncs fail from now on, including those under way. The service no longer syncs
     /// the collection on its behalf. Reads are still answered, and other clients of the collection are not affected.
     public func shutdown() {
-        shutDown.store(true, ordering: .relaxed)
-        service.session.syncs.leave(self)
-        service.session.serviceSyncs.leave(self)
-        service.changes.finish(ObjectIdentifier(self))
+        owner.shutdown()
+        service.session.syncs.leave(owner)
+        service.session.serviceSyncs.leave(owner)
+        service.changes.finish(owner)
     }
 }

@@ -132,22 +132,6 @@ public struct RemoteSettingsConfig: Sendable {
     }
 }
 
-/// Configurations are equal if their values are. Code that an app hands over is not compared: log, telemetry, updates,
-/// environment, transport and ``RemoteSettingsConfig/validate``.
-extension RemoteSettingsConfig: Equatable {
-    public static func == (left: RemoteSettingsConfig, right: RemoteSettingsConfig) -> Bool {
-        left.server == right.server && left.bucketName == right.bucketName && left.isPreview == right.isPreview
-            && left.publisher == right.publisher
-            && left.appContext == right.appContext && left.packaged == right.packaged
-            && left.trustRoots == right.trustRoots && left.signer == right.signer
-            && left.acceptsUnsigned == right.acceptsUnsigned && left.allowsPlainHTTP == right.allowsPlainHTTP
-            && left.userAgent == right.userAgent && left.limits == right.limits && left.network == right.network
-            && left.overrides == right.overrides && left.safeStart == right.safeStart
-            && left.storageAccess == right.storageAccess
-            && left.isPackagedOnly == right.isPackagedOnly && left.validationTimeout == right.validationTimeout
-    }
-}
-
 extension RemoteSettingsConfig {
     /// The user agent, in the form that the header field takes.
     var userAgentField: UserAgent {

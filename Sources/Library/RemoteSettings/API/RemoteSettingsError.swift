@@ -64,7 +64,6 @@ extension RemoteSettingsError {
         case let error as FetchError: self.init(fetch: error)
         case is CancellationError: self = .cancelled
         case is ContentSignatureError, is CatalogueError, is CatalogueSyncError: self = .untrusted(reason: "\(error)")
-        case is StateRejection: self = .rejected(reason: "\(error)")
         case is FileError: self = .storage(reason: "\(error)")
         case is InvalidIdentifier: self = .invalidName(reason: "\(error)")
         default: self = .other(reason: "\(error)")

@@ -9,7 +9,7 @@ import Foundation
 /// A record of a collection.
 ///
 /// Every property, `id` included, is read from the collection's own bytes each time that it is used. Keep a value that
-/// you need more than once, or use `getRecordsMap()` to look records up by their ids.
+/// you need more than once, such as a dictionary of the records by their ids.
 public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
     private(set) var record: Record
     /// Only a record that an app has made has it.

@@ -82,24 +82,35 @@ extension RemoteSettingsService {
     public var catalogues: AsyncStream<CatalogueStatus> {
         let stores = changes.stores(of: Catalogue.collection)
         let environment = session.config.environment
+        // An element whenever the catalogue may be another one, or has become stale.
+        let (calls, call) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         return AsyncStream { continuation in
-            let alarm = Alarm()
+            let follower = Task {
+                for await _ in stores { call.yield() }
+                call.finish()
+            }
             let teller = Task { [weak self] in
                 var told: CatalogueStatus?
-                while !Task.isCancelled, let (present, pause) = self.map({ ($0.catalogue, $0.untilExpiry) }) {
+                var timer: Task<Void, Never>?
+                call.yield()
+                for await _ in calls {
+                    timer?.cancel()
+                    guard let (present, pause) = self.map({ ($0.catalogue, $0.untilExpiry) }) else { break }
                     if let present, present != told {
                         told = present
                         continuation.yield(present)
                     }
-                    await alarm.wait(pause, environment)
+                    timer = pause.map { pause in
+                        Task { if (try? await environment.sleep(pause)) != nil { call.yield() } }
+                    }
                 }
-            }
-            let follower = Task {
-                for await _ in stores { alarm.ring() }
-                teller.cancel()
+                timer?.cancel()
                 continuation.finish()
             }
-            continuation.onTermination = { _ in follower.cancel() }
+            continuation.onTermination = { _ in
+                follower.cancel()
+                teller.cancel()
+            }
         }
     }
 

@@ -51,6 +51,7 @@ public final class RemoteSettingsService: Sendable {
 
     deinit {
         updates.close()
+        changes.finishAll()
     }
 
     /// Like ``init(storageDir:config:)``, and checks at once that everything packaged can be used. Does I/O.
@@ -139,12 +140,14 @@ public final class RemoteSettingsService: Sendable {
     ) async throws(RemoteSettingsError) -> [CollectionSyncResult] {
         let trigger = trigger ?? (timestamp == nil ? .manual : .broadcast)
         return try await session.within(timeout) { () async throws(RemoteSettingsError) in
-            try await self.session.sync(self.clientCollections, expected: timestamp, trigger: trigger).get()
+            try await self.session.sync(
+                self.clientCollections, expected: timestamp, trigger: trigger, outlivesCaller: timeout == nil
+            ).get()
         }
     }
 
     /// The clients that were neither released nor shut down.
-    private var liveClients: [RemoteSettingsClient] {
+    var liveClients: [RemoteSettingsClient] {
         state.withLock { $0.clients.compactMap(\.client) }.filter { !$0.isShutDown }
     }
 

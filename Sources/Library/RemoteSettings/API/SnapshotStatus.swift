@@ -83,8 +83,8 @@ public struct SnapshotStatus: Hashable, Sendable {
     public var catalogue: UInt64?
     /// The snapshots that are not used, with the reasons.
     public var rejected: [Rejected]
-    /// The last sync, if it has just failed, and when `getRecords(syncIfEmpty:)` asks the network again; `nil` if it
-    /// may ask at once.
+    /// The last sync, if it has just failed, and when a read with ``RecordQuery/Sync/ifEmpty`` asks the network again;
+    /// `nil` if it may ask at once.
     public var recentFailure: RecentFailure?
 }
 

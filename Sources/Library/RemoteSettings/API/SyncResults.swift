@@ -1,3 +1,4 @@
+import RemoteSettingsHTTP
 import RemoteSettingsModel
 
 /// The outcome of a sync for one collection.
@@ -6,6 +7,14 @@ public struct CollectionSyncResult: Hashable, Sendable {
     public var collection: String
     /// How the sync left the collection, or why it failed. After a failure, the records that were held are still used.
     public var result: Result<SyncOutcome, RemoteSettingsError>
+    /// How telemetry sees the outcome; `nil` if nothing was attempted.
+    package var uptake: SyncUptake?
+
+    init(_ id: CollectionID, _ result: Result<SyncOutcome, RemoteSettingsError>, _ uptake: SyncUptake? = nil) {
+        (collection, self.result, self.uptake) = ("\(id)", result, uptake)
+    }
+
+    init(_ id: CollectionID, _ failure: SyncRunFailure) { self.init(id, .failure(failure.error), failure.uptake) }
 
     /// Whether the collection is at the server's state now.
     public var isSynced: Bool {
@@ -15,6 +24,17 @@ public struct CollectionSyncResult: Hashable, Sendable {
     /// Whether the sync has stored a newer state.
     public var isChanged: Bool {
         if case .success(.updated) = result { true } else { false }
+    }
+}
+
+/// An outcome of a sync in the words of telemetry, for whoever decides when to ask the server again.
+package struct SyncUptake: Hashable, Sendable {
+    package let status: UptakeEvent.Status
+    /// The status of the server's answer, if that is why the sync failed.
+    package let httpStatus: Int?
+
+    init(_ status: UptakeEvent.Status, _ error: (any Error)?) {
+        (self.status, httpStatus) = (status, error.flatMap(HTTPError.status))
     }
 }
 

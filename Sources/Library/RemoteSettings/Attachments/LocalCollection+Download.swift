@@ -18,7 +18,7 @@ extension LocalCollection {
         progress: (@Sendable (AttachmentProgress) -> Void)? = nil
     ) async throws(RemoteSettingsError) -> String {
         let path = session.storage.attachmentPath(id, wanted.digest)
-        try await session.downloads.run(path, progress: progress) { [self] progress in
+        try await session.downloads.run(path, outlivesCaller: false, progress: progress) { [self] progress in
             // Another download may have ended since the caller looked.
             if isCached(wanted) { return .success(()) }
             do throws(RemoteSettingsError) {

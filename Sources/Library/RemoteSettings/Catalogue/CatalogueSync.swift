@@ -55,9 +55,7 @@ struct CatalogueSync: Sendable {
         var results: [CollectionSyncResult] = []
         for wanted in wanted {
             let result = await run.recordOutcome(wanted.outcome, of: wanted.collection.id, since: wanted.began)
-            if wanted.isAsked {
-                results.append(CollectionSyncResult(collection: "\(wanted.collection.id)", result: result))
-            }
+            if wanted.isAsked { results.append(result) }
         }
         return results
     }
@@ -137,7 +135,7 @@ struct CatalogueSync: Sendable {
         }
         if let known, known.snapshot.timestamp == expected { return known }
         if let refusal = session.trials?.trial(of: session.subject(of: id)).refusal(at: expected) {
-            throw StateRejection(id, expected, refusal.reason)
+            throw RemoteSettingsError.rejected(id, expected, refusal.reason)
         }
         var wanted = CollectionFetcher.Wanted(
             id: id, expected: expected,

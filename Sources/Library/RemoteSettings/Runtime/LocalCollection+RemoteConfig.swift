@@ -50,26 +50,8 @@ extension LocalCollection {
     }
 
     /// Tells telemetry that a state was refused.
-    package func report(_ rejection: StateRejection) {
+    package func report(_ rejection: RemoteSettingsError) {
         session.report("\(id)", .rejectedError, .manual, since: session.now, error: rejection)
-    }
-
-    /// The outcome of the collection's last sync in this process.
-    ///
-    /// If the list of collections could not be fetched, it is the outcome of that request.
-    package var lastUptake: Session.Uptake? {
-        let monitor = session.lastUptake(of: "settings-changes-monitoring")
-        let hasMonitor = monitor.map { $0.status == .success || $0.status == .upToDate } ?? true
-        return hasMonitor ? session.lastUptake(of: "\(id)") : monitor
-    }
-
-    /// Cancels a sync of the collection that nobody waits for any more, so that the next one does not wait for it.
-    package func cancelAbandonedSync() {
-        if session.publisher == nil {
-            session.syncs.cancelIfAbandoned(id)
-        } else {
-            session.serviceSyncs.cancelIfAbandoned(true)
-        }
     }
 
     /// Yields whenever another state of the collection comes into use, whatever filters the app has. Ends with the
@@ -83,18 +65,23 @@ extension RemoteSettingsClient {
     /// - Parameter onProblem: called once for each reason why listeners do not hear of what is published.
     package func listenForUpdates(
         onProblem: @escaping @Sendable (UpdateProblem) -> Void
-    ) -> UpdateListening { service.updates.listen(onProblem: onProblem) }
+    ) -> Subscription { service.updates.listen(onProblem: onProblem) }
 
-    /// Calls `body` whenever a sync of the collection has succeeded, until the returned object is released.
+    /// Calls `body` whenever a sync of the collection has succeeded, until the client is shut down.
     ///
     /// It does not matter who asked for the sync. The call for the sync returns only after `body`.
     ///
     /// - Parameter body: receives the time at which the sync began.
-    package func onSync(_ body: @escaping @Sendable (_ began: Timestamp) async -> Void) -> UpdateListening {
-        service.changes.onSync { [weak self] id, began in
-            guard let self, (try? self.collection())?.id == id else { return }
-            await body(began)
-        }
+    package func onSync(_ body: @escaping @Sendable (_ began: Timestamp) async -> Void) {
+        syncObserver.withLock { $0 = body }
+    }
+
+    /// Syncs for a caller with its own time limit. The sync ends with the caller, unless others want it too.
+    package func syncWhileAwaited(expecting timestamp: Timestamp?) async throws(RemoteSettingsError)
+        -> CollectionSyncResult
+    {
+        try await collection().sync(
+            expected: timestamp, trigger: timestamp == nil ? .manual : .broadcast, owner: owner, outlivesCaller: false)
     }
 
     package func markStartSuccessful() throws(RemoteSettingsError) { try service.markStartSuccessful() }

@@ -14,20 +14,11 @@ import CurlTransport
 /// That is the trust policy, the filter context, the reader of snapshots and the connection to the server.
 /// `updateConfig` closes a session and makes another one. Making one does no I/O.
 package final class Session: Sendable {
-    /// How a sync ended.
-    package struct Uptake: Sendable {
-        package let status: UptakeEvent.Status
-        /// The status of the server's answer, if that is why the sync failed.
-        package let httpStatus: Int?
-    }
-
     private struct State {
         var choice: SnapshotChoice?
         var client: ServerClient?
         var telemetry: (any RemoteSettingsTelemetry)?
         var isClosed = false
-        /// The last outcome of each source.
-        var uptake: [String: Uptake] = [:]
         /// Whether files that nothing reads were already removed.
         var hasTidied = false
         /// Whether it was reported that the storage directory cannot be written.
@@ -57,13 +48,13 @@ package final class Session: Sendable {
     package let logger: ServiceLog
     /// The base URL of the server's attachments. The server is asked for it once.
     let attachmentsURL = AttachmentsURLSource()
-    let syncs = SharedWork<CollectionID, SyncOutcome, Never>(endsWithLastCaller: false)
+    let syncs = SharedWork<CollectionID, CollectionSyncResult, Never>()
     /// Syncs of the whole service. There is one key, because a service has one list of collections.
-    let serviceSyncs = SharedWork<Bool, [CollectionSyncResult], Never>(endsWithLastCaller: false)
+    let serviceSyncs = SharedWork<Bool, Result<[CollectionSyncResult], SyncRunFailure>, Never>()
     /// The syncs that have just failed.
     let failures: RecentFailures
     /// Downloads by the path of the file that they write.
-    let downloads = SharedWork<String, Void, AttachmentProgress>(endsWithLastCaller: true)
+    let downloads = SharedWork<String, Void, AttachmentProgress>()
     private let state: Mutex<State>
 
     package var limits: Limits { config.limits.all }
@@ -288,19 +279,12 @@ extension Session {
         _ source: String, _ status: UptakeEvent.Status, _ trigger: UptakeEvent.Trigger, timestamp: Timestamp? = nil,
         age: Duration? = nil, since began: Timestamp, savedBytes: Int? = nil, error: (any Error)? = nil
     ) {
-        if status != .syncBrokenError, status != .cleanupError {
-            let uptake = Uptake(status: status, httpStatus: error.flatMap(HTTPError.status))
-            state.withLock { $0.uptake[source] = uptake }
-        }
         telemetry?.reportUptake(
             UptakeEvent(
                 source: source, status: status, trigger: trigger, timestamp: timestamp, age: age,
                 duration: now.elapsed(since: began), savedBytes: savedBytes,
                 errorDescription: error.map { "\($0)" }))
     }
-
-    /// The last outcome that was reported of a source.
-    func lastUptake(of source: String) -> Uptake? { state.withLock { $0.uptake[source] } }
 
     /// Removes, once in a session, what killed processes and an earlier layout have left in the storage directory.
     func tidyUp() {

@@ -1,10 +1,18 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// A client for which callers wait, until it is shut down.
-package protocol WorkOwner: AnyObject, Sendable {
-    /// Set before `SharedWork.leave` is called.
-    var isShutDown: Bool { get }
+/// What stands for a client: the owner of its streams, and of the syncs that wait for it.
+///
+/// A client's address is no identity, because another client may have it later.
+package final class WorkOwner: Sendable {
+    private let shutDown = Atomic(false)
+
+    /// Set before `SharedWork.leave` and `Broadcast.finish` are called.
+    package var isShutDown: Bool { shutDown.load(ordering: .relaxed) }
+
+    package init() {}
+
+    func shutdown() { shutDown.store(true, ordering: .relaxed) }
 }
 
 /// Syncs or downloads, each shared by all callers who ask for it while it is under way.
@@ -12,8 +20,7 @@ package protocol WorkOwner: AnyObject, Sendable {
 /// The work runs on this package's own threads, because the callers that wait for it may block the threads of Swift's
 /// pool.
 ///
-/// A caller that is cancelled stops waiting at once. `init` decides whether the work goes on when nobody waits for it
-/// any more.
+/// A caller that is cancelled stops waiting at once. Each caller says whether the work goes on without it.
 package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progress: Sendable>: Sendable {
     package typealias Outcome = Result<Value, RemoteSettingsError>
     package typealias Report = @Sendable (Progress) -> Void
@@ -26,7 +33,7 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
     }
 
     private struct Caller {
-        let owner: ObjectIdentifier?
+        let owner: WorkOwner?
         let events: AsyncStream<Event>.Continuation
     }
 
@@ -35,6 +42,8 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
         let expected: Timestamp?
         let task: Task<Void, Never>
         var callers: [Int: Caller] = [:]
+        /// The owners of callers that the work outlives; `nil` for the service itself.
+        var keepers: [WorkOwner?] = []
     }
 
     private struct State {
@@ -42,20 +51,17 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
         var count = 0
         var isClosed = false
 
-        /// - Returns: the task to cancel if nobody waits for its work any more; `nil` if somebody does.
+        /// - Returns: the task to cancel if nobody wants its work any more; `nil` if somebody does. The next caller
+        ///   starts anew, even if the cancelled work never ends.
         mutating func removeIfAbandoned(_ key: Key) -> Task<Void, Never>? {
-            guard works[key]?.callers.isEmpty == true else { return nil }
+            guard let work = works[key], work.callers.isEmpty, work.keepers.isEmpty else { return nil }
             return works.removeValue(forKey: key)?.task
         }
     }
 
-    private let endsWithLastCaller: Bool
     private let state = Mutex(State())
 
-    /// - Parameter endsWithLastCaller: whether work is cancelled when nobody waits for it any more.
-    package init(endsWithLastCaller: Bool) {
-        self.endsWithLastCaller = endsWithLastCaller
-    }
+    package init() {}
 
     /// Starts `body`, or waits for the same work if it is already under way.
     ///
@@ -64,13 +70,15 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
     ///     is not enough: `body` runs after it has ended.
     ///   - owner: the client for which the caller waits. The call fails if that client is shut down, before or
     ///     meanwhile.
+    ///   - outlivesCaller: whether the work goes on if the caller is cancelled. If it goes on for no caller and nobody
+    ///     waits for it, it is cancelled.
     ///   - progress: called in the caller's task. If it is slower than the work, it only gets the latest value.
     package func run(
-        _ key: Key, expected: Timestamp? = nil, owner: (any WorkOwner)? = nil, progress: Report? = nil,
-        _ body: @escaping @Sendable (@escaping Report) async -> Outcome
+        _ key: Key, expected: Timestamp? = nil, owner: WorkOwner? = nil, outlivesCaller: Bool = true,
+        progress: Report? = nil, _ body: @escaping @Sendable (@escaping Report) async -> Outcome
     ) async -> Outcome {
         while true {
-            guard let (events, isEnough) = join(key, expected: expected, owner: owner, body) else {
+            guard let (events, isEnough) = join(key, expected: expected, owner: owner, outlivesCaller, body) else {
                 return .failure(.closed)
             }
             var outcome: Outcome?
@@ -90,7 +98,7 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
     /// - Returns: the events from now on, and whether the work is for at least the `expected` timestamp; `nil` after
     ///   ``close()``, or if the owner has been shut down.
     private func join(
-        _ key: Key, expected: Timestamp?, owner: (any WorkOwner)?,
+        _ key: Key, expected: Timestamp?, owner: WorkOwner?, _ outlivesCaller: Bool,
         _ body: @escaping @Sendable (@escaping Report) async -> Outcome
     ) -> (events: AsyncStream<Event>, isEnough: Bool)? {
         // The end is the newest event, so it is never the one that is dropped.
@@ -108,7 +116,10 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
                 }
                 state.works[key] = Work(number: caller, expected: expected, task: task)
             }
-            state.works[key]?.callers[caller] = Caller(owner: owner.map { ObjectIdentifier($0) }, events: continuation)
+            state.works[key]?.callers[caller] = Caller(owner: owner, events: continuation)
+            if outlivesCaller, state.works[key]?.keepers.contains(where: { $0 === owner }) == false {
+                state.works[key]?.keepers.append(owner)
+            }
             guard let expected else { return (caller, true) }
             return (caller, state.works[key]?.expected.map { $0 >= expected } ?? false)
         }
@@ -136,7 +147,7 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
     private func leave(_ key: Key, _ caller: Int) {
         let task = state.withLock { state -> Task<Void, Never>? in
             guard state.works[key]?.callers.removeValue(forKey: caller) != nil else { return nil }
-            return endsWithLastCaller ? state.removeIfAbandoned(key) : nil
+            return state.removeIfAbandoned(key)
         }
         task?.cancel()
     }
@@ -144,20 +155,16 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
     /// Whether there is work under this key that a caller would wait for.
     func isUnderWay(_ key: Key) -> Bool { state.withLock { $0.works[key] != nil } }
 
-    /// Cancels work that nobody waits for any more. The next caller starts anew, even if the cancelled work never ends.
-    func cancelIfAbandoned(_ key: Key) { state.withLock { $0.removeIfAbandoned(key) }?.cancel() }
-
     /// Ends the waiting of all of an owner's callers, as ``close()`` does. Others keep waiting.
-    func leave(_ owner: any WorkOwner) {
-        let owner = ObjectIdentifier(owner)
+    func leave(_ owner: WorkOwner) {
         let (left, tasks) = state.withLock { state -> ([Caller], [Task<Void, Never>]) in
             var left: [Caller] = []
             var tasks: [Task<Void, Never>] = []
             for (key, work) in state.works {
-                let leaving = work.callers.filter { $0.value.owner == owner }
-                guard !leaving.isEmpty else { continue }
+                let leaving = work.callers.filter { $0.value.owner === owner }
                 left += leaving.values
                 for caller in leaving.keys { state.works[key]?.callers[caller] = nil }
+                state.works[key]?.keepers.removeAll { $0 === owner }
                 if let task = state.removeIfAbandoned(key) { tasks.append(task) }
             }
             return (left, tasks)
@@ -173,12 +180,16 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
         }
     }
 
-    /// Cancels what is under way, and refuses new work.
+    /// Cancels what is under way, and refuses new work. Callers learn at once that it was closed.
     package func close() {
-        let tasks = state.withLock { state in
+        let works = state.withLock { state in
             state.isClosed = true
-            return state.works.values.map(\.task)
+            defer { state.works = [:] }
+            return state.works.values
         }
-        for task in tasks { task.cancel() }
+        for work in works {
+            work.task.cancel()
+            finish(Array(work.callers.values), with: .left)
+        }
     }
 }

@@ -54,7 +54,12 @@ package final class StorageDirectory: Sendable {
     var statesPath: String { "\(path)/states" }
     var chainsPath: String { "\(path)/chains" }
     func statePath(_ file: SHA256Digest) -> String { "\(statesPath)/\(file.hex)" }
-    func attachmentsPath(_ id: CollectionID) -> String { "\(path)/attachments/\(id)" }
+    /// Each capital letter follows a `=`, so that names that differ in case differ on every file system.
+    func attachmentsPath(_ id: CollectionID) -> String {
+        let name = "\(id)".unicodeScalars.map { ("A"..."Z").contains($0) ? "=\($0)" : "\($0)" }.joined()
+        return "\(path)/attachments/\(name)"
+    }
+
     func attachmentPath(_ id: CollectionID, _ digest: SHA256Digest) -> String {
         "\(attachmentsPath(id))/\(digest.hex)"
     }

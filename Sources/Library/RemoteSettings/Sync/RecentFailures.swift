@@ -3,7 +3,7 @@ import RemoteSettingsModel
 
 /// A sync that has just failed. Reads that sync only if nothing is held do not repeat it before ``nextTry``.
 ///
-/// These reads are `getRecords(syncIfEmpty:)` and ``RecordQuery/Sync/ifEmpty``.
+/// These reads are ``RemoteSettingsClient/fetchRecords(_:)`` with ``RecordQuery/Sync/ifEmpty``.
 public struct RecentFailure: Hashable, Sendable {
     /// Why it failed.
     public var error: RemoteSettingsError

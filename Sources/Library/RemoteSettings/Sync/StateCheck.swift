@@ -2,19 +2,12 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A verified state is not taken. What was held stays.
-package struct StateRejection: Error, CustomStringConvertible {
-    let id: CollectionID
-    let timestamp: Timestamp
-    let reason: String
-
-    package init(_ id: CollectionID, _ timestamp: Timestamp, _ reason: String) {
-        (self.id, self.timestamp, self.reason) = (id, timestamp, reason)
-    }
-
-    package var description: String {
-        "\(id): the state of \(timestamp.rfc3339) is not taken: \(VisibleText.excerpt(reason)); what was held stays; "
-            + "publish a newer state"
+extension RemoteSettingsError {
+    /// A verified state is not used.
+    package static func rejected(_ id: CollectionID, _ timestamp: Timestamp, _ reason: String) -> RemoteSettingsError {
+        .rejected(
+            reason: "\(id): the state of \(timestamp.rfc3339) is not used: \(VisibleText.excerpt(reason)); the current "
+                + "state stays; publish a newer one")
     }
 }
 
@@ -27,14 +20,12 @@ package enum StateCheck {
     ) async throws -> String? {
         let (reasons, continuation) = AsyncStream<String?>.makeStream(bufferingPolicy: .bufferingOldest(1))
         // A check that never ends keeps one thread, and other work goes on without it.
-        WorkThreads.start {
-            WorkThreads.shared.whileBlocked {
-                do {
-                    try check()
-                    continuation.yield(nil)
-                } catch {
-                    continuation.yield("the app's check refused it: \(error)")
-                }
+        WorkThreads.startThread {
+            do {
+                try check()
+                continuation.yield(nil)
+            } catch {
+                continuation.yield("the app's check refused it: \(error)")
             }
         }
         let alarm = WorkThreads.start {
@@ -49,24 +40,24 @@ package enum StateCheck {
 
 extension CollectionSync {
     /// - Parameter payload: the hash of the state's content; `nil` if it is not known yet.
-    /// - Throws: ``StateRejection`` if the state is set aside.
+    /// - Throws: ``RemoteSettingsError/rejected(reason:)`` if the state is set aside.
     func checkWanted(_ timestamp: Timestamp, payload: SHA256Digest? = nil) throws {
         guard let trial = session.trials?.trial(of: collection.subject) else { return }
         let refusal =
             if let payload { trial.refusal(of: .init(timestamp: timestamp, payload: payload)) } else {
                 trial.refusal(at: timestamp)
             }
-        if let refusal { throw StateRejection(id, timestamp, refusal.reason) }
+        if let refusal { throw RemoteSettingsError.rejected(id, timestamp, refusal.reason) }
     }
 
     /// Has the app check a fetched state, unless its content is set aside already.
     ///
-    /// - Throws: ``StateRejection`` if the state must not be stored.
+    /// - Throws: ``RemoteSettingsError/rejected(reason:)`` if the state must not be stored.
     func validate(_ snapshot: Snapshot, over current: CurrentState) async throws {
         guard let trials = session.trials else { return }
         let subject = collection.subject
         if let reason = trials.trial(of: subject).reason(against: snapshot) {
-            throw StateRejection(id, snapshot.timestamp, reason)
+            throw RemoteSettingsError.rejected(id, snapshot.timestamp, reason)
         }
         var refusal = try await trials.check(of: id)?(snapshot)
         if refusal == nil, let validate = session.config.validate, id != Catalogue.collection {
@@ -82,6 +73,6 @@ extension CollectionSync {
         } catch {
             session.logger.warning("\(id): it could not be stored that a state was refused: \(error)")
         }
-        throw StateRejection(id, snapshot.timestamp, refusal)
+        throw RemoteSettingsError.rejected(id, snapshot.timestamp, refusal)
     }
 }

@@ -8,20 +8,25 @@ extension LocalCollection {
     /// - Parameters:
     ///   - expected: the timestamp that a push message announced.
     ///   - owner: the client that asks.
+    ///   - outlivesCaller: whether the sync goes on if the caller is cancelled.
     func sync(
-        expected: Timestamp? = nil, trigger: UptakeEvent.Trigger, owner: any WorkOwner
-    ) async -> Result<SyncOutcome, RemoteSettingsError> {
-        if let outcome = outcomeWithoutNetwork { return outcome }
+        expected: Timestamp? = nil, trigger: UptakeEvent.Trigger, owner: WorkOwner, outlivesCaller: Bool = true
+    ) async -> CollectionSyncResult {
+        if let outcome = outcomeWithoutNetwork { return CollectionSyncResult(id, outcome) }
         if session.config.publisher != nil, !session.config.isPreview {
-            return await session.syncCatalogue(with: self, expected: expected, trigger: trigger, owner: owner)
+            return await session.syncCatalogue(
+                with: self, expected: expected, trigger: trigger, owner: owner, outlivesCaller)
         }
-        return await session.syncs.run(id, expected: expected, owner: owner) { [self] _ in
+        let result = await session.syncs.run(
+            id, expected: expected, owner: owner, outlivesCaller: outlivesCaller
+        ) { [self] _ in
             do throws(SyncRunFailure) {
-                return try await SyncRun(session, expected: expected, trigger: trigger).sync(self)
+                return .success(try await SyncRun(session, expected: expected, trigger: trigger).sync(self))
             } catch {
-                return .failure(error.error)
+                return .success(CollectionSyncResult(id, error))
             }
         }
+        return CollectionSyncResult(id, of: result)
     }
 
     /// The outcome of each sync while a file replaces the collection, while only what is packaged is used, or while the
@@ -44,13 +49,13 @@ extension LocalCollection {
     }
 
     /// Syncs for a read that has found nothing. A failure that was just seen is returned at once and not repeated.
-    func syncIfEmpty(owner: any WorkOwner) async -> Result<SyncOutcome, RemoteSettingsError> {
+    func syncIfEmpty(owner: WorkOwner) async -> Result<SyncOutcome, RemoteSettingsError> {
         if !session.syncs.isUnderWay(id), let failure = session.failures.standing(id) {
             session.logger.debug(
                 "\(id): not synced, as a sync has just failed; a read tries again from \(failure.nextTry.rfc3339) on")
             return .failure(failure.error)
         }
-        return await sync(trigger: .empty, owner: owner)
+        return await sync(trigger: .empty, owner: owner).result
     }
 }
 
@@ -64,36 +69,41 @@ extension Session {
     ///
     /// - Returns: a failure only if the monitor could not be fetched.
     func sync(
-        _ collections: [LocalCollection], expected: Timestamp?, trigger: UptakeEvent.Trigger
+        _ collections: [LocalCollection], expected: Timestamp?, trigger: UptakeEvent.Trigger,
+        outlivesCaller: Bool = true
     ) async -> Result<[CollectionSyncResult], RemoteSettingsError> {
-        await serviceSyncs.run(true, expected: expected) { [self] _ in
-            await syncTogether(collections, expected: expected, trigger: trigger)
-        }
+        await serviceSyncs.run(true, expected: expected, outlivesCaller: outlivesCaller) { [self] _ in
+            .success(await syncTogether(collections, expected: expected, trigger: trigger))
+        }.flatMap { $0.mapError(\.error) }
     }
 
     /// Syncs one collection when catalogues are read. All the service's collections are synced with it, so that all are
     /// of one catalogue.
     fileprivate func syncCatalogue(
-        with collection: LocalCollection, expected: Timestamp?, trigger: UptakeEvent.Trigger, owner: any WorkOwner
-    ) async -> Result<SyncOutcome, RemoteSettingsError> {
+        with collection: LocalCollection, expected: Timestamp?, trigger: UptakeEvent.Trigger, owner: WorkOwner,
+        _ outlivesCaller: Bool
+    ) async -> CollectionSyncResult {
         // A sync that began before the collection was asked for is joined, but may not include it.
         for _ in 0..<2 {
-            let results = await serviceSyncs.run(true, expected: expected, owner: owner) { [self] _ in
+            let results = await serviceSyncs.run(
+                true, expected: expected, owner: owner, outlivesCaller: outlivesCaller
+            ) { [self] _ in
                 let others = (service?.clientCollections ?? []).filter { $0.id != collection.id }
-                return await syncTogether([collection] + others, expected: expected, trigger: trigger)
+                return .success(await syncTogether([collection] + others, expected: expected, trigger: trigger))
             }
             switch results {
-            case .failure(let error): return .failure(error)
-            case .success(let results):
-                if let own = results.first(where: { $0.collection == "\(collection.id)" }) { return own.result }
+            case .failure(let error): return CollectionSyncResult(collection.id, .failure(error))
+            case .success(.failure(let failure)): return CollectionSyncResult(collection.id, failure)
+            case .success(.success(let results)):
+                if let own = results.first(where: { $0.collection == "\(collection.id)" }) { return own }
             }
         }
-        return .failure(.closed)
+        return CollectionSyncResult(collection.id, .failure(.closed))
     }
 
     private func syncTogether(
         _ collections: [LocalCollection], expected: Timestamp?, trigger: UptakeEvent.Trigger
-    ) async -> Result<[CollectionSyncResult], RemoteSettingsError> {
+    ) async -> Result<[CollectionSyncResult], SyncRunFailure> {
         let began = now
         do throws(SyncRunFailure) {
             let run = try await SyncRun(self, expected: expected, trigger: trigger)
@@ -102,11 +112,12 @@ extension Session {
                 results = try await run.catalogue(of: publisher, collections, expected: expected)
             } else {
                 results = await collections.concurrentMap(width: Self.width) { collection in
-                    let result =
-                        if let outcome = collection.outcomeWithoutNetwork { outcome } else {
-                            await self.syncs.run(collection.id, expected: expected) { _ in await run.sync(collection) }
-                        }
-                    return CollectionSyncResult(collection: "\(collection.id)", result: result)
+                    let id = collection.id
+                    if let outcome = collection.outcomeWithoutNetwork { return CollectionSyncResult(id, outcome) }
+                    let result = await self.syncs.run(id, expected: expected, outlivesCaller: false) { _ in
+                        .success(await run.sync(collection))
+                    }
+                    return CollectionSyncResult(id, of: result)
                 }
             }
             let hasFailures = results.contains { !$0.isSynced }
@@ -114,8 +125,8 @@ extension Session {
             report("settings-sync", hasFailures ? .syncError : .success, trigger, since: began)
             return .success(results.sorted { $0.collection < $1.collection })
         } catch {
-            report("settings-sync", error.status, trigger, since: began, error: error.error)
-            return .failure(error.error)
+            report("settings-sync", error.uptake.status, trigger, since: began, error: error.error)
+            return .failure(error)
         }
     }
 }
@@ -123,7 +134,20 @@ extension Session {
 /// Why the monitor could not be fetched: an error for the caller, and a finer status for telemetry.
 struct SyncRunFailure: Error {
     let error: RemoteSettingsError
-    let status: UptakeEvent.Status
+    let uptake: SyncUptake
+
+    init(_ error: any Error) {
+        (self.error, uptake) = (RemoteSettingsError(error), SyncUptake(UptakeEvent.Status(error), error))
+    }
+}
+
+extension CollectionSyncResult {
+    init(_ id: CollectionID, of shared: Result<CollectionSyncResult, RemoteSettingsError>) {
+        switch shared {
+        case .success(let result): self = result
+        case .failure(let error): self.init(id, .failure(error))
+        }
+    }
 }
 
 /// The monitor's answer, and the syncs of collections that follow from it.
@@ -149,7 +173,7 @@ struct SyncRun: Sendable {
             try session.checkOrigin()
             client = try session.startingRun()
         } catch {
-            throw SyncRunFailure(error: error, status: .init(error))
+            throw SyncRunFailure(error)
         }
         fetcher = session.fetcher(client)
         began = session.now
@@ -169,9 +193,9 @@ struct SyncRun: Sendable {
             }
         } catch {
             session.keepBackoff(client)
-            let status = UptakeEvent.Status(error)
+            let failure = SyncRunFailure(error)
+            let status = failure.uptake.status
             session.report("settings-changes-monitoring", status, trigger, since: began, error: error)
-            let failure = SyncRunFailure(error: RemoteSettingsError(error), status: status)
             if status.isFailure { session.failures.record(failure.error, of: nil) }
             throw failure
         }
@@ -184,7 +208,7 @@ struct SyncRun: Sendable {
     }
 
     /// Brings one collection to the server's state.
-    func sync(_ collection: LocalCollection) async -> Result<SyncOutcome, RemoteSettingsError> {
+    func sync(_ collection: LocalCollection) async -> CollectionSyncResult {
         let began = session.now
         let result: Result<SyncOutcome, any Error>
         do {
@@ -203,7 +227,7 @@ struct SyncRun: Sendable {
         of publisher: PublisherName, _ collections: [LocalCollection], expected: Timestamp?
     ) async throws(SyncRunFailure) -> [CollectionSyncResult] {
         let overridden = collections.compactMap { collection in
-            collection.outcomeWithoutNetwork.map { CollectionSyncResult(collection: "\(collection.id)", result: $0) }
+            collection.outcomeWithoutNetwork.map { CollectionSyncResult(collection.id, $0) }
         }
         let left = Set(overridden.map(\.collection))
         let others = collections.filter { !left.contains("\($0.id)") && $0.id != Catalogue.collection }
@@ -214,14 +238,13 @@ struct SyncRun: Sendable {
                 results = try await CatalogueSync(run: again, publisher: publisher).results(of: others, isLast: true)
             }
             let catalogue = collections.filter { $0.id == Catalogue.collection && $0.overriding == nil }.map { known in
-                CollectionSyncResult(
-                    collection: "\(known.id)", result: .success(.upToDate(known.current().timestamp ?? timestamp)))
+                CollectionSyncResult(known.id, .success(.upToDate(known.current().timestamp ?? timestamp)))
             }
             return (overridden + (results ?? []) + catalogue).sorted { $0.collection < $1.collection }
         } catch let error as SyncRunFailure {
             throw error
         } catch {
-            throw SyncRunFailure(error: RemoteSettingsError(error), status: UptakeEvent.Status(error))
+            throw SyncRunFailure(error)
         }
     }
 
@@ -230,7 +253,7 @@ struct SyncRun: Sendable {
     func recordOutcome(
         _ result: Result<SyncOutcome, any Error>, of id: CollectionID, since began: Timestamp,
         wasRetried: () -> Bool = { false }
-    ) async -> Result<SyncOutcome, RemoteSettingsError> {
+    ) async -> CollectionSyncResult {
         session.keepBackoff(client)
         switch result {
         case .success(let outcome):
@@ -238,14 +261,16 @@ struct SyncRun: Sendable {
             session.report("\(id)", status, trigger, timestamp: outcome.timestamp, since: began)
             session.failures.recordSuccess(of: id)
             session.recordSuccess(of: id, in: self.began)
-            await session.changes.recordSync(of: id, began: began)
-            return .success(outcome)
+            for client in session.service?.liveClients ?? [] where (try? client.collection())?.id == id {
+                await client.syncObserver.withLock { $0 }?(began)
+            }
+            return CollectionSyncResult(id, .success(outcome), SyncUptake(status, nil))
         case .failure(let error):
             let status = UptakeEvent.Status(error, wasRetried: wasRetried())
             session.report("\(id)", status, trigger, since: began, error: error)
             session.logger.warning("\(id): sync failed: \(error)")
             await recordFailure(of: id, status, error, since: began)
-            return .failure(RemoteSettingsError(error))
+            return CollectionSyncResult(id, .failure(RemoteSettingsError(error)), SyncUptake(status, error))
         }
     }
 

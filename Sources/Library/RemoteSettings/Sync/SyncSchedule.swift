@@ -16,17 +16,11 @@ extension RemoteSettingsService {
     /// - Parameter interval: from a minute to 366 days; what is beyond counts as these.
     public func syncs(every interval: Duration) -> AsyncStream<Result<[CollectionSyncResult], RemoteSettingsError>> {
         let schedule = SyncSchedule(every: interval)
-        return AsyncStream { [weak self] in
-            while !Task.isCancelled {
-                guard let session = self?.session, !session.isClosed else { return nil }
-                let pause = schedule.pause(session, self?.clientCollections ?? [])
-                guard pause <= .zero else {
-                    do { try await session.config.environment.sleep(pause) } catch { return nil }
-                    continue
-                }
-                if let result = await self?.scheduledSync(schedule) { return result }
-            }
-            return nil
+        return SyncSchedule.results { [weak self] in
+            guard let self, !self.session.isClosed else { return nil }
+            return (schedule.pause(self.session, self.clientCollections), self.session.config.environment)
+        } of: { [weak self] in
+            await self?.scheduledSync(schedule)
         }
     }
 
@@ -97,6 +91,27 @@ package final class SyncSchedule: Sendable {
     package init(every interval: Duration, of collection: CollectionID? = nil) {
         self.collection = collection
         self.interval = min(max(interval, Self.limits.lowerBound), Self.limits.upperBound)
+    }
+
+    /// The results of what is due, again and again. Each is begun when the stream is asked for its next element.
+    ///
+    /// - Parameters:
+    ///   - pause: how long to wait, and with which clock; `nil` at the end of the stream.
+    ///   - run: returns `nil` if another process has just begun the same.
+    package static func results<Result: Sendable>(
+        pause: @escaping @Sendable () -> (left: Duration, environment: HTTPEnvironment)?,
+        of run: @escaping @Sendable () async -> Result?
+    ) -> AsyncStream<Result> {
+        AsyncStream {
+            while !Task.isCancelled, let (left, environment) = pause() {
+                if left > .zero {
+                    do { try await environment.sleep(left) } catch { return nil }
+                } else if let result = await run() {
+                    return result
+                }
+            }
+            return nil
+        }
     }
 
     /// How long to wait until a sync may be due; zero or less if it is due. Does I/O.

@@ -21,7 +21,6 @@ extension UptakeEvent.Status {
             case .notAllowed, .invalidName, .notHeld, .other: self = .unknownError
             }
         case is CatalogueSyncError, is CatalogueError: self = .syncError
-        case is StateRejection: self = .rejectedError
         case is FileError: self = .applyError
         case is CancellationError: self = .shutdownError
         default: self = .unknownError

@@ -6,9 +6,6 @@ final class UpdateChannel: Sendable {
     private struct State {
         /// The follower of the session in force.
         var follower: UpdateFollower?
-        /// What listeners are told if updates do not arrive.
-        var listeners: [Int: @Sendable (UpdateProblem) -> Void] = [:]
-        var count = 0
         var isStarted = false
         var isPaused = false
         var isInBackground = false
@@ -20,6 +17,8 @@ final class UpdateChannel: Sendable {
 
     private let state = Mutex(State())
     private let hasStreams: @Sendable () -> Bool
+    /// Why listeners do not hear of what is published, once for each reason.
+    private let problems = Broadcast<UpdateProblem>()
 
     /// - Parameter hasStreams: whether there are streams of changes. ``evaluate()`` must be called after each change of
     ///   it.
@@ -38,14 +37,13 @@ final class UpdateChannel: Sendable {
     /// Listens until the returned object is released.
     ///
     /// - Parameter onProblem: called once for each reason why listeners do not hear of what is published.
-    func listen(onProblem: @escaping @Sendable (UpdateProblem) -> Void) -> UpdateListening {
-        let number = state.withLock { state in
-            state.count += 1
-            state.listeners[state.count] = onProblem
-            return state.count
-        }
+    func listen(onProblem: @escaping @Sendable (UpdateProblem) -> Void) -> Subscription {
+        let end = problems.receive(handle: onProblem)
         evaluate()
-        return UpdateListening { [weak self] in self?.change { $0.listeners[number] = nil } }
+        return Subscription { [weak self] in
+            end()
+            self?.evaluate()
+        }
     }
 
     func set(isStarted: Bool) { change { $0.isStarted = isStarted } }
@@ -59,12 +57,8 @@ final class UpdateChannel: Sendable {
 
     /// Takes over another configuration of the service that owns this object.
     func use(_ session: Session, of service: RemoteSettingsService) {
-        let follower = UpdateFollower(session) { [weak service] in
-            service?.clientCollections ?? []
-        } tell: { [weak self] problem in
-            for tell in self?.state.withLock({ Array($0.listeners.values) }) ?? [] { tell(problem) }
-        }
-        session.onAnswer { [weak follower] in follower?.record(.answer) }
+        let follower = UpdateFollower(session, problems) { [weak service] in service?.clientCollections ?? [] }
+        session.onAnswer { [weak follower] in follower?.retry(isOtherNetwork: false) }
         let old = state.withLock { state in
             defer { state.follower = follower }
             return state.follower
@@ -82,7 +76,7 @@ final class UpdateChannel: Sendable {
     func networkChanged() {
         let follower = state.withLock { $0.follower }
         follower?.session.failures.forget()
-        follower?.record(.network)
+        follower?.retry(isOtherNetwork: true)
     }
 
     /// Notes that something newer was announced by another way than the channel.
@@ -96,7 +90,7 @@ final class UpdateChannel: Sendable {
     /// conditions.
     func evaluate() {
         let ended = state.withLock { state in
-            let isWanted = state.isStarted || !state.listeners.isEmpty || hasStreams()
+            let isWanted = state.isStarted || !problems.isEmpty || hasStreams()
             let isAllowed = !state.isClosed && !state.isPaused && !state.isInBackground
             state.isFollowing = isWanted && isAllowed && state.follower?.session.updateChannel != nil
             state.follower?.want(state.isFollowing)
@@ -141,13 +135,4 @@ extension UpdateProblem: CustomStringConvertible {
         case .notFetched(let reason): "what was announced could not be fetched: \(reason)"
         }
     }
-}
-
-/// A registration with a service, which lasts until it is released.
-package final class UpdateListening: Sendable {
-    private let end: @Sendable () -> Void
-
-    init(end: @escaping @Sendable () -> Void) { self.end = end }
-
-    deinit { end() }
 }

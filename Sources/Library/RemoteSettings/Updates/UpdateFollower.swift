@@ -1,9 +1,12 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// Follows the update channel of one session, and syncs what is announced.
+/// Follows the update channel of one session: keeps one connection open, and syncs what is announced.
+///
+/// An ``UpdateTiming`` decides when.
 package final class UpdateFollower: Sendable {
     private struct State {
+        var timing: UpdateTiming
         /// What the storage directory has about failed connections.
         var kept = UpdateTiming.Kept()
         /// Why there is no connection.
@@ -21,38 +24,39 @@ package final class UpdateFollower: Sendable {
     private static let mostAttempts = 5
 
     let session: Session
+    private let problems: Broadcast<UpdateProblem>
     private let collections: @Sendable () -> [LocalCollection]
-    private let tellListeners: @Sendable (UpdateProblem) -> Void
-    private let loop: UpdateLoop
-    private let state = Mutex(State())
+    private let state: Mutex<State>
+    /// An element whenever something may be due.
+    private let calls = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    private var environment: HTTPEnvironment { session.config.environment }
 
     /// - Parameters:
+    ///   - problems: is sent the reason why updates do not reach the listeners, once for each cause.
     ///   - collections: the collections of the service's clients.
-    ///   - tell: called with the reason why updates do not reach the listeners, once for each cause.
     init(
-        _ session: Session, collections: @escaping @Sendable () -> [LocalCollection],
-        tell: @escaping @Sendable (UpdateProblem) -> Void
+        _ session: Session, _ problems: Broadcast<UpdateProblem>,
+        collections: @escaping @Sendable () -> [LocalCollection]
     ) {
-        self.session = session
-        self.collections = collections
-        tellListeners = tell
-        let silence = Duration.seconds(session.limits.updateIdleSeconds)
-        loop = UpdateLoop(
-            .app(jitter: session.config.updates.jitter, longestSilence: silence),
-            environment: session.config.environment, seen: { session.seen(of: Set(collections().map(\.id))) })
+        (self.session, self.problems, self.collections) = (session, problems, collections)
+        state = Mutex(
+            State(
+                timing: UpdateTiming(
+                    jitter: session.config.updates.jitter,
+                    longestSilence: .seconds(session.limits.updateIdleSeconds))))
     }
 
     /// What it is doing while a connection is wanted.
     var status: UpdateStatus {
-        let timing = loop.current
+        let (timing, reason) = state.withLock { ($0.timing, $0.reason) }
         if timing.isOpen { return .open }
-        guard let wait = loop.untilConnection, wait > .zero else { return .connecting }
-        let reason = state.withLock { $0.reason }
+        guard let due = timing.connectionDue, due > environment.uptime() else { return .connecting }
         return timing.failures > Self.mostFailures ? .givenUp(reason: reason) : .waiting(reason: reason)
     }
 
     func want(_ isWanted: Bool) {
-        loop.want(isWanted)
+        state.withLock { $0.timing.wantsConnection = isWanted }
+        calls.continuation.yield()
         if isWanted { start() }
     }
 
@@ -65,13 +69,12 @@ package final class UpdateFollower: Sendable {
         let wanted = Set(collections().map(\.id))
         guard !wanted.isEmpty else { return }
         let isWanted = changed?.contains(where: wanted.contains) ?? true
-        loop.record {
-            $0.recordAnnouncement(announced, isWanted: isWanted, isFromChannel: isFromChannel, at: $1)
-        }
+        record { $0.recordAnnouncement(announced, isWanted: isWanted, isFromChannel: isFromChannel, at: $1) }
         start()
     }
 
-    func record(_ reason: UpdateTiming.Reason) { loop.record { $0.record(reason, at: $1.uptime) } }
+    /// Notes that what failed before may work now: in another network, or because the server has answered a request.
+    func retry(isOtherNetwork: Bool) { record { $0.retry(isOtherNetwork: isOtherNetwork, at: $1.uptime) } }
 
     /// Ends the connection, and forgets for good what was announced.
     func end() {
@@ -89,38 +92,93 @@ package final class UpdateFollower: Sendable {
         }
     }
 
+    @discardableResult
+    private func record<Value: Sendable>(_ event: (inout UpdateTiming, Moment) -> Value) -> Value {
+        let (seen, moment) = (session.seen(of: Set(collections().map(\.id))), environment.moment)
+        let (value, isNews) = state.withLock { state in
+            let before = state.timing
+            if let seen { state.timing.seen = seen }
+            let value = event(&state.timing, moment)
+            return (value, state.timing.isDue(before: before) || state.timing.kept != before.kept)
+        }
+        // A server may send any number of messages. Few of them make anything due sooner.
+        if isNews { calls.continuation.yield() }
+        return value
+    }
+
     private func run() async {
         let channel = session.updateChannel
         if let channel { restore(channel.name) }
-        await loop.run { () async throws(UpdateSourceError) in
-            if let channel { try await self.read(channel.source) }
-        } ask: { request in
-            await self.sync(request)
-        } keep: { kept in
-            if let channel { keep(kept, of: channel.name) }
-        } ended: { error in
-            session.logger.info("the update channel is closed: \(error)")
-            state.withLock { $0.reason = error.description }
-            if error.kind == .unsupported || loop.current.failures > Self.mostFailures { tell(.noConnection(error)) }
-            return true
+        calls.continuation.yield()
+        var (reader, asker, sleeper): (Task<Void, Never>?, Task<Void, Never>?, Task<Void, Never>?)
+        for await _ in calls.stream {
+            sleeper?.cancel()
+            while let next = state.withLock({ $0.timing.next }), next.due <= environment.uptime(), !Task.isCancelled {
+                switch next.step {
+                case .connect:
+                    record { timing, now in timing.recordConnecting(at: now.uptime) }
+                    if let source = channel?.source { reader = Task { await self.read(source) } }
+                case .close:
+                    reader?.cancel()
+                    await reader?.value
+                    let isWanted = state.withLock { $0.timing.wantsConnection }
+                    ended(isWanted ? UpdateSourceError(.failed, "the connection went silent") : nil)
+                case .ask:
+                    guard let request = record({ $0.nextRequest(at: $1) }) else { continue }
+                    asker = Task {
+                        let answer = await self.sync(request)
+                        self.record { $0.record(answer, at: $1) }
+                    }
+                }
+            }
+            if let channel { keep(of: channel.name) }
+            guard let due = state.withLock({ $0.timing.next?.due }) else { continue }
+            sleeper = Task {
+                guard (try? await self.environment.sleep(due - self.environment.uptime())) != nil else { return }
+                self.calls.continuation.yield()
+            }
+        }
+        sleeper?.cancel()
+        for task in [reader, asker] {
+            task?.cancel()
+            await task?.value
         }
     }
 
-    private func read(_ source: any UpdateSource) async throws(UpdateSourceError) {
-        var connection = try await source.connect()
-        loop.record { $0.recordOpened(at: $1) }
-        var hasRefused = false
-        while let message = try await connection.next() {
-            // A channel that sends nothing but such messages is reported once.
-            if case .refused(let error) = message, !hasRefused {
-                hasRefused = true
-                tell(.unreadable(reason: "\(error)"))
+    /// Reads one connection to its end.
+    private func read(_ source: any UpdateSource) async {
+        var end = UpdateSourceError(.failed, "the server ended the connection")
+        do throws(UpdateSourceError) {
+            var connection = try await source.connect()
+            record { $0.recordOpened(at: $1) }
+            var hasRefused = false
+            while let message = try await connection.next() {
+                // A channel that sends nothing but such messages is reported once.
+                if case .refused(let error) = message, !hasRefused {
+                    hasRefused = true
+                    tell(.unreadable(reason: "\(error)"))
+                }
+                if let end = record({ $0.record(message, at: $1) }) { throw end }
+                if case .event(.update(let timestamp, let changed)) = message {
+                    announce(timestamp, changed: changed, isFromChannel: true)
+                }
             }
-            if let end = loop.record({ $0.record(message, at: $1) }) { throw end }
-            if case .event(.update(let timestamp, let changed)) = message {
-                announce(timestamp, changed: changed, isFromChannel: true)
-            }
+        } catch {
+            end = error
         }
+        if !Task.isCancelled { ended(end) }
+    }
+
+    /// - Parameter error: why the connection has ended; `nil` if it was closed because it is not wanted.
+    private func ended(_ error: UpdateSourceError?) {
+        if let error { state.withLock { $0.reason = error.description } }
+        let failures = record {
+            $0.recordEnd(error, at: $1)
+            return $0.failures
+        }
+        guard let error else { return }
+        session.logger.info("the update channel is closed: \(error)")
+        if error.kind == .unsupported || failures > Self.mostFailures { tell(.noConnection(error)) }
     }
 
     private func sync(_ request: UpdateTiming.Request) async -> UpdateTiming.Answer {
@@ -149,7 +207,7 @@ package final class UpdateFollower: Sendable {
         }
         guard isNew else { return }
         session.logger.notice("the update channel \(session.updateChannel?.name ?? ""): \(problem)")
-        tellListeners(problem)
+        problems.send(problem)
     }
 }
 
@@ -164,8 +222,6 @@ extension UpdateFollower {
         let isAsked: Bool
     }
 
-    private var environment: HTTPEnvironment { session.config.environment }
-
     /// Reads what an earlier process has kept. What is about another channel counts as nothing. Does I/O.
     private func restore(_ channel: String) {
         guard let kept = session.storage.index().updates, kept.channel == channel else { return }
@@ -174,24 +230,27 @@ extension UpdateFollower {
         let isPossible = left <= (kept.isAsked ? UpdateTiming.longestAskedPause : UpdateTiming.longestPause)
         let timing = UpdateTiming.Kept(
             failures: kept.failures, until: isPossible ? environment.uptime() + left : .zero, isAsked: kept.isAsked)
-        loop.record { current, _ in current.restore(timing) }
-        state.withLock { $0.kept = loop.current.kept }
+        state.withLock { state in
+            state.timing.restore(timing)
+            state.kept = state.timing.kept
+        }
     }
 
     /// Writes it down if something has changed. Does I/O.
-    private func keep(_ kept: UpdateTiming.Kept, of channel: String) {
-        let isNew = state.withLock { state in
-            guard kept != state.kept else { return false }
+    private func keep(of channel: String) {
+        let new = state.withLock { state -> UpdateTiming.Kept? in
+            let kept = state.timing.kept
+            guard kept != state.kept else { return nil }
             // After a connection that lasted, the same problem is another one.
             if kept.failures < state.kept.failures { state.problem = nil }
             state.kept = kept
-            return true
+            return kept
         }
-        guard isNew else { return }
-        let left = kept.until - environment.uptime()
+        guard let new else { return }
+        let left = new.until - environment.uptime()
         let note = Kept(
-            channel: channel, failures: kept.failures,
-            next: left > .zero ? environment.now().advanced(by: left) : nil, isAsked: kept.isAsked)
+            channel: channel, failures: new.failures,
+            next: left > .zero ? environment.now().advanced(by: left) : nil, isAsked: new.isAsked)
         session.remember { $0.updates = note }
     }
 }

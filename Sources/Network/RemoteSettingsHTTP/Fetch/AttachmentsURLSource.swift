@@ -4,8 +4,10 @@ import RemoteSettingsModel
 ///
 /// A failure is not remembered, so the next call tries again. The URL is not signed, and a server may move its
 /// attachments. If nothing could be downloaded from it, ``forget(_:)`` makes the next call ask again.
-package actor AttachmentsURLSource {
-    private var task: Task<AttachmentsURL, any Error>?
+///
+/// It is not an actor, because an actor that a task of Swift's pool has entered makes callers that block the pool wait.
+package final class AttachmentsURLSource: Sendable {
+    private let task = Mutex<Task<Result<AttachmentsURL, any Error>, Never>?>(nil)
 
     package init() {}
 
@@ -14,8 +16,18 @@ package actor AttachmentsURLSource {
     /// - Parameter client: the client that asks the server, on the first call only.
     /// - Throws: `HTTPError` or ``AttachmentsNotOffered``.
     package func value(_ client: ServerClient) async throws -> AttachmentsURL {
-        if let task { return try await task.value }
-        let task = WorkThreads.startLikewise {
+        let task = task.withLock { task in
+            let known = task ?? WorkThreads.start { await Self.fetch(client) }
+            task = known
+            return known
+        }
+        let result = await task.value
+        if case .failure = result { forget(task) }
+        return try result.get()
+    }
+
+    private static func fetch(_ client: ServerClient) async -> Result<AttachmentsURL, any Error> {
+        do {
             let document = try await client.rootDocument()
             let root: JSONValue
             do throws(JSONError) {
@@ -31,21 +43,20 @@ package actor AttachmentsURLSource {
                         "this server offers no attachments (capabilities.attachments.base_url is missing); fetch the "
                         + "collection without them (attachments: none in dumps.yaml)")
             }
-            return try AttachmentsURL(base, of: client.server)
-        }
-        self.task = task
-        do {
-            return try await task.value
+            return .success(try AttachmentsURL(base, of: client.server))
         } catch {
-            self.task = nil
-            throw error
+            return .failure(error)
         }
     }
 
     /// Makes the next call ask the server again, unless the URL has already changed.
     package func forget(_ url: AttachmentsURL) async {
-        guard let task, (try? await task.value) == url, self.task == task else { return }
-        self.task = nil
+        guard let task = task.withLock({ $0 }), (try? await task.value.get()) == url else { return }
+        forget(task)
+    }
+
+    private func forget(_ known: Task<Result<AttachmentsURL, any Error>, Never>) {
+        task.withLock { if $0 == known { $0 = nil } }
     }
 }
 

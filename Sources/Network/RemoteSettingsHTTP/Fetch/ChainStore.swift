@@ -120,7 +120,7 @@ package actor ChainStore {
     private func chain(_ x5u: String) async -> Result<CertificateChain, FetchError> {
         if let known = chains[x5u] { return await known.value }
         let client = client
-        let task = WorkThreads.startLikewise { () -> Result<CertificateChain, FetchError> in
+        let task = WorkThreads.start { () -> Result<CertificateChain, FetchError> in
             do throws(HTTPError) {
                 let document = try await client.chain(x5u: x5u)
                 return Result { () throws(ContentSignatureError) in

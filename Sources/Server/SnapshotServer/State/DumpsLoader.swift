@@ -96,7 +96,7 @@ actor DumpsLoader {
             faultsSeen = faults
             report("a bundle was shortened while it was served; all bundles are read again")
         }
-        var identity = try? FileStore.identity(directory.lockPath)
+        var identity = try? FileStore.identity(directory.lockPath, followsLinks: true)
         if let lockSeen, lockSeen == identity, problems.isEmpty { return nil }
         let before = problems
         var (lock, staged) = try directory.readableLock(limits: limits)
@@ -104,7 +104,7 @@ actor DumpsLoader {
         // A refresh that ended meanwhile has replaced bundles. The rounds are limited, because one refresh may follow
         // another.
         for _ in 0..<5 where !problems.isEmpty {
-            let present = try? FileStore.identity(directory.lockPath)
+            let present = try? FileStore.identity(directory.lockPath, followsLinks: true)
             let again = try directory.readableLock(limits: limits)
             guard again.lock != lock else { break }
             (identity, lock, staged) = (present, again.lock, again.staged)
@@ -145,7 +145,7 @@ actor DumpsLoader {
                 hasChanged = true
                 continue
             }
-            let file = try? FileStore.identity(directory.bundlePath(id))
+            let file = try? FileStore.identity(directory.bundlePath(id), followsLinks: true)
             if let known = refused[id], known.entry == entry, known.file == file {
                 problems[id] = known.problem
                 next[id] = loaded[id]

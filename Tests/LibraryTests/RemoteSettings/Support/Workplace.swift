@@ -76,9 +76,19 @@ struct NoTransport: HTTPTransport {
     }
 }
 
+extension RemoteSettingsClient {
+    /// The records by their ids.
+    var recordsByID: [String: RemoteSettingsRecord]? {
+        getRecords().map { Dictionary($0.map { ($0.id, $0) }) { first, _ in first } }
+    }
+
+    /// The records, after a sync if nothing is held; `nil` if there are none.
+    func recordsOrSync() async -> [RemoteSettingsRecord]? { try? await fetchRecords(RecordQuery(sync: .ifEmpty)) }
+}
+
 /// The ids of what a client holds with their `last_modified`, for comparison with the server's state.
 func state(of client: RemoteSettingsClient) -> [String: UInt64]? {
-    client.getRecordsMap()?.mapValues(\.lastModified)
+    client.recordsByID?.mapValues(\.lastModified)
 }
 
 extension OriginTransport {

@@ -4,10 +4,10 @@ import RemoteSettingsHTTP
 
 /// When connections and requests are made, on a clock that moves to whatever is due next.
 struct UpdateTimingTests {
-    private static let app = UpdateTiming.Rules.app(jitter: .milliseconds(500), longestSilence: .seconds(3600))
+    private static let app = UpdateTiming(jitter: .milliseconds(500), longestSilence: .seconds(3600))
     private static let start = 1_800_000_000_000
 
-    private var timing = UpdateTiming(Self.app)
+    private var timing = Self.app
     private var now = Duration.zero
     private var chance = 0.5
     /// How far the time of day was set.
@@ -21,10 +21,7 @@ struct UpdateTimingTests {
 
     private static let down = UpdateSourceError(.failed, "down")
 
-    init() { self.init(Self.app) }
-
-    private init(_ rules: UpdateTiming.Rules) {
-        timing = UpdateTiming(rules)
+    init() {
         timing.seen = Self.at(0)
         timing.wantsConnection = true
     }
@@ -50,7 +47,7 @@ struct UpdateTimingTests {
             switch next.step {
             case .connect:
                 connected.append(now)
-                timing.recordConnecting()
+                timing.recordConnecting(at: now)
                 if let refusal { self.end(refusal) } else { timing.recordOpened(at: moment) }
             case .close: self.end()
             case .ask:
@@ -75,7 +72,7 @@ struct UpdateTimingTests {
 
     /// The lies: false, early, doubled, far in the future, many at once, one each second.
     @Test func aTrueAnnouncementIsActedOnWithinASecondAndAHalf() {
-        var test = Self(Self.app)
+        var test = Self()
         test.open()
         for number in 1...60 {
             let second = Int(test.now.components.seconds)
@@ -164,18 +161,21 @@ struct UpdateTimingTests {
         #expect(test.asked.count == 5)
     }
 
-    @Test mutating func pausesAfterFailedRequestsGrowWhateverIsAnnounced() {
+    @Test mutating func pausesAfterFailedRequestsGrow() {
         open()
         monitor = nil
-        for second in 1...120 {
-            announce(Self.at(second))
-            pass(.seconds(1))
-        }
+        announce(Self.at(1))
+        pass(.seconds(100))
         #expect(gaps(asked) == [1, 2, 4, 8, 16, 32].map { .seconds($0) })
+        // What is announced meanwhile is tried within a second, whatever failed before.
+        announce(Self.at(2))
+        pass(.seconds(1))
+        #expect(asked.count == 8)
+        pass(.seconds(60))
         // Another network is a reason to try again, though not all the time.
         let count = asked.count
         for _ in 0..<59 {
-            timing.record(.network, at: now)
+            timing.retry(isOtherNetwork: true, at: now)
             pass(.seconds(1))
         }
         #expect(asked.count - count == 2)
@@ -185,6 +185,8 @@ struct UpdateTimingTests {
         monitor = Self.at(120)
         let before = asked.count
         pass(.seconds(5))
+        announce(monitor)
+        pass(.seconds(1))
         #expect(timing.isOpen && asked.count == before + 1)
     }
 
@@ -196,7 +198,7 @@ struct UpdateTimingTests {
         #expect(timing.nextRequest(at: moment) != nil)
         timing.record(.notBefore(seconds: 600), at: moment)
         end()
-        timing.record(.network, at: now)
+        timing.retry(isOtherNetwork: true, at: now)
         announce(Self.at(2))
         let (before, count) = (now, connected.count)
         pass(.seconds(600))
@@ -204,7 +206,7 @@ struct UpdateTimingTests {
         monitor = Self.at(2)
         // The next start knows it, too.
         #expect(timing.kept.isAsked && timing.kept.until - before == .seconds(630))
-        var next = UpdateTiming(Self.app)
+        var next = Self.app
         next.restore(timing.kept)
         #expect(next.kept.until == timing.kept.until)
         pass(.seconds(60))
@@ -218,7 +220,7 @@ struct UpdateTimingTests {
 
     /// An announcement is lost, and nothing else is ever announced.
     @Test func aServerThatAnnouncesNothingIsAskedNowAndThen() {
-        var test = Self(Self.app)
+        var test = Self()
         test.open()
         for _ in 0..<(24 * 120) {
             test.pass(.seconds(30))
@@ -234,7 +236,7 @@ struct UpdateTimingTests {
     // MARK: Connections
 
     @Test(arguments: [0.25, 0.5, 1]) func pausesAfterFailuresGrowWithChance(_ chance: Double) {
-        var test = Self(Self.app)
+        var test = Self()
         (test.chance, test.refusal) = (chance, Self.down)
         for failures in 0..<20 {
             guard let due = test.timing.connectionDue else { return #expect(Bool(false)) }
@@ -272,7 +274,7 @@ struct UpdateTimingTests {
         #expect(receive(.event(.pause(.retryAfter(seconds: 77))))?.kind == .notBefore(seconds: 77))
         #expect(receive(.event(.pause(.disabled)))?.kind == .unsupported)
         end(UpdateSourceError(.unsupported, "off"))
-        timing.record(.network, at: now)
+        timing.retry(isOtherNetwork: true, at: now)
         #expect(timing.connectionDue == now + .seconds(14_400))
     }
 
@@ -280,11 +282,11 @@ struct UpdateTimingTests {
         refusal = UpdateSourceError(.unsupported, "404")
         for _ in 0..<600 {
             pass(.seconds(1))
-            timing.record(.answer, at: now)
+            timing.retry(isOtherNetwork: false, at: now)
         }
         #expect(connected == [.zero])
         for _ in 0..<600 {
-            timing.record(.network, at: now)
+            timing.retry(isOtherNetwork: true, at: now)
             pass(.seconds(1))
         }
         #expect((19...21).contains(connected.count))
@@ -292,8 +294,8 @@ struct UpdateTimingTests {
 
     /// The device had no network yet when the connection was begun, and has one when it fails.
     @Test mutating func whatChangesWhileAConnectionIsMadeCounts() {
-        timing.recordConnecting()
-        timing.record(.network, at: now)
+        timing.recordConnecting(at: now)
+        timing.retry(isOtherNetwork: true, at: now)
         now += .seconds(10)
         end()
         #expect(timing.connectionDue == .zero)
@@ -303,7 +305,7 @@ struct UpdateTimingTests {
         refusal = Self.down
         timing.restore(.init(failures: 6))
         for _ in 0..<36_000 {
-            timing.record(.answer, at: now)
+            timing.retry(isOtherNetwork: false, at: now)
             pass(.seconds(1))
         }
         #expect((4...12).contains(connected.count), "\(connected)")
@@ -311,20 +313,15 @@ struct UpdateTimingTests {
 
     @Test mutating func aSilentConnectionIsReplaced() {
         open()
-        for _ in 0..<3 {
-            pass(.seconds(20))
-            _ = receive(.heartbeat)
-        }
-        // Three times the interval of the heartbeats.
-        pass(.seconds(59))
-        #expect(connected.count == 1 && timing.isOpen)
-        pass(.seconds(7))
-        #expect(connected.count == 2 && timing.isOpen)
-        // That was wrong, or the server is another one: so long a silence is not taken for an end again.
-        pass(.seconds(3000))
-        #expect(connected.count == 2)
+        pass(.seconds(20))
         _ = receive(.heartbeat)
-        pass(.seconds(890))
+        pass(.seconds(119))
+        #expect(connected.count == 1 && timing.isOpen)
+        pass(.milliseconds(6500))
+        #expect(connected.count == 2 && timing.isOpen)
+        // A greeting promises no heartbeats.
+        _ = receive(.heartbeat)
+        pass(.seconds(3590))
         #expect(connected.count == 2)
         pass(.seconds(20))
         #expect(connected.count == 3)
