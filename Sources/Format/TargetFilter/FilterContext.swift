@@ -54,9 +54,9 @@ package struct FilterContext: Sendable, Hashable {
 /// Preferences for `preferenceValue`, `preferenceIsUserSet` and `preferenceExists`.
 package struct FilterPreferences: Sendable, Hashable {
     /// Every preference that exists, with its value.
-    package var values: [String: FilterValue]
+    var values: [String: FilterValue]
     /// The names of the preferences that the user has set.
-    package var userSet: Set<String>
+    var userSet: Set<String>
 
     package init(values: [String: FilterValue] = [:], userSet: Set<String> = []) {
         self.values = values

@@ -66,7 +66,7 @@ package final class WorkThreads: Sendable {
     }
 
     /// Starts a task on these threads if the caller's task runs on them, otherwise on Swift's pool.
-    package static func startLikewise<Value: Sendable>(
+    static func startLikewise<Value: Sendable>(
         _ body: @escaping @Sendable () async -> Value
     ) -> Task<Value, Never> {
         guard #available(iOS 18, macOS 15, tvOS 18, watchOS 11, visionOS 2, *) else {

@@ -1,6 +1,6 @@
 import Foundation
 import RemoteSettingsModel
-import SnapshotTrust
+@testable import SnapshotTrust
 import Testing
 import X509
 

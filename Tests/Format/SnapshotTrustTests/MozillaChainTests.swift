@@ -1,6 +1,6 @@
 import Foundation
 import RemoteSettingsModel
-import SnapshotTrust
+@testable import SnapshotTrust
 import Testing
 
 /// Chains that Mozilla made, with RSA authorities and old OpenSSL extensions, and a signature made under one of them.

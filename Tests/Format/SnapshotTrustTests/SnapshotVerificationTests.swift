@@ -1,5 +1,5 @@
-import RemoteSettingsModel
-import SnapshotTrust
+@testable import RemoteSettingsModel
+@testable import SnapshotTrust
 import Testing
 
 /// A snapshot with its signatures, the verdicts on their chains given.

@@ -1,10 +1,10 @@
-import Dumps
+@testable import Dumps
 import Publish
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SigningKeys
 import SnapshotBundle
-import SnapshotTrust
+@testable import SnapshotTrust
 import Testing
 
 @Suite struct PublishedCatalogueTests {

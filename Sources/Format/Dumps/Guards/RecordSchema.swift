@@ -8,7 +8,7 @@ import TargetFilter
 package struct RecordSchema: Sendable {
     /// The members that Kinto leaves out when it validates a record (`kinto.views.records`), because the server sets
     /// them.
-    package static let unvalidated: Set = ["id", "last_modified", "schema"]
+    static let unvalidated: Set = ["id", "last_modified", "schema"]
 
     /// The schema itself, followed by the schemas inside it.
     let parts: [SchemaPart]

@@ -57,9 +57,9 @@ package struct UpdateTiming: Sendable {
         /// The highest announced timestamp.
         package var newest: Timestamp?
         /// The collections that were announced as changed; `nil` if any may have changed.
-        package var collections: Set<CollectionID>?
+        var collections: Set<CollectionID>?
         /// The monitor's timestamp in the last answer.
-        package var seen: Timestamp?
+        var seen: Timestamp?
         /// The number of earlier requests for this that brought nothing new.
         package var attempts = 0
     }
@@ -75,7 +75,7 @@ package struct UpdateTiming: Sendable {
         case notBefore(seconds: Int)
     }
 
-    package enum Step: Hashable, Sendable {
+    enum Step: Hashable, Sendable {
         case connect
         /// Close the connection, because nothing arrives or because it is not wanted.
         case close
@@ -128,9 +128,9 @@ package struct UpdateTiming: Sendable {
     private static let reconnectionTimes = Duration.seconds(1)...Duration.seconds(300)
 
     private let rules: Rules
-    package var wantsConnection = false
+    var wantsConnection = false
     /// The monitor's timestamp in the last answer.
-    package var seen: Timestamp?
+    var seen: Timestamp?
     /// The number of consecutive connections that failed or ended early.
     package private(set) var failures = 0
     private var connection: Connection?
@@ -155,10 +155,10 @@ package struct UpdateTiming: Sendable {
     private var failedRequests = 0
     private var earlyAnswers = 0
 
-    package init(_ rules: Rules) { self.rules = rules }
+    init(_ rules: Rules) { self.rules = rules }
 
     /// The next step and the uptime at which it is due; `nil` if nothing is due until something is recorded.
-    package var next: (step: Step, due: Duration)? {
+    var next: (step: Step, due: Duration)? {
         var steps: [(step: Step, due: Duration)] = []
         if connection != nil, !wantsConnection {
             steps.append((.close, .zero))
@@ -175,13 +175,13 @@ package struct UpdateTiming: Sendable {
     }
 
     /// Whether something is due sooner than in another state.
-    package func isDue(before other: UpdateTiming) -> Bool {
+    func isDue(before other: UpdateTiming) -> Bool {
         guard let next else { return false }
         return other.next.map { next.due < $0.due } ?? true
     }
 
     /// The uptime at which the next connection is due; `nil` if there is a connection, or if none is wanted.
-    package var connectionDue: Duration? { wantsConnection && connection == nil ? max(earliest, asked) : nil }
+    var connectionDue: Duration? { wantsConnection && connection == nil ? max(earliest, asked) : nil }
 
     package var isOpen: Bool { connection?.opened != nil }
 
@@ -199,7 +199,7 @@ package struct UpdateTiming: Sendable {
 
     // MARK: The connection
 
-    package mutating func recordConnecting() { connection = Connection(check: .zero) }
+    mutating func recordConnecting() { connection = Connection(check: .zero) }
 
     package mutating func recordOpened(at moment: Moment) {
         guard connection != nil else { return }
@@ -239,7 +239,7 @@ package struct UpdateTiming: Sendable {
     /// Records that the connection has ended or could not be made.
     ///
     /// - Parameter error: the reason; `nil` if it was closed because it is not wanted.
-    package mutating func recordEnd(_ error: UpdateSourceError?, at moment: Moment) {
+    mutating func recordEnd(_ error: UpdateSourceError?, at moment: Moment) {
         let now = moment.uptime
         recordLasting(at: now)
         defer { connection = nil }
@@ -327,7 +327,7 @@ package struct UpdateTiming: Sendable {
     /// Begins a request that is due. ``record(_:at:)`` ends it.
     ///
     /// - Returns: `nil` if everything in it has been seen meanwhile.
-    package mutating func nextRequest(at moment: Moment) -> Request? {
+    mutating func nextRequest(at moment: Moment) -> Request? {
         defer { pending = nil }
         var request = pending?.newest.map { isHeld($0, at: moment) } == true ? nil : pending
         if let check = connection?.check, isOpen, check <= moment.uptime {
@@ -342,7 +342,7 @@ package struct UpdateTiming: Sendable {
     }
 
     /// Records that the request has ended.
-    package mutating func record(_ answer: Answer, at moment: Moment) {
+    mutating func record(_ answer: Answer, at moment: Moment) {
         guard let request = asking else { return }
         asking = nil
         spaced = moment.uptime + Self.betweenRequests

@@ -1,7 +1,7 @@
 import Dumps
 import Foundation
 import RemoteSettingsModel
-import SnapshotTrust
+@testable import SnapshotTrust
 import Testing
 
 private let hash = String(repeating: "ab", count: 32)
