@@ -23,7 +23,7 @@ package struct ExternalProgram: Sendable {
         package let status: Int32
         package let output: [UInt8]
         /// The text of the standard error.
-        package let errors: String
+        let errors: String
 
         /// The end of the standard error, short enough for an error message, because programs say there why they
         /// failed. If it is empty, the exit code in words.
@@ -41,7 +41,7 @@ package struct ExternalProgram: Sendable {
     /// Makes a run of a program on the `PATH`, without a shell.
     ///
     /// - Parameter environment: its variables; `nil` for those of this process.
-    package init(_ name: String, _ arguments: [String], environment: [String: String]? = nil) {
+    init(_ name: String, _ arguments: [String], environment: [String: String]? = nil) {
         executable = .name(name)
         self.arguments = Arguments(arguments)
         self.environment =

@@ -68,7 +68,7 @@ package struct SigningCertificate: Sendable {
         try all(of: PEMText.normalized(pem), place: place)
     }
 
-    package static func all(of text: String, place: String) throws(SigningKeyError) -> [SigningCertificate] {
+    static func all(of text: String, place: String) throws(SigningKeyError) -> [SigningCertificate] {
         let blocks = PEMText.blocks(text).filter { $0.contains("BEGIN CERTIFICATE-") }
         func refused(_ found: String) -> SigningKeyError {
             SigningKeyError(
@@ -83,17 +83,17 @@ package struct SigningCertificate: Sendable {
         }
     }
 
-    package static func first(of text: String, place: String) throws(SigningKeyError) -> SigningCertificate {
+    static func first(of text: String, place: String) throws(SigningKeyError) -> SigningCertificate {
         // `all` never returns an empty list.
         try all(of: text, place: place)[0]
     }
 
-    package init(x509: Certificate) {
+    init(x509: Certificate) {
         self.x509 = x509
     }
 
     /// The public key; `nil` if it is not a P-384 key.
-    package var publicKey: P384.Signing.PublicKey? { P384.Signing.PublicKey(x509.publicKey) }
+    var publicKey: P384.Signing.PublicKey? { P384.Signing.PublicKey(x509.publicKey) }
 
     package func isFor(_ key: PrivateKey) -> Bool {
         publicKey?.rawRepresentation == key.p384.publicKey.rawRepresentation
@@ -122,7 +122,7 @@ package struct SigningCertificate: Sendable {
         (try? x509.serializeAsPEM().derBytes).flatMap { RemoteSettingsModel.SHA256Digest(SHA256.hash(data: $0)) }
     }
 
-    package var isAuthority: Bool {
+    var isAuthority: Bool {
         if case .isCertificateAuthority = try? x509.extensions.basicConstraints { true } else { false }
     }
 
@@ -135,7 +135,7 @@ package struct SigningCertificate: Sendable {
         return names.compactMap { if case .dnsName(let name) = $0 { name } else { nil } }
     }
 
-    package func pem() throws -> String { try x509.serializeAsPEM().pemString + "\n" }
+    func pem() throws -> String { try x509.serializeAsPEM().pemString + "\n" }
 }
 
 extension SigningCertificate {

@@ -60,7 +60,7 @@ package struct PrivateKey: Sendable, CustomStringConvertible {
 package struct PublicKey: Sendable {
     let p384: P384.Signing.PublicKey
 
-    package init(p384: P384.Signing.PublicKey) {
+    init(p384: P384.Signing.PublicKey) {
         self.p384 = p384
     }
 

@@ -4,11 +4,11 @@ import SnapshotBundle
 
 /// A signing certificate with its issuers, up to the root. None of it is secret.
 package struct SignerChain: Sendable {
-    package let name: SignerName
+    let name: SignerName
     /// PEM: the signing certificate, the intermediate one and the root.
-    package let pem: Bytes
-    package let key: P384.Signing.PublicKey
-    package let place: String
+    let pem: Bytes
+    let key: P384.Signing.PublicKey
+    let place: String
 
     /// Reads a chain.
     ///

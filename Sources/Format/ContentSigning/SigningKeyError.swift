@@ -11,12 +11,12 @@ package struct SigningKeyError: Error, Hashable, Sendable, CustomStringConvertib
 
     package let kind: Kind
     /// The file, the environment variable or the directory.
-    package let place: String
+    let place: String
     /// What was expected; `nil` if ``found`` says all.
-    package let expected: String?
-    package let found: String
+    let expected: String?
+    let found: String
     /// What to do next.
-    package let remedy: String
+    let remedy: String
 
     package init(_ place: String, kind: Kind = .usage, expected: String? = nil, found: String, remedy: String) {
         self.kind = kind

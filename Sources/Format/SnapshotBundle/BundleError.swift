@@ -44,7 +44,7 @@ package struct BundleError: Error, Hashable, Sendable {
     }
 
     /// What to do next.
-    package var remedy: String {
+    var remedy: String {
         switch kind {
         case .unreadable: "check the path and this user's permission to read it"
         case .unwritable: "check the directory's permissions and the free space on the device"

@@ -1,19 +1,19 @@
 import RemoteSettingsModel
 
 /// The constants of bundle format 1, which Documentation.docc/BundleFormat.md specifies.
-package enum BundleFormat {
-    package static let version = 1
+enum BundleFormat {
+    static let version = 1
 
-    package static let manifest = "manifest.json"
-    package static let records = "records.json"
-    package static let metadata = "metadata.json"
-    package static let chain = "chain.pem"
-    package static let attachmentPrefix = "attachments/"
+    static let manifest = "manifest.json"
+    static let records = "records.json"
+    static let metadata = "metadata.json"
+    static let chain = "chain.pem"
+    static let attachmentPrefix = "attachments/"
     /// The length of `attachments/` and 64 lower-case hexadecimal digits.
-    package static let attachmentNameLength = 76
+    static let attachmentNameLength = 76
 
     /// The number of first bytes that contain any bundle's head, even with the longest ids of bucket and collection.
-    package static let headBytes = 1024
+    static let headBytes = 1024
 
     /// A manifest's timestamp; `nil` if it is too long.
     static func timestamp(_ milliseconds: UInt64) -> Timestamp? {

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
 /// The message for the last failed system call of this thread.
-package func lastSystemError() -> String { systemError(errno) }
+func lastSystemError() -> String { systemError(errno) }
 
 func systemError(_ code: Int32) -> String {
     unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
@@ -14,7 +14,7 @@ private let mostAtOnce = 1 << 30
 ///
 /// - Parameter offset: the position in the file; `nil` for the descriptor's own position.
 /// - Returns: how many bytes were read; `nil` after a failure, with the reason in `errno`.
-package func readFully(
+func readFully(
     _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int? = nil
 ) -> Int? {
     var filled = 0
@@ -39,7 +39,7 @@ package func readFully(
 ///
 /// - Parameter offset: the position in the file; `nil` for the descriptor's own position.
 /// - Returns: whether it succeeded. If not, the reason is in `errno`.
-package func writeFully(_ descriptor: Int32, _ buffer: UnsafeRawBufferPointer, at offset: Int? = nil) -> Bool {
+func writeFully(_ descriptor: Int32, _ buffer: UnsafeRawBufferPointer, at offset: Int? = nil) -> Bool {
     var written = 0
     while written < buffer.count {
         let address = unsafe buffer.baseAddress.map { unsafe $0 + written }

@@ -8,7 +8,7 @@ import RemoteSettingsModel
 ///     filter.matches(.app(version: "128.5"))  // true
 package struct FilterExpression: Sendable {
     /// The expression as it was written.
-    package let text: String
+    let text: String
     private let program: FilterProgram
     private let limits: FilterLimits
 
@@ -16,7 +16,7 @@ package struct FilterExpression: Sendable {
     ///
     /// - Throws: ``FilterError`` if `text` is not in the language, is too long, or nests too deeply.
     package init(parsing text: String, limits: FilterLimits = FilterLimits()) throws(FilterError) {
-        program = try FilterParser.parse(text, limits: limits)
+        program = try FilterParser.parse(text)
         self.text = text
         self.limits = limits
     }

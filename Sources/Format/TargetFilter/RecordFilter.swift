@@ -24,8 +24,7 @@ package struct RecordFilter: Sendable {
     }
 
     /// Whether `record` is for this context: it has no filter, a blank filter, or a filter that is `true`.
-    package static func includes(record: Record, context: FilterContext, limits: FilterLimits = FilterLimits()) -> Bool
-    {
+    static func includes(record: Record, context: FilterContext, limits: FilterLimits = FilterLimits()) -> Bool {
         var filter = RecordFilter(context: context, limits: limits)
         return filter.includes(record)
     }
@@ -33,7 +32,7 @@ package struct RecordFilter: Sendable {
     package mutating func includes(_ record: Record) -> Bool { outcome(of: record).isIncluded }
 
     /// Decides as ``includes(_:)`` does, and gives the reason.
-    package mutating func outcome(of record: Record) -> FilterOutcome {
+    mutating func outcome(of record: Record) -> FilterOutcome {
         guard Self.mentionsFilter(record.json) else { return .passed }
         switch record.field(Self.fieldName) {
         case nil, .null: return .passed

@@ -29,7 +29,7 @@ package struct AttachmentsURL: Hashable, Sendable {
     /// - Throws: ``HTTPError`` with ``HTTPError/Reason/badLocation(_:)`` if the location is empty, absolute or longer
     ///   than 2048 bytes, or if it has a scheme, a query, a fragment, a backslash, a control character, or a `.` or
     ///   `..` segment, even an encoded one.
-    package func attachment(_ location: String) throws(HTTPError) -> HTTPURL {
+    func attachment(_ location: String) throws(HTTPError) -> HTTPURL {
         func refuse(_ why: String) -> HTTPError {
             HTTPError(VisibleText.excerpt(location, limit: 200), .badLocation(why))
         }
@@ -83,7 +83,7 @@ package struct AttachmentsURL: Hashable, Sendable {
     }
 
     /// The URL of the zip of a collection's attachments. Servers offer it if `metadata.attachment.bundle` is true.
-    package func zip(_ collection: CollectionID) -> HTTPURL {
+    func zip(_ collection: CollectionID) -> HTTPURL {
         url.appending(path: "bundles/\(collection.bucket)--\(collection.name).zip")
     }
 }

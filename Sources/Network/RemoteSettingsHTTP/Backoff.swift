@@ -37,7 +37,7 @@ package struct BackoffState: Sendable, Hashable {
     }
 
     /// When requests to this origin are allowed again; `nil` if there is no hold.
-    package func until(_ origin: String) -> Timestamp? { times[origin] }
+    func until(_ origin: String) -> Timestamp? { times[origin] }
 
     /// Whether there is no hold on any origin.
     var isEmpty: Bool { times.isEmpty }

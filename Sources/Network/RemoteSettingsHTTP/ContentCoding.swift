@@ -6,7 +6,7 @@ extension HTTPResponse {
     /// The headers stay as the server sent them (RFC 9110 §8.4).
     ///
     /// - Throws: ``HTTPError`` with `badEncoding` if there is not enough memory for zlib.
-    package func decoded(for request: HTTPRequest) throws(HTTPError) -> HTTPResponse {
+    func decoded(for request: HTTPRequest) throws(HTTPError) -> HTTPResponse {
         guard !isDecoded, headers.saysGzip, request.acceptsGzip else { return self }
         let decoded = try GzipBody(body, url: request.url)
         return HTTPResponse(status: status, headers: headers, body: decoded, isDecoded: true)

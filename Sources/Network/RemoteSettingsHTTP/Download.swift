@@ -32,8 +32,6 @@ package struct ResumePoint: Sendable {
 struct Transfer {
     /// A way to the file.
     private enum Way {
-        /// An answer to a request that accepts a delta. A proxy may have dropped the header that names its coding.
-        case delta
         /// The rest of a file, after bytes of an earlier answer.
         case part
         /// The bytes of the answer as they are, even if it names a `Content-Encoding`.
@@ -51,6 +49,9 @@ struct Transfer {
     private(set) var offset = 0
     /// The file that the server may send a delta to; `nil` if none is accepted.
     private(set) var held: HeldFile?
+    /// Whether the last request accepted a delta. The answer may be one even if it does not name its coding, because a
+    /// proxy may have dropped that header.
+    private var acceptedDelta = false
     private var hasher = ContentHasher()
     private var validator: String?
     /// The way of the last answer.
@@ -81,7 +82,8 @@ struct Transfer {
     mutating func nextHeaders() -> [HTTPHeaders.Field] {
         // A range of a coded answer is one of the coded bytes.
         if way == .decoded || wrong.contains(.part) { restart() }
-        (way, other, coding) = (held == nil ? .asSent : .delta, nil, "")
+        (way, other, coding) = (.asSent, nil, "")
+        acceptedDelta = held != nil
         if let held { return held.headers }
         var fields = [HTTPHeaders.Field("Accept-Encoding", "identity")]
         if offset > 0 {
@@ -98,11 +100,13 @@ struct Transfer {
         switch error.code {
         case .content: break
         // A server without the delta may also answer with an error.
-        case .status, .redirect: guard way == .delta, !error.isRetryable else { return false }
+        case .status, .redirect: guard acceptedDelta, !error.isRetryable else { return false }
         default: return false
         }
-        wrong.append(way)
-        guard way == .delta || way == .part || other.map({ !wrong.contains($0) }) == true else { return false }
+        if !acceptedDelta {
+            wrong.append(way)
+            guard way == .part || other.map({ !wrong.contains($0) }) == true else { return false }
+        }
         held = nil
         restart()
         return true
@@ -110,12 +114,18 @@ struct Transfer {
 
     /// The error that ends the download. It names the answer's coding.
     func final(_ error: HTTPError) -> HTTPError {
-        guard error.code == .content, !coding.isEmpty else { return error }
+        guard !coding.isEmpty else { return error }
+        let name = VisibleText.excerpt(coding, limit: 40)
+        // A transport that decodes by itself may take a body that it cannot decode for a broken connection.
+        if error.code == .broken {
+            return HTTPError(error.url, .init(.broken, "\(error.reason) (with the Content-Encoding \(name))"))
+        }
+        guard error.code == .content else { return error }
         let found =
             other != nil
             ? "the body is the record's file neither as sent nor decoded"
-            : way == .decoded ? "the decoded body is not the record's file" : "the body as sent is not the record's file"
-        let name = VisibleText.excerpt(coding, limit: 40)
+            : way == .decoded
+                ? "the decoded body is not the record's file" : "the body as sent is not the record's file"
         return HTTPError(error.url, .init(.content, "with the Content-Encoding \(name), \(found): \(error.reason)"))
     }
 
@@ -223,7 +233,8 @@ struct Transfer {
         throw HTTPError(
             answer.url,
             .init(
-                .content, "expected \(expected.size) bytes of SHA-256 \(expected.digest) as the record states, "
+                .content,
+                "expected \(expected.size) bytes of SHA-256 \(expected.digest) as the record states, "
                     + "found \(found); try again later"))
     }
 

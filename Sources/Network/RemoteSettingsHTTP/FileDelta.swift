@@ -152,11 +152,11 @@ package struct HeldFile: Sendable {
 package final class DeltaDecoder {
     /// Why a delta was refused.
     package struct Refusal: Error {
-        package let problem: String
+        let problem: String
     }
 
     /// The largest size of a piece of the decoded file in bytes.
-    package static let pieceBytes = 1 << 20
+    static let pieceBytes = 1 << 20
 
     private let held: HeldFile
     private let size: Int

@@ -47,5 +47,5 @@ package struct HTTPEnvironment: Sendable {
 
 extension HTTPEnvironment {
     /// The current moment.
-    package var moment: Moment { Moment(uptime: uptime(), time: now(), chance: random()) }
+    var moment: Moment { Moment(uptime: uptime(), time: now(), chance: random()) }
 }

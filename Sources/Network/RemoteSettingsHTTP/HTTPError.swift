@@ -3,9 +3,9 @@ import RemoteSettingsModel
 /// An error of one request. It always names the URL.
 package struct HTTPError: Error, Hashable, Sendable {
     /// The requested URL, after redirects, or the text that should have been a URL.
-    package let url: String
+    let url: String
     /// What went wrong.
-    package let reason: Reason
+    let reason: Reason
 
     /// Makes an error.
     ///
@@ -29,7 +29,7 @@ package struct HTTPError: Error, Hashable, Sendable {
 
     /// What went wrong: a code for programs, and a sentence for people.
     package struct Reason: Hashable, Sendable, CustomStringConvertible {
-        package let code: Code
+        let code: Code
         package let description: String
 
         init(_ code: Code, _ description: String) {
@@ -81,7 +81,7 @@ package struct HTTPError: Error, Hashable, Sendable {
     package var code: Code { reason.code }
 
     /// Whether the same request may succeed a little later: after a time-out, a broken connection, 429 or 5xx.
-    package var isRetryable: Bool {
+    var isRetryable: Bool {
         switch code {
         case .timeout(let phase): phase != .answer && phase != .run
         case .unreachable, .broken, .status(429), .status(500...599): true
@@ -146,8 +146,8 @@ extension HTTPError.Reason {
     /// An attachment's `location` is not a simple path below the attachments' base URL.
     static func badLocation(_ why: String) -> Self { Self(.usage, "the attachment's location is refused: \(why)") }
 
-    /// - Parameter body: the beginning of the answer, at most `Limits.errorBodyBytes`.
-    package static func status(_ code: Int, body: String) -> Self {
+    /// - Parameter body: the beginning of the answer, at most ``ServerClient/errorBodyBytes``.
+    static func status(_ code: Int, body: String) -> Self {
         Self(.status(code), "the server answered \(code)\(body.isEmpty ? "" : ": \(VisibleText.excerpt(body))")")
     }
 
@@ -192,7 +192,7 @@ extension HTTPError.Reason {
     static func badRedirect(_ why: String) -> Self { Self(.redirect, "the redirect cannot be followed: \(why)") }
 
     /// - Parameter limit: in bytes after decompression.
-    package static func tooLarge(limit: Int) -> Self {
+    static func tooLarge(limit: Int) -> Self {
         Self(.content, "the body is longer than the limit of \(limit) bytes")
     }
 
@@ -214,7 +214,7 @@ extension HTTPError.Reason {
         Self(.content, "the body cannot be decompressed: \(why)")
     }
 
-    package static func backoff(until: Timestamp, seconds: Int) -> Self {
+    static func backoff(until: Timestamp, seconds: Int) -> Self {
         Self(.backoff(until: until, seconds: seconds), "the server asked to wait; try again in \(seconds) s")
     }
 }

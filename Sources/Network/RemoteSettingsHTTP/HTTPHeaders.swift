@@ -36,7 +36,7 @@ package struct HTTPHeaders: Hashable, Sendable {
     }
 
     /// The values of all fields of this name.
-    package func all(_ name: String) -> [String] {
+    func all(_ name: String) -> [String] {
         var values: [String] = []
         for field in fields where Self.equal(field.name, name) { values.append(Self.trimmed(field.value)) }
         return values

@@ -66,7 +66,7 @@ package struct HTTPRequest: Sendable, Hashable {
     ///   - headTimeout: the longest time from the call until the head of the answer, including the connection.
     ///   - idleTimeout: the longest wait for more of the body.
     ///   - wireLimit: the largest size of the body on the wire in bytes; `.max` for no limit.
-    package init(
+    init(
         url: HTTPURL, headers: HTTPHeaders, headTimeout: Duration, idleTimeout: Duration, wireLimit: Int = .max
     ) {
         self.url = url
@@ -82,11 +82,11 @@ package struct HTTPResponse {
     /// The status code, from 100 to 599.
     package var status: Int
     /// The header fields of the answer.
-    package var headers: HTTPHeaders
+    var headers: HTTPHeaders
     /// The body, which arrives while it is read.
     package var body: any HTTPBody
     /// Whether the body is already decompressed although the headers name a `Content-Encoding`.
-    package var isDecoded: Bool
+    var isDecoded: Bool
     /// Whether the answer came over a connection that carries many requests at once (HTTP/2).
     package var isMultiplexed = false
 

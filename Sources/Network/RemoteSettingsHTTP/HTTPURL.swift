@@ -97,7 +97,7 @@ package struct HTTPURL: Hashable, Sendable {
     }
 
     /// Whether the host is this machine: `localhost`, 127.0.0.0/8 or `[::1]`.
-    package var isLoopback: Bool {
+    var isLoopback: Bool {
         if host == "localhost" || host == "[::1]" { return true }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
         return parts.count == 4 && parts[0] == "127"
@@ -108,7 +108,7 @@ package struct HTTPURL: Hashable, Sendable {
     }
 
     /// The first value of a query parameter, percent-decoded; `nil` if there is none.
-    package func queryValue(_ name: String) -> String? {
+    func queryValue(_ name: String) -> String? {
         guard let query else { return nil }
         for field in query.split(separator: "&") {
             let parts = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

@@ -45,6 +45,11 @@ struct Answer {
 }
 
 extension ServerClient {
+    /// Redirects followed for one request.
+    static var redirects: Int { 5 }
+    /// The part of an error answer's body that is kept for the error message, in bytes.
+    static var errorBodyBytes: Int { 2 << 10 }
+
     /// Sends one request and follows its redirects, without repetitions.
     ///
     /// - Parameters:
@@ -88,8 +93,8 @@ extension ServerClient {
             let next = try target(of: answer)
             guard !seen.contains(next) else { throw HTTPError(next, .redirectLoop) }
             seen.append(next)
-            guard seen.count <= Limits.redirects + 1 else {
-                throw HTTPError(next, .tooManyRedirects(limit: Limits.redirects))
+            guard seen.count <= Self.redirects + 1 else {
+                throw HTTPError(next, .tooManyRedirects(limit: Self.redirects))
             }
             onEvent(.redirect(from: url, to: next))
             await drain(&answer)
@@ -139,11 +144,11 @@ extension ServerClient {
     private func failure(_ answer: inout Answer) async -> HTTPError {
         let status = answer.response.status
         var body: [UInt8] = []
-        while body.count < Limits.errorBodyBytes, let piece = try? await nextPiece(of: &answer) {
-            body.append(contentsOf: piece.prefix(Limits.errorBodyBytes - body.count))
+        while body.count < Self.errorBodyBytes, let piece = try? await nextPiece(of: &answer) {
+            body.append(contentsOf: piece.prefix(Self.errorBodyBytes - body.count))
         }
         let mayRepeat = status == 429 || (500...599).contains(status)
-        if mayRepeat, let hold = standingHold(on: answer.url), hold.left > .seconds(Limits.patienceSeconds) {
+        if mayRepeat, let hold = standingHold(on: answer.url), hold.left > .seconds(Self.patienceSeconds) {
             return HTTPError(answer.url, .backoff(until: hold.until, seconds: hold.seconds))
         }
         let text = HTTPError.printable(String(decoding: body, as: UTF8.self))

@@ -1,6 +1,11 @@
 import RemoteSettingsModel
 
 extension ServerClient {
+    /// The longest pause, in seconds, that this package waits for when a server asks. A longer one is an error.
+    static var patienceSeconds: Int { 5 }
+    /// Milliseconds between two requests to a server that has asked for a `Backoff` during the current run.
+    static var gentlePauseMilliseconds: Int { 200 }
+
     struct StandingHold {
         let until: Timestamp
         let left: Duration
@@ -30,7 +35,7 @@ extension ServerClient {
     func waitForHold(on url: HTTPURL) async throws(HTTPError) {
         var waits = 0
         while let hold = standingHold(on: url) {
-            guard hold.left <= .seconds(Limits.patienceSeconds), waits <= limits.tries else {
+            guard hold.left <= .seconds(Self.patienceSeconds), waits <= limits.tries else {
                 throw HTTPError(url, .backoff(until: hold.until, seconds: hold.seconds))
             }
             waits += 1
@@ -41,7 +46,7 @@ extension ServerClient {
     /// Waits until requests are allowed again to an origin that asked for a `Backoff` in this run.
     func keepPace(with url: HTTPURL) async throws(HTTPError) {
         let now = environment.uptime()
-        let pause = Duration.milliseconds(Limits.gentlePauseMilliseconds)
+        let pause = Duration.milliseconds(Self.gentlePauseMilliseconds)
         let wait = pace.withLock { next -> Duration in
             guard !next.isEmpty else { return .zero }
             let origin = url.origin
@@ -77,7 +82,7 @@ extension ServerClient {
             if stop > .zero { $0.refusals.extend(hold.origin, until: now.advanced(by: stop)) }
         }
         if stop == .zero {
-            let next = environment.uptime() + .milliseconds(Limits.gentlePauseMilliseconds)
+            let next = environment.uptime() + .milliseconds(Self.gentlePauseMilliseconds)
             pace.withLock { $0[hold.origin] = $0[hold.origin] ?? next }
         }
         onEvent(.hold(hold))
@@ -97,7 +102,7 @@ extension HTTPHeaders {
     /// The time that `Retry-After` asks for, in seconds or as a date; zero if there is no valid value.
     ///
     /// - Parameter longest: the largest number of seconds to return.
-    package func retryAfter(now: Timestamp, atMost longest: Int) -> Duration {
+    func retryAfter(now: Timestamp, atMost longest: Int) -> Duration {
         guard let text = self["Retry-After"] else { return .zero }
         if let seconds = Self.seconds(text, atMost: longest) { return .seconds(seconds) }
         guard let end = HTTPDate.parse(text, now: now) else { return .zero }

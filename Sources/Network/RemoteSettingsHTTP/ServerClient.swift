@@ -9,8 +9,8 @@ import RemoteSettingsModel
 ///
 /// It obeys `Backoff` and `Retry-After`. While a hold applies, requests to that origin fail with
 /// ``HTTPError/Reason/backoff(until:seconds:)`` without using the network. The client waits only for holds of up to
-/// `Limits.patienceSeconds`. A hold that comes with an error applies at once. A hold that comes with a good answer
-/// delays the next run. The current run then continues at a slower pace (`Limits.gentlePauseMilliseconds`), because it
+/// ``patienceSeconds``. A hold that comes with an error applies at once. A hold that comes with a good answer
+/// delays the next run. The current run then continues at a slower pace (``gentlePauseMilliseconds``), because it
 /// would never finish with a server that always asks for a hold.
 ///
 /// It neither parses nor verifies what it returns.
@@ -135,7 +135,7 @@ package final class ServerClient: Sendable {
     ///   - expected: the collection's timestamp in the monitor; `nil` to send 0, for which a cache may have an outdated
     ///     answer.
     ///   - since: the timestamp of the local state; `nil` to ask for everything.
-    package func changeset(
+    func changeset(
         _ collection: CollectionID, expected: Timestamp? = nil, since: Timestamp? = nil
     ) async throws(HTTPError) -> ChangesetAnswer {
         try await changeset(since: since, limit: limits.changesetBytes) { quoted in
@@ -151,7 +151,7 @@ package final class ServerClient: Sendable {
     /// - Parameter x5u: the URL in a signature, as served. It may be relative to the server's root. Plain `http` is
     ///   refused, even for addresses of this machine, unless the server's own URL is plain, because an `x5u` is not
     ///   verified.
-    package func chain(x5u: String) async throws(HTTPError) -> ServerDocument {
+    func chain(x5u: String) async throws(HTTPError) -> ServerDocument {
         let url = try server.root.resolving(x5u)
         try server.checkReference(url)
         do {
@@ -207,9 +207,9 @@ package struct HTTPMetrics: Sendable, Hashable {
     /// The number of requests sent, including redirects and repetitions.
     package var requests = 0
     /// The number of requests that repeated a failed one.
-    package var retries = 0
+    var retries = 0
     /// The number of bytes of bodies received, after decompression.
     package var bodyBytes = 0
 
-    package init() {}
+    init() {}
 }

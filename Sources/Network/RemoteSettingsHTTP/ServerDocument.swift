@@ -5,7 +5,7 @@ package struct ServerDocument: Sendable, Hashable {
     package let body: Bytes
     /// The URL that it came from, after redirects.
     package let url: HTTPURL
-    package let headers: HTTPHeaders
+    let headers: HTTPHeaders
 
     /// The server's time of the request: its `Date`, plus the `Age` that a cache adds; `nil` if it sends no valid date.
     ///

@@ -14,7 +14,7 @@ package struct ServerURL: Hashable, Sendable {
 
     /// The URL, without a slash at the end of its path.
     package let url: HTTPURL
-    package let allowsPlainHTTP: Bool
+    let allowsPlainHTTP: Bool
 
     private init(host: String) {
         url = HTTPURL(scheme: .https, host: host, path: "/v2")

@@ -46,7 +46,7 @@ package struct UpdateStream {
     static let mostBytes = 64 << 20
 
     /// The URL that the stream comes from, after redirects.
-    package let url: HTTPURL
+    let url: HTTPURL
     private var body: any HTTPBody
     private var reader = EventStreamReader()
     private var comments = 0
@@ -62,7 +62,7 @@ package struct UpdateStream {
     ///
     /// - Throws: ``HTTPError`` if the connection breaks, if nothing arrives for as long as the transport waits, or if
     ///   the stream, a line or an event exceeds its limit. In a cancelled task, the error is `cancelled`.
-    package mutating func next() async throws(HTTPError) -> UpdateMessage? {
+    mutating func next() async throws(HTTPError) -> UpdateMessage? {
         while true {
             if let message = try buffered() { return message }
             guard let piece = try await body.next() else { return nil }

@@ -41,7 +41,7 @@ extension Origin {
     /// The zip of a collection's attachments, if its metadata offers one (`attachment.bundle`).
     ///
     /// - Throws: `BundleError` if the bundle cannot be read.
-    package func attachmentsZip(_ id: CollectionID) throws(BundleError) -> OriginResource? {
+    func attachmentsZip(_ id: CollectionID) throws(BundleError) -> OriginResource? {
         guard let collection = byID[id], collection.metadata.hasAttachmentsZip else { return nil }
         return try made.get(.zip(id)) { () throws(BundleError) in
             guard let segments = try AttachmentsArchive.segments(collection, try collection.files()),

@@ -9,7 +9,7 @@ package final class Origin: Sendable {
     package let address: OriginAddress
     /// The collections, sorted by name.
     package let collections: [ServedCollection]
-    package let limits: Limits
+    let limits: Limits
 
     /// The monitor's timestamp: the time of the newest change in any collection; 0 if there are no collections.
     package var monitorTimestamp: Timestamp { monitor.timestamp }

@@ -6,7 +6,7 @@ package struct OriginAddress: Hashable, Sendable, CustomStringConvertible {
     /// The base URL: `https://host:port`, then a path if there is one, without a slash at the end.
     package let url: String
     /// The host and port, in the form of the monitor's entries.
-    package let host: String
+    let host: String
 
     /// Reads an address.
     ///

@@ -9,7 +9,8 @@ import FoundationNetworking
 /// Security. On other systems it is Foundation's own, over libcurl.
 ///
 /// `URLSession` decompresses by itself. It notices a body that is shorter than its `Content-Length`, but not every
-/// truncated compressed stream. Such a stream's content is not valid JSON and is refused.
+/// truncated compressed stream. Such a stream's content is not valid JSON and is refused. A file that is itself gzip
+/// cannot be had from a server that names gzip as its coding.
 ///
 /// Over libcurl it does **not** give some guarantees of a transport, so apps use `CurlTransport` there:
 /// - A body that arrives faster than it is read is buffered. The transfer fails above 64 MiB, but late: an endless body
@@ -18,14 +19,14 @@ import FoundationNetworking
 /// - Bytes on the wire are not counted separately from decompressed ones.
 ///
 /// Throughput and time are limited there as everywhere.
-package final class URLSessionTransport: HTTPTransport {
+final class URLSessionTransport: HTTPTransport {
     private let session: URLSession
     private let transfers = URLSessionTransfers()
 
     /// Makes a transport.
     ///
     /// - Parameter configuration: the session's configuration. Its cookies and caches are switched off.
-    package init(configuration: URLSessionConfiguration = .ephemeral) {
+    init(configuration: URLSessionConfiguration = .ephemeral) {
         configuration.httpShouldSetCookies = false
         configuration.httpCookieAcceptPolicy = .never
         configuration.httpCookieStorage = nil
@@ -39,7 +40,7 @@ package final class URLSessionTransport: HTTPTransport {
         session.finishTasksAndInvalidate()
     }
 
-    package func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+    func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
         guard let url = URL(string: request.url.description) else {
             throw HTTPError(request.url, .invalidURL("URLSession does not accept it"))
         }

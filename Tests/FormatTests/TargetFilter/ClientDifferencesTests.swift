@@ -1,5 +1,5 @@
 import RemoteSettingsModel
-import TargetFilter
+@testable import TargetFilter
 import Testing
 
 /// What came out of running the same forty expressions in Mozilla's mobile client (jexl-rs 0.4 with its

@@ -1,6 +1,6 @@
 import Foundation
 import RemoteSettingsModel
-import TargetFilter
+@testable import TargetFilter
 import Testing
 
 /// Compares with PyPI's `pyjexl` 0.3.0, another implementation of the language, where the semantics agree.

@@ -1,6 +1,6 @@
 import Foundation
 import RemoteSettingsModel
-import SnapshotBundle
+@testable import SnapshotBundle
 import Testing
 
 /// Chains that Mozilla made, with RSA authorities and old OpenSSL extensions, and a signature made under one of them.

@@ -1,5 +1,5 @@
-import RemoteSettingsModel
-import SnapshotBundle
+@testable import RemoteSettingsModel
+@testable import SnapshotBundle
 import Testing
 
 /// A snapshot with its signatures, the verdicts on their chains given.

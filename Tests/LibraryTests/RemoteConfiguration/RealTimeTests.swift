@@ -1,6 +1,6 @@
 import Foundation
 import RemoteConfiguration
-import RemoteSettingsHTTP
+@testable import RemoteSettingsHTTP
 import RemoteSettingsModel
 import RemoteSettingsTesting
 import Testing

@@ -1,7 +1,7 @@
 import FaultyServer
 import Foundation
 import RemoteSettings
-import RemoteSettingsHTTP
+@testable import RemoteSettingsHTTP
 import RemoteSettingsModel
 import RemoteSettingsTesting
 import Testing

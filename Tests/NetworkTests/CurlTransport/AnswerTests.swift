@@ -56,7 +56,7 @@ struct AnswerTests {
         let why = await reason { try await client.rootDocument() }
         let text = try #require(why).description
         #expect(why?.code == .status(400))
-        #expect(text.utf8.count <= Limits.errorBodyBytes)
+        #expect(text.utf8.count <= ServerClient.errorBodyBytes)
         #expect(text.hasPrefix("the server answered 400:  [31mé"), "\(text)")
     }
 
@@ -135,7 +135,7 @@ struct AnswerTests {
     @Test func tooManyRedirects() async throws {
         let server = try FaultyServer()
         let client = try server.client("many")
-        let limit = Limits.redirects
+        let limit = ServerClient.redirects
         #expect(await reason { try await client.rootDocument() } == .tooManyRedirects(limit: limit))
         #expect(client.metrics.requests == limit + 1)
     }
@@ -217,7 +217,7 @@ struct AnswerTests {
         #expect(await reason { try await next.rootDocument() } == .backoff(until: hold.until, seconds: 60))
         #expect(client.metrics.requests == 1)
         #expect(try await client.rootDocument().body.text == "hi")
-        #expect(clock.slept == .milliseconds(Limits.gentlePauseMilliseconds))
+        #expect(clock.slept == .milliseconds(ServerClient.gentlePauseMilliseconds))
     }
 
     @Test func alertIsShownOnce() async throws {

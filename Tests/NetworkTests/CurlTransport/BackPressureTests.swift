@@ -1,5 +1,5 @@
 import FaultyServer
-import RemoteSettingsHTTP
+@testable import RemoteSettingsHTTP
 import RemoteSettingsModel
 import Testing
 

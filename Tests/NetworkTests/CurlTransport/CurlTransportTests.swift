@@ -1,7 +1,7 @@
 import CurlTransport
 import FaultyServer
 import Foundation
-import RemoteSettingsHTTP
+@testable import RemoteSettingsHTTP
 import RemoteSettingsModel
 import Testing
 

@@ -1,6 +1,6 @@
 import CurlTransport
 import FaultyServer
-import RemoteSettingsHTTP
+@testable import RemoteSettingsHTTP
 import RemoteSettingsModel
 import Testing
 

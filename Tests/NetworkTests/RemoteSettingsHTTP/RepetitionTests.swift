@@ -161,7 +161,7 @@ struct RepetitionTests {
         let client = client(transport)
         for _ in 0..<3 { #expect(await reason(of: client) == nil) }
         #expect(transport.requests.count == 3)
-        let pause = Duration.milliseconds(Limits.gentlePauseMilliseconds)
+        let pause = Duration.milliseconds(ServerClient.gentlePauseMilliseconds)
         #expect(clock.pauses == [pause, pause])
         let until = clock.now.advanced(by: .seconds(10))
         let next = client.startingRun()
@@ -180,7 +180,7 @@ struct RepetitionTests {
         await withTaskGroup { group in
             for _ in 0..<8 { group.addTask { #expect(await reason(of: client) == nil) } }
         }
-        let pause = Duration.milliseconds(Limits.gentlePauseMilliseconds)
+        let pause = Duration.milliseconds(ServerClient.gentlePauseMilliseconds)
         // Each has a time of its own; how many find that theirs has come is chance.
         #expect(clock.now.elapsed(since: start) >= pause * 8)
     }

@@ -148,7 +148,7 @@ struct URLSessionTransportTests {
         for complaint in complaints { Issue.record("\(complaint)") }
     }
 
-    @Test("One table of codings for all transports", arguments: Coding.table)
+    @Test("One table of codings for all transports", arguments: codings)
     func theRecordDecides(_ coding: Coding) async throws {
         let complaint = try await coding.complaint(about: server.transport, decodes: true)
         #expect(complaint == nil)
@@ -159,12 +159,15 @@ struct URLSessionTransportTests {
     // from a length of 2^63 - 1: nothing that could be mended here.
     #if canImport(FoundationNetworking)
     private static let chapters = Array(Lie.chapters.prefix(4))
+    // It says neither the head nor the name of a coding that it does not know.
+    private static let codings = Coding.table.filter { $0.description != "a file in a coding that nobody knows" }
 
     private static func isMisreadByTheSystem(_ lie: Lie) -> Bool {
         lie.isCutInHead || lie.name.hasPrefix("compressed, without a length")
     }
     #else
     private static let chapters = Lie.chapters
+    private static let codings = Coding.table
 
     private static func isMisreadByTheSystem(_: Lie) -> Bool { false }
     #endif

@@ -1,6 +1,6 @@
 import Dumps
 import Publish
-import RemoteSettingsModel
+@testable import RemoteSettingsModel
 import SnapshotBundle
 import Testing
 

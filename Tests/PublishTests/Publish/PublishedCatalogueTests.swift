@@ -1,8 +1,8 @@
-import Dumps
+@testable import Dumps
 import Publish
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SnapshotBundle
+@testable import SnapshotBundle
 import Testing
 
 @Suite struct PublishedCatalogueTests {

@@ -17,7 +17,7 @@ package struct SourceNode: Sendable {
         package let line: Int
         package let value: SourceNode
 
-        package init(key: String, line: Int, value: SourceNode) {
+        init(key: String, line: Int, value: SourceNode) {
             self.key = key
             self.line = line
             self.value = value
@@ -27,7 +27,7 @@ package struct SourceNode: Sendable {
     package let content: Content
     package let line: Int
 
-    package init(content: Content, line: Int) {
+    init(content: Content, line: Int) {
         self.content = content
         self.line = line
     }

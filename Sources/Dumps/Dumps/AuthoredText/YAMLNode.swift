@@ -9,33 +9,33 @@ package struct YAMLNode: Sendable {
     }
 
     package struct Scalar: Sendable {
-        package let string: String
+        let string: String
         /// Whether it is written without quotes, and not as a block.
-        package let isPlain: Bool
+        let isPlain: Bool
         /// The tag in front of it; `nil` if there is none.
-        package let tag: String?
+        let tag: String?
     }
 
     /// The key is a scalar, and no other member of the mapping has the same text as its key.
     package typealias Member = (key: YAMLNode, value: YAMLNode)
 
-    package let content: Content
+    let content: Content
     /// Counted from 1.
-    package let line: Int
+    let line: Int
     /// The place of a scalar, or of the beginning of a list or mapping. It counts the text's Unicode scalars without a
     /// byte order mark, as libyaml does.
     let range: Range<Int>
     /// Whether it is a list or a mapping in brackets.
-    package let isFlow: Bool
+    let isFlow: Bool
 
     /// The text of a scalar; `nil` for a list or a mapping.
-    package var string: String? { if case .scalar(let scalar) = content { scalar.string } else { nil } }
+    var string: String? { if case .scalar(let scalar) = content { scalar.string } else { nil } }
 
     /// The value of a mapping's key; `nil` if there is none.
     package subscript(key: String) -> YAMLNode? { members?.first { $0.key.string?.exact == key.exact }?.value }
 
     /// The members of a mapping; `nil` for a list or a scalar.
-    package var members: [Member]? { if case .mapping(let members) = content { members } else { nil } }
+    var members: [Member]? { if case .mapping(let members) = content { members } else { nil } }
 
     /// Reads a document. No I/O.
     ///
@@ -47,7 +47,7 @@ package struct YAMLNode: Sendable {
     ///   - canBeJSON: whether the same content could be written as JSON. Some remedies then say so.
     /// - Returns: `nil` if the text has no document.
     /// - Throws: ``ConfigurationError`` with the line of the problem.
-    package static func composed(
+    static func composed(
         _ text: Bytes, file: String, canBeJSON: Bool, limits: Limits = Limits()
     ) throws(ConfigurationError) -> YAMLNode? {
         try refuseDirectives(text, file: file)

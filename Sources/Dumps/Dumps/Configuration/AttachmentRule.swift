@@ -8,12 +8,12 @@ package struct AttachmentRule: Hashable, Sendable {
         case include(String)
     }
 
-    package var selection: Selection
+    var selection: Selection
     /// The largest size of a single attachment in bytes. Larger ones are left out.
-    package var maxSize: UInt64?
+    var maxSize: UInt64?
     /// The largest size of all attachments together in bytes. They are taken in the order of record ids, and those that
     /// no longer fit are left out.
-    package var maxTotal: UInt64?
+    var maxTotal: UInt64?
 
     package init(_ selection: Selection = .all, maxSize: UInt64? = nil, maxTotal: UInt64? = nil) {
         self.selection = selection

@@ -6,7 +6,7 @@ package struct Budget: Hashable, Sendable {
     /// The size of a bundle's file.
     package var bundle: UInt64?
     /// The size of a single attachment, uncompressed.
-    package var attachment: UInt64?
+    var attachment: UInt64?
 }
 
 /// Something that exceeds a budget in `dumps.yaml`, with its largest parts.
@@ -18,10 +18,10 @@ package struct BudgetExcess: Error, Hashable, Sendable, Encodable, CustomStringC
     }
 
     /// A part of what is too large.
-    package struct Contributor: Hashable, Sendable, Encodable {
-        package let name: String
+    struct Contributor: Hashable, Sendable, Encodable {
+        let name: String
         /// The size in bytes.
-        package let size: UInt64
+        let size: UInt64
     }
 
     private enum CodingKeys: String, CodingKey {
@@ -31,13 +31,13 @@ package struct BudgetExcess: Error, Hashable, Sendable, Encodable, CustomStringC
 
     package let subject: Subject
     /// The size in bytes of the largest attachment, of the bundle, or of all bundles.
-    package let size: UInt64
-    package let limit: UInt64
+    let size: UInt64
+    let limit: UInt64
     /// The largest parts, the largest first, at most five. The parts of a bundle are counted by their uncompressed
     /// size.
-    package let largest: [Contributor]
+    let largest: [Contributor]
 
-    package init(_ subject: Subject, size: UInt64, limit: UInt64, contributors: [Contributor]) {
+    init(_ subject: Subject, size: UInt64, limit: UInt64, contributors: [Contributor]) {
         self.subject = subject
         self.size = size
         self.limit = limit

@@ -4,7 +4,7 @@ import SnapshotBundle
 /// The contents of `dumps.yaml`: the collections, their server and what is trusted.
 package struct DumpsConfiguration: Hashable, Sendable {
     /// The only version of `dumps.yaml`.
-    package static let version = 1
+    static let version = 1
     /// The version of this tool, which `requires:` is compared with.
     package static let tool = "0.1.0"
     static let toolVersion = version(tool) ?? []
@@ -26,7 +26,7 @@ package struct DumpsConfiguration: Hashable, Sendable {
         /// Whether a collection without any signature is accepted. Its bundle and its lock entry then say `unsigned`.
         package var acceptsUnsigned = false
 
-        package init() {}
+        init() {}
     }
 
     /// The section `catalogue:`. The directory then holds the states of one of this publisher's catalogues.
@@ -73,7 +73,7 @@ package struct DumpsConfiguration: Hashable, Sendable {
     }
 
     /// The lowest version of this tool that may read the file; `nil` for any.
-    package var requires: String?
+    var requires: String?
     /// `prod`, `stage`, `dev`, or a base URL.
     package var server = "prod"
     /// Whether the server may use plain HTTP even if it is on another machine.
@@ -82,13 +82,13 @@ package struct DumpsConfiguration: Hashable, Sendable {
     /// The settings of the catalogue; `nil` if the directory's collections are independent of each other.
     package var catalogue: CatalogueSettings?
     /// The rule for collections without a rule of their own.
-    package var attachments = AttachmentRule()
+    var attachments = AttachmentRule()
     /// The budget for collections without a budget of their own.
-    package var budget = Budget()
+    var budget = Budget()
     /// The guards for all collections. A collection may change them.
     package var guards = Guards()
     /// How the bundles of collections without a setting of their own are compressed.
-    package var compression = BundleWriter.Compression.deflate
+    var compression = BundleWriter.Compression.deflate
     /// The largest size of all bundles together in bytes; `nil` for no limit.
     package var totalBudget: UInt64?
     /// The collections that the file names, sorted by id.

@@ -31,7 +31,7 @@ package struct BundleAtHand: Sendable {
 
     /// Whether it has the content of `entry`, however compressed, and is the file that its lock entry `held` describes.
     /// Reads the whole file if the entries agree.
-    package func isFile(of entry: LockFile.Collection, lockedAs held: LockFile.Collection) -> Bool {
+    func isFile(of entry: LockFile.Collection, lockedAs held: LockFile.Collection) -> Bool {
         guard held.content == entry.content, file.bytes.count == held.bundle.size,
             file.digest() == held.bundle.sha256
         else { return false }

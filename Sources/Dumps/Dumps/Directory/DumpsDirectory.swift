@@ -55,13 +55,13 @@ package struct DumpsDirectory: Sendable {
     package func bundlePath(_ id: CollectionID) -> String { "\(path)/\(LockFile.Bundle.path(of: id))" }
 
     /// The SHA-256 of a bundle's file; `nil` if there is none. Reads the file.
-    package func bundleHash(_ id: CollectionID) throws(FileError) -> SHA256Digest? {
+    func bundleHash(_ id: CollectionID) throws(FileError) -> SHA256Digest? {
         let path = bundlePath(id)
         return try FileStore.size(path) == nil ? nil : FileStore.digest(of: path)
     }
 
     package var workPath: String { "\(path)/.rsdump" }
-    package var stagingPath: String { "\(workPath)/staging" }
+    var stagingPath: String { "\(workPath)/staging" }
 
     /// The base name of a collection's work files. Ids have no dots, so no two collections share a name.
     private func workName(_ id: CollectionID) -> String { "\(id.bucket).\(id.name)" }

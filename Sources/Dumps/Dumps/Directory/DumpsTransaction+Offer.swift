@@ -7,11 +7,11 @@ extension DumpsTransaction {
     package struct Offer: Sendable {
         package let snapshot: Snapshot
         /// The attachments that came with it. Their bytes are checked when they are packed.
-        package let attachments: [SHA256Digest: AttachmentInput]
+        let attachments: [SHA256Digest: AttachmentInput]
         /// The source of the snapshot, for the lock file. It must not contain a path of this machine.
-        package let origin: String
+        let origin: String
         /// The guards that the snapshot violates, and that were overridden to accept it, one line each.
-        package let accepted: [String]
+        let accepted: [String]
 
         package init(
             snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput], origin: String,

@@ -17,7 +17,7 @@ package final class DumpsTransaction: Sendable {
     package let before: LockFile
     /// The collections of a killed commit that ``begin(in:waiting:replacing:isReadOnly:limits:)`` has finished.
     package let recovered: [CollectionID]
-    package let limits: Limits
+    let limits: Limits
     private let lock: Mutex<DirectoryLock?>
     private let isNewDirectory: Bool
     private let next: Mutex<Next>
@@ -160,7 +160,7 @@ package final class DumpsTransaction: Sendable {
     }
 
     /// Replaces the lock file of the change. The current bundles stay, except those that are staged or removed.
-    package func keep(_ lock: LockFile) { next.withLock { $0.lock = lock } }
+    func keep(_ lock: LockFile) { next.withLock { $0.lock = lock } }
 
     /// Removes collections from the lock file and the directory.
     package func remove(_ ids: some Sequence<CollectionID>) throws(FileError) {

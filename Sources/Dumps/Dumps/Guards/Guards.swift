@@ -6,7 +6,7 @@ import SnapshotBundle
 /// A signature says who published a state. A guard says whether the state makes sense.
 package struct Guards: Hashable, Sendable {
     /// The guards, named by their keys in `dumps.yaml`.
-    package enum Name: String, Hashable, Sendable, CaseIterable, Encodable {
+    enum Name: String, Hashable, Sendable, CaseIterable, Encodable {
         case notEmptied = "not-emptied"
         case minRecords = "min-records"
         case maxRemoved = "max-removed"
@@ -18,7 +18,7 @@ package struct Guards: Hashable, Sendable {
     }
 
     /// A number of records, or a percentage of the earlier records.
-    package enum Limit: Hashable, Sendable, CustomStringConvertible {
+    enum Limit: Hashable, Sendable, CustomStringConvertible {
         case records(Int)
         case percent(Percent)
 
@@ -30,7 +30,7 @@ package struct Guards: Hashable, Sendable {
             }
         }
 
-        package var description: String {
+        var description: String {
             switch self {
             case .records(let count): "\(count)"
             case .percent(let percent): "\(percent)"
@@ -39,11 +39,11 @@ package struct Guards: Hashable, Sendable {
     }
 
     /// A percentage with at most two decimals.
-    package struct Percent: Hashable, Sendable, CustomStringConvertible {
+    struct Percent: Hashable, Sendable, CustomStringConvertible {
         /// The percentage in hundredths of a percent, from 0 to 100,000,000.
-        package let hundredths: Int
+        let hundredths: Int
 
-        package init(hundredths: Int) {
+        init(hundredths: Int) {
             self.hundredths = min(max(0, hundredths), 100_000_000)
         }
 
@@ -53,7 +53,7 @@ package struct Guards: Hashable, Sendable {
             return isTooLarge ? Int.max : product / 10_000
         }
 
-        package var description: String {
+        var description: String {
             let decimals = hundredths % 100
             guard decimals > 0 else { return "\(hundredths / 100)%" }
             let text = decimals % 10 == 0 ? "\(decimals / 10)" : decimals < 10 ? "0\(decimals)" : "\(decimals)"
@@ -62,21 +62,21 @@ package struct Guards: Hashable, Sendable {
     }
 
     /// Whether a collection that had records must keep at least one. This guard is the only one that is on by default.
-    package var keepsRecords = true
-    package var minRecords: Int?
-    package var maxRemoved: Limit?
-    package var maxChanged: Limit?
-    package var maxAdded: Limit?
+    var keepsRecords = true
+    var minRecords: Int?
+    var maxRemoved: Limit?
+    var maxChanged: Limit?
+    var maxAdded: Limit?
     /// The limit for the growth of the number of records, and of their total size.
-    package var maxGrowth: Percent?
-    package var requiredIDs: [String] = []
+    var maxGrowth: Percent?
+    var requiredIDs: [String] = []
     /// A JSON Schema of the records. It is never the one that a server sends, because no signature covers metadata.
-    package var schema: JSONValue?
+    var schema: JSONValue?
 
     package init() {}
 
     /// The guards that differ from the defaults, as `dumps.yaml` would say it.
-    package var settings: [(name: Name, value: String)] {
+    var settings: [(name: Name, value: String)] {
         let values: [(Name, String?)] = [
             (.notEmptied, keepsRecords ? nil : "false"), (.minRecords, minRecords.map { "\($0)" }),
             (.maxRemoved, maxRemoved.map { "\($0)" }), (.maxChanged, maxChanged.map { "\($0)" }),
@@ -99,15 +99,15 @@ package struct GuardViolation: Hashable, Sendable, Encodable, CustomStringConver
     /// The most ids that are named.
     private static let mostIDs = 10
 
-    package let guarding: Guards.Name
+    let guarding: Guards.Name
     /// What was found, as text with its number.
-    package let found: String
+    let found: String
     /// What is allowed, as text.
-    package let limit: String
+    let limit: String
     /// The ids of records that violate the guard, at most ten, in the order of ids.
-    package let ids: [String]
+    let ids: [String]
     /// How many records violate the guard.
-    package let count: Int
+    let count: Int
 
     init(_ guarding: Guards.Name, found: String, limit: String, ids: [String], count: Int? = nil) {
         self.guarding = guarding
@@ -132,7 +132,7 @@ package struct GuardViolation: Hashable, Sendable, Encodable, CustomStringConver
 
 /// A collection's new state is refused because it violates guards.
 package struct GuardFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    package let collection: CollectionID
+    let collection: CollectionID
     package let violations: [GuardViolation]
     /// The command that can accept the state once, such as `rsdump refresh`.
     private let command: String

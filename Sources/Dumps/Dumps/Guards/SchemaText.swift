@@ -34,7 +34,7 @@ enum SchemaFormat: String, CaseIterable {
     }
 
     /// The steps of a check, apart from those for reading the text.
-    var steps: Int { self == .regex ? FilterLimits().patternInstructions : 100 }
+    var steps: Int { self == .regex ? FilterLimits.patternInstructions : 100 }
 
     func has(_ text: String) -> Bool {
         switch self {

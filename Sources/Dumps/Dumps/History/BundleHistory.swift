@@ -191,15 +191,15 @@ package struct BundleHistory: Sendable {
 /// The limits on a search for older states.
 package struct HistoryLimits: Sendable {
     /// The largest file in version control, in bytes. It is read into memory.
-    package var fileBytes = 1 << 30
+    var fileBytes = 1 << 30
     /// The most files and folders that are searched in a folder of older bundles.
-    package var files = 1_000_000
+    var files = 1_000_000
     /// The largest depth of a folder of older bundles.
-    package var depth = 32
+    var depth = 32
     /// The most revisions that are searched.
-    package let revisions = 100_000
+    let revisions = 100_000
     /// The most seconds that one run of git may take.
-    package var gitSeconds = 120
+    var gitSeconds = 120
 
-    package init() {}
+    init() {}
 }

@@ -7,7 +7,7 @@ package struct CollectionLog: Sendable {
     /// One state, and how it differs from the one before it.
     package struct Entry: Sendable {
         /// The commit or the file that has the state.
-        package let place: HistoricBundle.Location
+        let place: HistoricBundle.Location
         /// The tags whose commits have the state, sorted; empty unless they were asked for.
         package let tags: [String]
         package let diff: SnapshotDiff

@@ -10,7 +10,7 @@ package struct GitRepository: Sendable {
     /// A commit.
     package struct Revision: Hashable, Sendable {
         /// The commit's full name, in hexadecimal digits.
-        package let commit: String
+        let commit: String
         /// The time of the commit in seconds, as the committer's machine states it.
         package let time: Timestamp
     }
@@ -38,7 +38,7 @@ package struct GitRepository: Sendable {
     }
 
     /// The dumps directory. Paths are relative to it.
-    package let directory: String
+    let directory: String
     /// Whether older commits are missing because only the newest were cloned, as is common in continuous integration.
     package let isShallow: Bool
     private let git: GitCommand
@@ -106,7 +106,7 @@ package struct GitRepository: Sendable {
     /// the top of the work tree.
     ///
     /// With `core.hooksPath`, other repositories may have the same hooks.
-    package func hook(_ name: String) async throws(HistoryError) -> (path: String, isOwn: Bool, directory: String) {
+    func hook(_ name: String) async throws(HistoryError) -> (path: String, isOwn: Bool, directory: String) {
         let path = try await place(["--path-format=absolute", "--git-path", "hooks/\(name)"])
         let common = try await place(["--path-format=absolute", "--git-common-dir"])
         var prefix = try await place(["--show-prefix"])
@@ -131,7 +131,7 @@ package struct GitRepository: Sendable {
     }
 
     /// Sets a variable in the repository's own configuration.
-    package func set(_ variable: String, to value: String) async throws(HistoryError) {
+    func set(_ variable: String, to value: String) async throws(HistoryError) {
         _ = try await checked(["config", "--local", variable, value], limit: Self.short)
     }
 
@@ -158,7 +158,7 @@ package struct GitRepository: Sendable {
     /// A file's bytes in a commit; `nil` if the commit has no such file.
     ///
     /// - Parameter path: the path, relative to the dumps directory.
-    package func file(_ path: String, at revision: Revision) async throws(HistoryError) -> Bytes? {
+    func file(_ path: String, at revision: Revision) async throws(HistoryError) -> Bytes? {
         guard let blob = try await blobs([path], at: [revision]).first ?? nil else { return nil }
         return try await contents(blob, of: path, at: revision)
     }
@@ -166,7 +166,7 @@ package struct GitRepository: Sendable {
     /// The `dumps.yaml` of a commit; `nil` if the commit has none.
     ///
     /// - Throws: ``HistoryError``, or ``ConfigurationError``.
-    package func configuration(at revision: Revision) async throws -> DumpsConfiguration? {
+    func configuration(at revision: Revision) async throws -> DumpsConfiguration? {
         let (path, place) = ("dumps.yaml", name("dumps.yaml", at: revision))
         guard let blob = try await blobs([path], at: [revision]).first ?? nil else { return nil }
         guard blob.size <= DumpsDirectory.configurationBytes else {

@@ -6,7 +6,7 @@ package struct BundleVerifier: Sendable {
     private let signatures: KeptSnapshotVerifier
     private let limits: Limits
 
-    package var policy: TrustPolicy { signatures.policy }
+    var policy: TrustPolicy { signatures.policy }
 
     package init(_ policy: TrustPolicy, limits: Limits) {
         signatures = KeptSnapshotVerifier(policy, limits: limits)

@@ -101,7 +101,7 @@ extension Verification.Outcome.Verdict {
         if case .good = self { true } else { false }
     }
 
-    package var word: String {
+    var word: String {
         switch self {
         case .good: "verified"
         case .interrupted: "interrupted"

@@ -100,5 +100,5 @@ private func reading<Value>(_ body: () throws(JSONError) -> Value) throws(Change
 package struct Tombstone: Hashable, Sendable {
     package let id: String
     /// When the record was deleted; `nil` if the server does not say.
-    package let lastModified: Timestamp?
+    let lastModified: Timestamp?
 }

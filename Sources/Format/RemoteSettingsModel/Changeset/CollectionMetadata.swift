@@ -90,7 +90,7 @@ package struct ServedSignature: Hashable, Sendable {
     package var namesChain: Bool { !x5u.isEmpty }
     fileprivate var withoutURL: ServedSignature { ServedSignature(signature: signature, mode: mode, x5u: "") }
 
-    package init(signature: String, mode: String, x5u: String) {
+    init(signature: String, mode: String, x5u: String) {
         self.signature = signature
         self.mode = mode
         self.x5u = x5u

@@ -12,7 +12,7 @@ package struct RecordAttachment: Hashable, Sendable {
     /// The largest size that a record may state, in bytes.
     ///
     /// Every JSON reader keeps whole numbers exact up to this one (RFC 7493 §2.2), and no file is that large.
-    package static let mostBytes: UInt64 = 1 << 53
+    static let mostBytes: UInt64 = 1 << 53
 
     package init(location: String, hash: SHA256Digest, size: UInt64, filename: String, mimetype: String) {
         self.location = location

@@ -35,7 +35,7 @@ package enum GzipMember {
 
 /// Decompresses one or several gzip members in pieces of limited size. Threads must not share it.
 package final class GzipStream {
-    package static let pieceSize = 64 << 10
+    static let pieceSize = 64 << 10
 
     private let inflater: Inflater
     private var input = Bytes()

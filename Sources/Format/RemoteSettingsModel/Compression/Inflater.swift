@@ -119,7 +119,7 @@ package final class Inflater {
     /// Inflates at most `size` bytes into a new array.
     ///
     /// - Parameter offset: how much of `input` has already been consumed.
-    package func piece(
+    func piece(
         of input: Bytes, from offset: Int, size: Int
     ) throws(InflateError) -> (bytes: [UInt8], step: Step) {
         var step = Step(consumed: 0, produced: 0, isEnd: false)
@@ -194,6 +194,3 @@ package func crc32(of bytes: Bytes, continuing crc: UInt32 = 0) -> UInt32 {
 package func crc32(_ first: UInt32, followedBy second: UInt32, count: Int) -> UInt32 {
     UInt32(truncatingIfNeeded: crc32_combine(UInt(first), UInt(second), count))
 }
-
-/// The version of zlib at run time. Another version may compress the same bytes differently.
-package var zlibVersionText: String { unsafe String(cString: CZlib.zlibVersion()) }

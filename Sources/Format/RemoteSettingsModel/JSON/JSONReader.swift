@@ -119,7 +119,7 @@ package struct JSONReader {
     }
 
     /// Whether the next value is `null`. If so, it is skipped.
-    package mutating func null() throws(JSONError) -> Bool {
+    mutating func null() throws(JSONError) -> Bool {
         guard try peek() == UInt8(ascii: "n") else { return false }
         try literal("null")
         return true

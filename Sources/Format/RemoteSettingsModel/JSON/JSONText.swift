@@ -3,9 +3,9 @@ package enum JSONText {
     /// The style of a document's text.
     package struct Style {
         /// The number of spaces for each level; `nil` for one line without white space.
-        package var indent: Int?
-        package var strings: JSONString.Escapes
-        package var number: (JSONNumber) -> String
+        var indent: Int?
+        var strings: JSONString.Escapes
+        var number: (JSONNumber) -> String
 
         package init(indent: Int?, strings: JSONString.Escapes, number: @escaping (JSONNumber) -> String = \.text) {
             self.indent = indent

@@ -129,7 +129,7 @@ public struct JSONNumber: Hashable, Sendable {
     }
 
     /// Makes a number from a double, with its shortest text; `nil` if the double is not finite.
-    package init?(_ value: Double) {
+    init?(_ value: Double) {
         guard value.isFinite else { return nil }
         text = "\(value)"
     }

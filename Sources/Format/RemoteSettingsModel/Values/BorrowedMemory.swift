@@ -24,7 +24,7 @@ package final class BorrowedMemory: Sendable {
     }
 
     /// The size in bytes.
-    package var count: Int { unsafe buffer.count }
+    var count: Int { unsafe buffer.count }
 
     func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result

@@ -127,11 +127,11 @@ extension Span<UInt8> {
     }
 
     /// The bytes as text. Anything that is not UTF-8 becomes U+FFFD.
-    package var text: String { unsafe withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) } }
+    var text: String { unsafe withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) } }
 
     /// Compares bytes: negative if these come first, zero if both are the same. Ids and plain keys are ASCII, so this
     /// is also the order of their code points.
-    package func compare(with other: Span<UInt8>) -> Int {
+    func compare(with other: Span<UInt8>) -> Int {
         for index in 0..<Swift.min(count, other.count) where self[index] != other[index] {
             return self[index] < other[index] ? -1 : 1
         }
@@ -144,5 +144,5 @@ extension [UInt8] {
         unsafe bytes.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
     }
 
-    package mutating func append(contentsOf bytes: Bytes) { bytes.withSpan { append(contentsOf: $0) } }
+    mutating func append(contentsOf bytes: Bytes) { bytes.withSpan { append(contentsOf: $0) } }
 }

@@ -18,7 +18,7 @@ package enum Identifier {
     /// Checks an id.
     ///
     /// - Throws: ``InvalidIdentifier`` if `id` breaks the rule.
-    package static func check(_ id: String, what: String) throws(InvalidIdentifier) {
+    static func check(_ id: String, what: String) throws(InvalidIdentifier) {
         guard isValid(id.utf8) else {
             throw InvalidIdentifier(
                 what: what, found: id, expected: "a letter or digit, then letters, digits, - and _ (at most 255)")
@@ -42,7 +42,7 @@ package enum Identifier {
 /// An id that breaks the rule.
 package struct InvalidIdentifier: Error, Hashable, CustomStringConvertible {
     /// What the id is for, such as `bucket id`.
-    package let what: String
+    let what: String
     /// The text that breaks the rule.
     package let found: String
     /// The rule, in words.

@@ -24,7 +24,7 @@ package struct Limits: Sendable, Hashable {
     /// Records of a collection.
     package var records = 1_000_000
     /// A record in canonical form, in bytes.
-    package var recordBytes = 16 << 20
+    var recordBytes = 16 << 20
     /// Nesting of arrays and objects in a JSON document.
     package var jsonDepth = 128
     /// Members of a JSON object. In a record, the members of all objects that are open at once are counted together.
@@ -74,28 +74,18 @@ package struct Limits: Sendable, Hashable {
     /// Filter expressions.
     package var filter = FilterLimits()
 
-    // Limits that nobody has a reason to change.
+    // Limits that several rooms share, and that nobody has a reason to change.
 
     /// Certificate chains in an app's storage directory. The oldest ones are removed. The URLs of chains are not
     /// signed, so without a limit a server could give each collection new chains at each sync.
     package static let keptChains = 64
-    /// The file of the servers that asked for a pause, in bytes.
-    package static let backoffFileBytes = 1 << 20
     /// `dumps.lock.json`, in bytes.
     package static let lockBytes = 64 << 20
-    /// Redirects followed for one request.
-    package static let redirects = 5
-    /// The part of an error answer's body that is kept for the error message, in bytes.
-    package static let errorBodyBytes = 2 << 10
     /// The longest wait, in seconds, that a server's `Backoff` or `Retry-After` can ask for.
     package static let backoffSeconds = 86_400
-    /// The longest pause, in seconds, that this package waits for when a server asks. A longer one is an error.
-    package static let patienceSeconds = 5
     /// Seconds by which a collection's timestamp may be later than the time of verification, because the clocks of
     /// servers and devices differ.
     package static let clockToleranceSeconds = 86_400
-    /// Milliseconds between two requests to a server that has asked for a `Backoff` during the current run.
-    package static let gentlePauseMilliseconds = 200
 
     /// Makes the default limits.
     package init() {}
@@ -105,21 +95,22 @@ package struct Limits: Sendable, Hashable {
 ///
 /// An expression that exceeds one of them fails, and a failure excludes the record.
 package struct FilterLimits: Sendable, Hashable {
-    /// An expression's text, in bytes of UTF-8.
-    package var expressionBytes = 16 << 10
-    /// Nesting of parentheses, brackets, braces, arguments and branches of `?:`.
-    package var nesting = 32
     /// The work of one evaluation, in steps. One step is an operation, an element that is read, 16 bytes of a string,
     /// or a step of a regular expression.
     package var steps = 200_000
+
+    /// An expression's text, in bytes of UTF-8.
+    package static let expressionBytes = 16 << 10
+    /// Nesting of parentheses, brackets, braces, arguments and branches of `?:`.
+    package static let nesting = 32
     /// A string that an evaluation creates, in bytes of UTF-8.
-    package var textBytes = 64 << 10
+    package static let textBytes = 64 << 10
     /// An array or object that an evaluation creates, in elements.
-    package var elements = 10_000
+    package static let elements = 10_000
     /// A regular expression, in Unicode scalars.
-    package var patternScalars = 1000
+    package static let patternScalars = 1000
     /// A compiled regular expression, in instructions. Bounded repetitions such as `a{2,5}` are expanded.
-    package var patternInstructions = 5000
+    package static let patternInstructions = 5000
 
     /// Makes the default limits.
     package init() {}

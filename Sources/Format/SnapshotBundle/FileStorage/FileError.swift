@@ -3,16 +3,16 @@ import RemoteSettingsModel
 /// A failed system call on a file: the operation, the path, and the reason.
 package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
     package let path: String
-    package let operation: String
+    let operation: String
     package let code: Int32
 
     // These are negative, because the codes of `errno` are positive.
     /// The path is a pipe or a device.
-    package static let notRegular: Int32 = -1
+    static let notRegular: Int32 = -1
     /// The path is a symbolic link.
-    package static let isLink: Int32 = -2
+    static let isLink: Int32 = -2
     /// The path is a directory that no command of this tool made, and it is not empty.
-    package static let isForeign: Int32 = -3
+    static let isForeign: Int32 = -3
 
     package init(_ operation: String, _ path: String, code: Int32 = errno) {
         self.path = path
@@ -57,14 +57,14 @@ package func systemWrite(_ descriptor: Int32, _ buffer: UnsafeRawPointer?, _ cou
     unsafe write(descriptor, buffer, count)
 }
 
-package func systemRename(_ path: String, _ target: String) -> Int32 {
+func systemRename(_ path: String, _ target: String) -> Int32 {
     unsafe rename(path, target)
 }
 
 /// Waits until a file's content is on the disk.
 ///
 /// On Apple systems, `fsync` leaves it in the drive's cache, which is written later (fsync(2)).
-package func systemFlush(_ descriptor: Int32) -> Int32 {
+func systemFlush(_ descriptor: Int32) -> Int32 {
     #if canImport(Darwin)
     // A file system that does not support this, such as one on a network, gets an ordinary `fsync`.
     if fcntl(descriptor, F_FULLFSYNC) == 0 { return 0 }
@@ -72,7 +72,7 @@ package func systemFlush(_ descriptor: Int32) -> Int32 {
     return fsync(descriptor)
 }
 
-package func systemLink(_ path: String, _ other: String) -> Int32 {
+func systemLink(_ path: String, _ other: String) -> Int32 {
     unsafe link(path, other)
 }
 

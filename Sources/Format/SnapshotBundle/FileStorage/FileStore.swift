@@ -162,7 +162,7 @@ package enum FileStore {
         guard systemLink(path, other) == 0 else { throw FileError("link \(path) as", other) }
     }
 
-    package static func flushDirectory(of path: String) throws(FileError) { try flush(directory: parent(of: path)) }
+    static func flushDirectory(of path: String) throws(FileError) { try flush(directory: parent(of: path)) }
 
     /// Waits until the names in a directory are on the disk.
     package static func flush(directory: String) throws(FileError) {

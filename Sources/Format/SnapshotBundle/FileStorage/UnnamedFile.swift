@@ -5,7 +5,7 @@ extension FileStore {
     /// descriptor.
     ///
     /// - Returns: a descriptor for reading and writing.
-    package static func makeUnnamedFile() throws(FileError) -> Int32 {
+    static func makeUnnamedFile() throws(FileError) -> Int32 {
         let directory = temporaryDirectory
         var template = Array("\(directory)/remote-settings-XXXXXX".utf8CString)
         let descriptor = unsafe template.withUnsafeMutableBufferPointer { buffer -> Int32 in

@@ -2,7 +2,7 @@ import RemoteSettingsModel
 
 /// The contents of `dumps.lock.json`, which states exactly what is in `dumps/`. The caller reads and writes the file.
 package struct LockFile: Hashable, Sendable {
-    package static let version = 1
+    static let version = 1
 
     /// The file's name.
     package static let name = "dumps.lock.json"

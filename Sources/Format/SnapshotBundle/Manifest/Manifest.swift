@@ -147,7 +147,7 @@ extension Manifest {
 
 extension Manifest.File {
     /// Whether this file comes before another one in a manifest.
-    package func precedes(_ other: Manifest.File) -> Bool {
+    func precedes(_ other: Manifest.File) -> Bool {
         sha256 == other.sha256
             ? location.utf8.lexicographicallyPrecedes(other.location.utf8) : sha256 < other.sha256
     }

@@ -1,6 +1,6 @@
 /// Why an attachment was left out of a bundle: a word of lower-case letters, digits and hyphens, at most 40.
 package struct OmissionReason: Hashable, Sendable {
-    package let word: String
+    let word: String
 
     /// Makes a reason.
     ///

@@ -131,7 +131,7 @@ package final class MappedFile: Sendable {
 
     /// Tells the system that the pages in `range` are not needed for now, so that little of a large file stays in
     /// memory while it is read from end to end. The system reads them from the file again when they are used again.
-    package func discard(_ range: Range<Int>) {
+    func discard(_ range: Range<Int>) {
         guard isBacked, !bytes.isEmpty else { return }
         unsafe bytes.withUnsafeBytes { whole in
             let page = Int(getpagesize())

@@ -6,7 +6,7 @@ import RemoteSettingsModel
 /// ``verified(anchors:signer:at:)`` turns it into a ``VerifiedChain``. Neither type does I/O or reads a clock.
 package struct CertificateChain: Sendable {
     /// The chain's PEM text, byte for byte.
-    package let pem: Bytes
+    let pem: Bytes
     /// The SHA-256 of the last certificate's DER, which is compared with the trust anchors.
     package let root: SHA256Digest
     /// The certificates, leaf first. There are at least two of them.

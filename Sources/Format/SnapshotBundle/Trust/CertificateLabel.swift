@@ -3,11 +3,11 @@ import RemoteSettingsModel
 /// The certificate of a chain that an error is about.
 package struct CertificateLabel: Hashable, Sendable, CustomStringConvertible {
     /// The position in the chain's text. The leaf is 1.
-    package let position: Int
+    let position: Int
     /// The number of certificates in the chain.
-    package let count: Int
+    let count: Int
     /// The subject's common name, or its whole distinguished name if it has none. The text is not trusted.
-    package let subject: String
+    let subject: String
 
     package var description: String {
         let role =

@@ -128,9 +128,9 @@ package enum SignatureRangeFault: Hashable, Sendable {
 /// Why one of several signatures is not valid.
 package struct SignatureFailure: Hashable, Sendable, CustomStringConvertible {
     /// The position in the metadata, counted from 1.
-    package let position: Int
+    let position: Int
     /// The URL of the certificate chain, as the metadata names it.
-    package let x5u: String
+    let x5u: String
     /// Why this signature is not valid.
     package let reason: ContentSignatureError
 

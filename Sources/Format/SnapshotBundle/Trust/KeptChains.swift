@@ -10,12 +10,12 @@ import RemoteSettingsModel
 package struct KeptChains: Sendable {
     private static let separator = Array("\n|\n".utf8)
     /// The largest number of chains that are read. During a change of roots, signatures have two or three chains.
-    package static let most = 8
+    static let most = 8
 
     /// The chains as PEM texts, without the marks.
     package let chains: [Bytes]
     /// All chains in one text.
-    package let text: Bytes
+    let text: Bytes
 
     /// Reads a stored text.
     package init(text: Bytes) {
@@ -50,7 +50,7 @@ package struct KeptChains: Sendable {
     ///   - first: the chain for readers that know only one.
     ///   - others: further chains. One is left out if it is already there, if its line ends could mislead other
     ///     readers, or if the text would become longer than ``Limits/chainBytes``.
-    package init(_ first: Bytes, _ others: [Bytes], limits: Limits) {
+    init(_ first: Bytes, _ others: [Bytes], limits: Limits) {
         var (chains, text) = ([first], first.array)
         for chain in others where !chains.contains(chain) && chains.count < Self.most {
             let lines = chain.array.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
@@ -97,7 +97,7 @@ extension Snapshot {
     ///
     /// Only the signer's own certificate counts. A renewed intermediate certificate, a cross-certificate or another
     /// root does not make a replaced key any newer.
-    package func newestCertificateBegins(under roots: TrustAnchors, limits: Limits = Limits()) -> Timestamp? {
+    func newestCertificateBegins(under roots: TrustAnchors, limits: Limits = Limits()) -> Timestamp? {
         guard let chain, let verdict = provenance.verdict else { return nil }
         let unverified = UnverifiedSnapshot(collection: collection, payload: payload, metadata: metadata)
         let (signer, message) = (SignerName(verdict.signer), SignedMessage(payload.bytes))

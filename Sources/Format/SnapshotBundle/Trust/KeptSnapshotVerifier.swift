@@ -85,7 +85,7 @@ package final class KeptSnapshotVerifier: Sendable {
     }
 
     /// Whether one of the chains leads to a pinned root, at the time of its verification.
-    package func vouches(forChain pem: Bytes?, of collection: CollectionID, at time: Timestamp?) -> Bool {
+    func vouches(forChain pem: Bytes?, of collection: CollectionID, at time: Timestamp?) -> Bool {
         guard let pem, let time else { return false }
         return KeptChains(text: pem).chains.contains { chain in
             (try? verifiedChain(chain, signer: policy.signer(for: collection), at: time)) != nil

@@ -27,7 +27,7 @@ package struct VerifiedChain: Sendable {
     ///
     /// - Returns: `nil` if a certificate is not valid at `time`. ``CertificateChain/verified(anchors:signer:at:)``
     ///   names that certificate.
-    package func valid(at time: Timestamp) -> VerifiedChain? {
+    func valid(at time: Timestamp) -> VerifiedChain? {
         guard notBefore <= time, time <= notAfter else { return nil }
         return VerifiedChain(
             pem: pem, signer: signer, root: root, notBefore: notBefore, leafNotBefore: leafNotBefore,

@@ -58,7 +58,7 @@ package struct BundleWriter: Sendable {
     ///
     /// - Parameter name: the file's name for error messages.
     /// - Throws: ``BundleError``. What has been written by then is incomplete.
-    package func write(toDescriptor descriptor: Int32, name: String) throws(BundleError) -> WrittenBundle {
+    func write(toDescriptor descriptor: Int32, name: String) throws(BundleError) -> WrittenBundle {
         try write(to: OutputFile(descriptor: descriptor, name: name))
     }
 

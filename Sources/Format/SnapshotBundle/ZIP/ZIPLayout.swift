@@ -1,35 +1,35 @@
 import RemoteSettingsModel
 
 /// Signatures, sizes and codes of the ZIP format (PKWARE APPNOTE.TXT 6.3.10, sections 4.3 to 4.5).
-package enum ZIPLayout {
-    package static let localSignature: UInt32 = 0x0403_4B50
-    package static let descriptorSignature: UInt32 = 0x0807_4B50
-    package static let centralSignature: UInt32 = 0x0201_4B50
-    package static let zip64EndSignature: UInt32 = 0x0606_4B50
-    package static let zip64LocatorSignature: UInt32 = 0x0706_4B50
-    package static let endSignature: UInt32 = 0x0605_4B50
+enum ZIPLayout {
+    static let localSignature: UInt32 = 0x0403_4B50
+    static let descriptorSignature: UInt32 = 0x0807_4B50
+    static let centralSignature: UInt32 = 0x0201_4B50
+    static let zip64EndSignature: UInt32 = 0x0606_4B50
+    static let zip64LocatorSignature: UInt32 = 0x0706_4B50
+    static let endSignature: UInt32 = 0x0605_4B50
 
-    package static let localSize = 30
-    package static let centralSize = 46
-    package static let zip64EndSize = 56
-    package static let zip64LocatorSize = 20
-    package static let endSize = 22
-    package static let descriptorSize = 16
-    package static let zip64DescriptorSize = 24
+    static let localSize = 30
+    static let centralSize = 46
+    static let zip64EndSize = 56
+    static let zip64LocatorSize = 20
+    static let endSize = 22
+    static let descriptorSize = 16
+    static let zip64DescriptorSize = 24
 
     /// Bit 3 says that the checksum and sizes follow the data, bit 11 that names are UTF-8. A bundle sets no other
     /// bits.
-    package static let descriptorFlag: UInt16 = 1 << 3
-    package static let allowedFlags: UInt16 = 1 << 3 | 1 << 11
+    static let descriptorFlag: UInt16 = 1 << 3
+    static let allowedFlags: UInt16 = 1 << 3 | 1 << 11
 
-    package static let stored: UInt16 = 0
-    package static let deflated: UInt16 = 8
+    static let stored: UInt16 = 0
+    static let deflated: UInt16 = 8
 
-    package static let unixHost: UInt8 = 3
-    package static let typeMask: UInt16 = 0o170000
-    package static let regularFile: UInt16 = 0o100000
+    static let unixHost: UInt8 = 3
+    static let typeMask: UInt16 = 0o170000
+    static let regularFile: UInt16 = 0o100000
 
-    package static let zip64Extra: UInt16 = 1
+    static let zip64Extra: UInt16 = 1
 }
 
 extension RawSpan {

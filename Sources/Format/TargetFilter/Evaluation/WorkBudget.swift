@@ -3,7 +3,7 @@ import RemoteSettingsModel
 /// The number of steps that an evaluation, or all searches in a collection, may still take.
 package struct WorkBudget: Sendable {
     let limits: FilterLimits
-    package private(set) var left: Int
+    private(set) var left: Int
 
     init(_ limits: FilterLimits) {
         self.limits = limits
@@ -38,13 +38,15 @@ package struct WorkBudget: Sendable {
     ///
     /// - Throws: ``FilterError/tooLarge(what:limit:)``.
     func check(text: String) throws(FilterError) {
-        if text.utf8.count > limits.textBytes { throw .tooLarge(what: "a string longer", limit: limits.textBytes) }
+        let limit = FilterLimits.textBytes
+        if text.utf8.count > limit { throw .tooLarge(what: "a string longer", limit: limit) }
     }
 
     /// Checks the size of a list.
     ///
     /// - Throws: ``FilterError/tooLarge(what:limit:)``.
     func check(elements: Int) throws(FilterError) {
-        if elements > limits.elements { throw .tooLarge(what: "a list longer", limit: limits.elements) }
+        let limit = FilterLimits.elements
+        if elements > limit { throw .tooLarge(what: "a list longer", limit: limit) }
     }
 }

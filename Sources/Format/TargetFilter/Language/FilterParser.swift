@@ -22,21 +22,20 @@ struct FilterParser {
     private var depth = 0
     /// Whether the innermost filter expression has referred to the element that it filters.
     private var sawRelative = false
-    private let limits: FilterLimits
 
-    static func parse(_ text: String, limits: FilterLimits) throws(FilterError) -> FilterProgram {
+    static func parse(_ text: String) throws(FilterError) -> FilterProgram {
         let bytes = text.utf8.count
-        guard bytes <= limits.expressionBytes else { throw .tooLong(bytes: bytes, limit: limits.expressionBytes) }
-        var parser = FilterParser(text, limits)
+        let limit = FilterLimits.expressionBytes
+        guard bytes <= limit else { throw .tooLong(bytes: bytes, limit: limit) }
+        var parser = FilterParser(text)
         try parser.advance(operandNext: true)
         try parser.expression()
         guard parser.token.kind == .end else { throw parser.unexpected("an operator or the end") }
         return parser.program
     }
 
-    private init(_ text: String, _ limits: FilterLimits) {
+    private init(_ text: String) {
         lexer = FilterLexer(text)
-        self.limits = limits
     }
 
     private mutating func advance(operandNext: Bool) throws(FilterError) {
@@ -56,7 +55,8 @@ struct FilterParser {
     }
 
     private mutating func expression() throws(FilterError) {
-        guard depth < limits.nesting else { throw .tooDeep(offset: token.offset, limit: limits.nesting) }
+        let limit = FilterLimits.nesting
+        guard depth < limit else { throw .tooDeep(offset: token.offset, limit: limit) }
         depth += 1
         defer { depth -= 1 }
         try binary()

@@ -35,19 +35,19 @@ struct RegularExpression {
     private let limit: Int
     private var work = 0
 
-    init(_ pattern: String, flags: String, limits: FilterLimits) throws(PatternError) {
+    init(_ pattern: String, flags: String) throws(PatternError) {
         guard Set(flags).count == flags.count, flags.allSatisfy({ "gimsu".contains($0) }) else {
             throw PatternError("the flags \(VisibleText.quote(flags)) are not supported")
         }
-        let scalars = Array(pattern.unicodeScalars.prefix(limits.patternScalars + 1))
-        guard scalars.count <= limits.patternScalars else {
-            throw PatternError("it is longer than \(limits.patternScalars) characters")
+        let scalars = Array(pattern.unicodeScalars.prefix(FilterLimits.patternScalars + 1))
+        guard scalars.count <= FilterLimits.patternScalars else {
+            throw PatternError("it is longer than \(FilterLimits.patternScalars) characters")
         }
         isGlobal = flags.contains("g")
         ignoresCase = flags.contains("i")
         isMultiline = flags.contains("m")
-        limit = limits.patternInstructions
-        var parser = PatternParser(scalars, nesting: limits.nesting, matchesLineEnds: flags.contains("s"))
+        limit = FilterLimits.patternInstructions
+        var parser = PatternParser(scalars, nesting: FilterLimits.nesting, matchesLineEnds: flags.contains("s"))
         let node = try parser.parse()
         groups = parser.groups
         slots = 2 * (parser.groups + 1)

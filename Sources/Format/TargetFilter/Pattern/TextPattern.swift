@@ -12,7 +12,7 @@ package struct TextPattern: Sendable {
     package init(_ text: String) throws(FilterError) {
         self.text = text
         expression = try Result { () throws(PatternError) in
-            try RegularExpression(text, flags: "", limits: FilterLimits())
+            try RegularExpression(text, flags: "")
         }.mapError { FilterError.invalidPattern(problem: $0.problem, offset: 0) }.get()
     }
 

@@ -111,7 +111,7 @@ struct TransformCall {
         }
         try budget.spend(pattern.utf8.count + text.utf8.count / 4)
         let expression = try Result { () throws(PatternError) in
-            try RegularExpression(pattern, flags: flags, limits: budget.limits)
+            try RegularExpression(pattern, flags: flags)
         }.mapError { FilterError.invalidPattern(problem: $0.problem, offset: offset) }.get()
         try budget.spend(expression.instructions.count / 4)
         var matcher = RegularExpressionMatcher(expression, text)

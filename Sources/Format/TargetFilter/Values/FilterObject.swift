@@ -20,7 +20,7 @@ package struct FilterObject: Hashable, Sendable {
         for (key, value) in members { self[key] = value }
     }
 
-    package var count: Int { members.count }
+    var count: Int { members.count }
 
     /// The value of a member; `undefined` if there is none. A member that is set to `undefined` stays.
     package subscript(key: String) -> FilterValue {
@@ -36,7 +36,7 @@ package struct FilterObject: Hashable, Sendable {
         }
     }
 
-    package func contains(_ key: String) -> Bool { positions[key] != nil }
+    func contains(_ key: String) -> Bool { positions[key] != nil }
 
     package static func == (left: FilterObject, right: FilterObject) -> Bool { left.members == right.members }
 

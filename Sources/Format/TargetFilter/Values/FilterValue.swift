@@ -25,7 +25,7 @@ package enum FilterValue: Sendable {
 
     /// Whether JavaScript treats the value as true. All values are, except `undefined`, `null`, `false`, 0, NaN and the
     /// empty string.
-    package var isTruthy: Bool {
+    var isTruthy: Bool {
         switch self {
         case .undefined, .null: false
         case .bool(let value): value

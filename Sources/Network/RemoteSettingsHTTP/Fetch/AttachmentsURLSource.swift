@@ -61,9 +61,9 @@ package final class AttachmentsURLSource: Sendable {
 }
 
 /// The server's root document does not have a base URL for attachments, or is damaged.
-package struct AttachmentsNotOffered: Error, Hashable, CustomStringConvertible {
-    package let url: String
-    package let problem: String
+struct AttachmentsNotOffered: Error, Hashable, CustomStringConvertible {
+    let url: String
+    let problem: String
 
-    package var description: String { "\(url): \(problem)" }
+    var description: String { "\(url): \(problem)" }
 }

@@ -3,9 +3,11 @@ import SnapshotBundle
 
 /// Stores the pauses that servers asked for (`Backoff`, `Retry-After`) in a file, for the next run.
 package enum BackoffFile {
+    private static let mostBytes = 1 << 20
+
     /// Reads the stored pauses. An unreadable file counts as empty, because a server will ask again.
     package static func read(_ path: String, limits: Limits) -> BackoffState {
-        guard let bytes = try? FileStore.read(path, limit: Limits.backoffFileBytes),
+        guard let bytes = try? FileStore.read(path, limit: Self.mostBytes),
             let document = try? JSONValue(parsing: bytes, limits: limits), case .object(let members) = document
         else { return BackoffState() }
         return BackoffState(
@@ -22,6 +24,6 @@ package enum BackoffFile {
         guard !holds.isEmpty else { return try FileStore.remove(path) }
         let members = holds.map { JSONValue.Member(key: $0.origin, value: .number(JSONNumber($0.until.milliseconds))) }
         let content = Bytes(JSONText.compact(.object(members)))
-        try FileStore.replace(path, with: content, limit: Limits.backoffFileBytes)
+        try FileStore.replace(path, with: content, limit: Self.mostBytes)
     }
 }

@@ -37,7 +37,7 @@ package actor ChainStore {
     /// Fetches and verifies the chains that the signatures name.
     ///
     /// Signatures in unknown modes are skipped, and so are those without a chain (an empty `x5u`).
-    package func verdicts(
+    func verdicts(
         on signatures: [ServedSignature], signer: SignerName
     ) async -> [String: Result<VerifiedChain, ContentSignatureError>] {
         var found: [String: Result<VerifiedChain, ContentSignatureError>] = [:]

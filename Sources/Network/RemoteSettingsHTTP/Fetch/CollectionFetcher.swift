@@ -8,15 +8,15 @@ import SnapshotBundle
 package struct CollectionFetcher: Sendable {
     /// A request for one collection's state.
     package struct Wanted: Sendable {
-        package var id: CollectionID
+        var id: CollectionID
         /// The collection's timestamp in the monitor's answer.
-        package var expected: Timestamp?
+        var expected: Timestamp?
         /// The local state. The server is asked for the changes since its timestamp.
         package var base: Payload?
         /// The oldest state that is accepted. A verified state that is older is refused as a rollback.
-        package var floor: Timestamp?
+        var floor: Timestamp?
         /// Whether the collection is known to be signed. If so, a state without a signature is refused.
-        package var wasSigned: Bool
+        var wasSigned: Bool
         /// Whether to refuse other records with the same timestamp as a signed base.
         package var refusesEquivocation = true
         /// Whether to fetch everything if the server has nothing newer than the base.
@@ -37,7 +37,7 @@ package struct CollectionFetcher: Sendable {
         /// Why everything was fetched although a delta had been requested; `nil` if that did not happen.
         package var retried: FetchError?
 
-        package init(snapshot: Snapshot, retried: FetchError? = nil) {
+        init(snapshot: Snapshot, retried: FetchError? = nil) {
             self.snapshot = snapshot
             self.retried = retried
         }
@@ -109,7 +109,7 @@ package struct CollectionFetcher: Sendable {
     }
 
     /// Verifies a collection's full state, whichever document it came in. Uses the network for certificate chains.
-    package func accept(_ unverified: UnverifiedSnapshot, _ wanted: Wanted) async throws(FetchError) -> Snapshot {
+    func accept(_ unverified: UnverifiedSnapshot, _ wanted: Wanted) async throws(FetchError) -> Snapshot {
         // If such a state were accepted, every later one would be refused as a rollback.
         guard unverified.timestamp <= chains.time.advanced(by: .seconds(Limits.clockToleranceSeconds)) else {
             throw .future(answered: unverified.timestamp, now: chains.time)

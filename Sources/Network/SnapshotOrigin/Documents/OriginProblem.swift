@@ -6,10 +6,10 @@ package struct OriginProblem: Error, Hashable {
     /// The HTTP status.
     package let code: Int
     /// Kinto's number for the kind of error.
-    package let errno: Int
+    let errno: Int
     /// The kind of error, in words.
-    package let error: String
-    package let message: String
+    let error: String
+    let message: String
     /// The wrong query parameter, and what is wrong with it; `nil` if the message says everything.
     private let parameter: Parameter?
 
@@ -20,7 +20,7 @@ package struct OriginProblem: Error, Hashable {
         var input: String?
     }
 
-    package init(_ code: Int, errno: Int, _ error: String, _ message: String) {
+    init(_ code: Int, errno: Int, _ error: String, _ message: String) {
         self.init(code, errno: errno, error, message, parameter: nil)
     }
 

@@ -75,7 +75,7 @@ package final class ServedCollection: Sendable {
     ///
     /// - Parameter withReceivedMetadata: whether it also has the metadata that this server received, if that differs.
     /// - Throws: `BundleError` if the bundle's records cannot be read.
-    package func changeset(_ withReceivedMetadata: Bool = false) throws(BundleError) -> OriginResource {
+    func changeset(_ withReceivedMetadata: Bool = false) throws(BundleError) -> OriginResource {
         let end = end(withReceivedMetadata)
         return try (end.isExtended ? fullAsReceived : full).get { () throws(BundleError) in
             let payload = try payload()

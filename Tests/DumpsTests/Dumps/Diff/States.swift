@@ -1,4 +1,4 @@
-import Dumps
+@testable import Dumps
 import RemoteSettingsModel
 
 /// Snapshots that are made from their records' canonical JSON.

@@ -1,4 +1,4 @@
-import Dumps
+@testable import Dumps
 import RemoteSettingsModel
 import Testing
 

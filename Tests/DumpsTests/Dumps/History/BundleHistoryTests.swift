@@ -1,4 +1,4 @@
-import Dumps
+@testable import Dumps
 import Foundation
 import RemoteSettingsModel
 import SnapshotBundle

@@ -1,5 +1,5 @@
 import Dispatch
-import RemoteSettingsModel
+@testable import RemoteSettingsModel
 import Testing
 
 struct DeflateTests {

@@ -1,6 +1,6 @@
 import Foundation
 import RemoteSettingsModel
-import SnapshotBundle
+@testable import SnapshotBundle
 import Testing
 
 /// Reading, replacing and removing files, each in a directory of the test's own.

@@ -1,7 +1,7 @@
 import Dumps
 import Foundation
 import RemoteSettingsModel
-import SnapshotBundle
+@testable import SnapshotBundle
 import Testing
 
 private let hash = String(repeating: "ab", count: 32)

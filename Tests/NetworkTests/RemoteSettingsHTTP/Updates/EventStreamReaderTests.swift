@@ -1,4 +1,4 @@
-import RemoteSettingsHTTP
+@testable import RemoteSettingsHTTP
 import RemoteSettingsModel
 import Testing
 

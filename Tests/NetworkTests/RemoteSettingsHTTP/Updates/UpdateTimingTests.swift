@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 import Testing
-import RemoteSettingsHTTP
+@testable import RemoteSettingsHTTP
 
 /// When connections and requests are made, on a clock that moves to whatever is due next.
 struct UpdateTimingTests {

@@ -1,5 +1,5 @@
 import Publish
-import TargetFilter
+@testable import TargetFilter
 import Testing
 
 /// Conditions of Firebase Remote Config against devices, with the result that its documentation gives, found by hand.

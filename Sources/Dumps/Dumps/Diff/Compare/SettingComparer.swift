@@ -1,12 +1,12 @@
 import RemoteSettingsModel
 
 /// How one setting of `dumps.yaml` differs, in the file's own words.
-package struct SettingChange: Hashable, Sendable {
+struct SettingChange: Hashable, Sendable {
     /// The setting's path, such as `trust.roots` or `collections.main/regions.pin`.
-    package let name: String
+    let name: String
     /// The old value; `nil` if the old side does not set it.
-    package let old: String?
-    package let new: String?
+    let old: String?
+    let new: String?
 
     /// All settings that differ, sorted by name.
     static func changes(from old: DumpsConfiguration, to new: DumpsConfiguration) -> [SettingChange] {

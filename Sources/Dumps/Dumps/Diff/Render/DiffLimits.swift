@@ -7,11 +7,11 @@ package enum DiffLimits {
     /// One name, in bytes.
     static let nameBytes = 200
     /// One value in a form for people, in bytes.
-    package static let shownValueBytes = 400
+    static let shownValueBytes = 400
     /// One value in JSON, in bytes.
     static let valueBytes = 64 << 10
     /// A whole report as text or JSON, in bytes. The last record may exceed it.
-    package static let reportBytes = 64 << 20
+    static let reportBytes = 64 << 20
     /// The JSON of the records that are compared for a page, in bytes.
     package static let pageRecordBytes = 64 << 20
 }

@@ -28,7 +28,7 @@ package struct DiffText {
     }
 
     /// The whole text, without a line feed at the end.
-    package var text: String {
+    var text: String {
         var lines: [String] = []
         forEachLine { lines.append($0) }
         return lines.joined(separator: "\n")

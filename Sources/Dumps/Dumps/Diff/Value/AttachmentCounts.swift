@@ -2,16 +2,16 @@ import RemoteSettingsModel
 
 /// How many attachments changed, and their total sizes.
 package struct AttachmentCounts: Hashable, Sendable {
-    package var added = 0
-    package var removed = 0
+    var added = 0
+    var removed = 0
     /// The records whose attachment now has other bytes.
-    package var changed = 0
+    var changed = 0
     /// The bytes of the new files, including changed ones, as their records state.
-    package var addedBytes: UInt64 = 0
+    var addedBytes: UInt64 = 0
     /// The bytes of the old files, including changed ones.
-    package var removedBytes: UInt64 = 0
+    var removedBytes: UInt64 = 0
 
-    package init() {}
+    init() {}
 
     /// Adds one change, unless only the description of the file changed.
     mutating func add(_ change: AttachmentChange) {

@@ -6,25 +6,25 @@ import SnapshotBundle
 /// It has the records at one timestamp, their provenance, and the hashes of the attachments that are packaged with
 /// them.
 package struct ComparedSnapshot: Sendable {
-    package let collection: CollectionID
-    package let payload: Payload
+    let collection: CollectionID
+    let payload: Payload
     /// The provenance that the side itself states. A comparison verifies nothing.
-    package let trust: Provenance.Kind
+    let trust: Provenance.Kind
     /// The name in the leaf certificate; `nil` if the state is not signed, or if there is only the bundle without its
     /// lock.
-    package let signer: String?
+    let signer: String?
     /// The metadata members that people write, as an object; `nil` if the side does not state them.
     let metadata: Bytes?
     /// The hashes of the attachments in the bundle, sorted; `nil` if the state is not from a bundle.
-    package let packaged: [SHA256Digest]?
+    let packaged: [SHA256Digest]?
     /// The guards that were overridden to accept the state, as the lock says.
-    package let accepted: [String]
+    let accepted: [String]
 
-    package var timestamp: Timestamp { payload.timestamp }
-    package var records: RecordTable { payload.records }
+    var timestamp: Timestamp { payload.timestamp }
+    var records: RecordTable { payload.records }
 
     /// The state of a snapshot, such as one that was just fetched and verified. Does no I/O.
-    package init(_ snapshot: Snapshot) {
+    init(_ snapshot: Snapshot) {
         collection = snapshot.collection
         payload = snapshot.payload
         trust = snapshot.provenance.kind

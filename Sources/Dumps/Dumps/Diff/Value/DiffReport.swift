@@ -1,27 +1,27 @@
 /// The comparison of two sides, collection by collection, for the renderers.
 package struct DiffReport: Sendable {
     /// The name of the old side, such as `git:HEAD`.
-    package let old: String
-    package let new: String
+    let old: String
+    let new: String
     /// The collections, sorted by name, including those that are equal on both sides.
-    package let collections: [SnapshotDiff]
+    let collections: [SnapshotDiff]
     /// The settings of `dumps.yaml` that differ; empty unless both sides have one.
-    package let settings: [SettingChange]
+    let settings: [SettingChange]
 
-    package init(old: String, new: String, collections: [SnapshotDiff], settings: [SettingChange] = []) {
+    init(old: String, new: String, collections: [SnapshotDiff], settings: [SettingChange] = []) {
         self.old = old
         self.new = new
         self.settings = settings
         self.collections = collections.sorted { $0.collection < $1.collection }
     }
 
-    package var changed: [SnapshotDiff] { collections.filter { $0.status != .same } }
+    var changed: [SnapshotDiff] { collections.filter { $0.status != .same } }
     package var isSame: Bool { changed.isEmpty && settings.isEmpty }
 
     /// The changed records of all collections.
-    package var counts: RecordCounts { collections.reduce(RecordCounts()) { $0 + $1.counts } }
+    var counts: RecordCounts { collections.reduce(RecordCounts()) { $0 + $1.counts } }
 
-    package var attachments: AttachmentCounts {
+    var attachments: AttachmentCounts {
         collections.reduce(AttachmentCounts()) { $0 + $1.attachments }
     }
 }

@@ -2,14 +2,14 @@ import RemoteSettingsModel
 
 /// How one field of a record differs.
 package struct FieldChange: Sendable {
-    package let path: FieldPath
+    let path: FieldPath
     /// The JSON text of the old value; `nil` if the old record has no such field.
-    package let old: Bytes?
+    let old: Bytes?
     /// The JSON text of the new value; `nil` if the new record has no such field.
-    package let new: Bytes?
+    let new: Bytes?
 
     /// The value of a JSON text. Text that cannot be read becomes a string, so that it is still shown.
-    package static func value(_ json: Bytes) -> JSONValue {
+    static func value(_ json: Bytes) -> JSONValue {
         (try? JSONValue(parsing: json, limits: Limits())) ?? .string(json.text)
     }
 }
@@ -28,7 +28,7 @@ package final class FieldPath: Sendable {
     }
 
     /// The names, the outermost one first.
-    package var names: [String] {
+    var names: [String] {
         var (names, place) = ([name], parent)
         while let outer = place {
             names.append(outer.name)
@@ -38,7 +38,7 @@ package final class FieldPath: Sendable {
     }
 
     /// The names as visible text of bounded length.
-    package func text(separator: String = ".", limit: Int = VisibleText.quotedBytes) -> String {
+    func text(separator: String = ".", limit: Int = VisibleText.quotedBytes) -> String {
         let names = names.map { VisibleText.excerpt($0, limit: DiffLimits.nameBytes) }
         return VisibleText.excerpt(names.joined(separator: separator), limit: limit)
     }
@@ -62,7 +62,7 @@ package struct FieldChanges: Sendable {
     /// How many more fields differ.
     package private(set) var omitted = 0
 
-    package var isEmpty: Bool { shown.isEmpty }
+    var isEmpty: Bool { shown.isEmpty }
 
     mutating func add(_ change: @autoclosure () -> FieldChange) {
         if shown.count < DiffLimits.fields { shown.append(change()) } else { omitted += 1 }

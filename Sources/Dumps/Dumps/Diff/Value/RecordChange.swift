@@ -38,7 +38,7 @@ package struct RecordChange: Sendable {
     /// The change of the attachment; `nil` if it is the same on both sides, or if a record does not describe it fully.
     ///
     /// In the latter case its fields are compared like other fields.
-    package var attachment: AttachmentChange? {
+    var attachment: AttachmentChange? {
         func attachment(_ json: Bytes?) -> RecordAttachment? {
             json.flatMap { try? Record(id: id, json: $0).attachment() }
         }
@@ -70,7 +70,7 @@ package struct ChangedRecords: RandomAccessCollection, Sendable {
     private var places: [(old: Int, new: Int)] = []
     package private(set) var counts = RecordCounts()
     /// The sums over all changes of attachments.
-    package private(set) var attachments = AttachmentCounts()
+    private(set) var attachments = AttachmentCounts()
 
     /// Compares all records. Two empty tables have no changes.
     init(from old: RecordTable = RecordTable(), to new: RecordTable = RecordTable()) {
@@ -96,7 +96,7 @@ package struct ChangedRecords: RandomAccessCollection, Sendable {
     }
 
     /// The changes with the most bytes, the largest first. Changes of equal size are in the order of ids.
-    package func largest(_ most: Int) -> [RecordChange] {
+    func largest(_ most: Int) -> [RecordChange] {
         // More candidates than needed are kept, so that sorting is rare.
         var found: [(bytes: Int, position: Int)] = []
         func sortFound() {
@@ -113,20 +113,20 @@ package struct ChangedRecords: RandomAccessCollection, Sendable {
 }
 
 /// How a record's attachment differs.
-package enum AttachmentChange: Hashable, Sendable {
+enum AttachmentChange: Hashable, Sendable {
     case added(RecordAttachment)
     case removed(RecordAttachment)
     /// Another file, or the same file with another location, name or type.
     case changed(old: RecordAttachment, new: RecordAttachment)
 
-    package var old: RecordAttachment? {
+    var old: RecordAttachment? {
         switch self {
         case .added: nil
         case .removed(let old), .changed(let old, _): old
         }
     }
 
-    package var new: RecordAttachment? {
+    var new: RecordAttachment? {
         switch self {
         case .removed: nil
         case .added(let new), .changed(_, let new): new
@@ -134,5 +134,5 @@ package enum AttachmentChange: Hashable, Sendable {
     }
 
     /// Whether only the description of the file differs, not its bytes.
-    package var isSameFile: Bool { old?.hash == new?.hash }
+    var isSameFile: Bool { old?.hash == new?.hash }
 }

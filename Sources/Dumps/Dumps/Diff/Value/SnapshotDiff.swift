@@ -6,20 +6,20 @@ import RemoteSettingsModel
 package struct SnapshotDiff: Sendable {
     /// One side without its records.
     package struct Side: Hashable, Sendable {
-        package let collection: CollectionID
+        let collection: CollectionID
         package let timestamp: Timestamp
-        package let records: Int
-        package let trust: Provenance.Kind
+        let records: Int
+        let trust: Provenance.Kind
         /// The name in the leaf certificate; `nil` if the state is not signed, or if there is only the bundle without
         /// its lock.
-        package let signer: String?
+        let signer: String?
         /// How many attachments the bundle has; `nil` if the side is not a bundle.
-        package let packagedAttachments: Int?
+        let packagedAttachments: Int?
         /// The guards that were overridden to accept the state, as the lock says.
-        package let accepted: [String]
+        let accepted: [String]
     }
 
-    package enum Status: String, Hashable, Sendable, CaseIterable {
+    enum Status: String, Hashable, Sendable, CaseIterable {
         case same
         case changed
         /// Only the new side has the collection.
@@ -28,14 +28,14 @@ package struct SnapshotDiff: Sendable {
         case removed
     }
 
-    package let collection: CollectionID
-    package let status: Status
-    package let old: Side?
+    let collection: CollectionID
+    let status: Status
+    let old: Side?
     package let new: Side?
     /// The changed records, in the order of ids.
     package let records: ChangedRecords
     /// The changes of the metadata members that people write, sorted by name; empty unless both sides state them.
-    package let metadata: FieldChanges
+    let metadata: FieldChanges
 
     /// Compares two states.
     ///
@@ -62,10 +62,10 @@ package struct SnapshotDiff: Sendable {
         status = isSame && metadata.isEmpty && old.isSameSeal(as: new) ? .same : .changed
     }
 
-    package var counts: RecordCounts { records.counts }
+    var counts: RecordCounts { records.counts }
 
     /// The counts of attachments that were added or removed, or whose bytes changed, as the records name them.
-    package var attachments: AttachmentCounts { records.attachments }
+    var attachments: AttachmentCounts { records.attachments }
 }
 
 extension SnapshotDiff.Side {

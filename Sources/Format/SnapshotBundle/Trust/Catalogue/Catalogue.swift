@@ -16,7 +16,7 @@ package struct Catalogue: Hashable, Sendable {
     }()
 
     /// The format of the records that this version reads and writes.
-    package static let format: UInt64 = 1
+    static let format: UInt64 = 1
 
     /// The state of one collection.
     package struct Entry: Hashable, Sendable {
@@ -81,7 +81,7 @@ package struct Catalogue: Hashable, Sendable {
     }
 
     /// Whether both list the same states. Their confirmations may differ.
-    package func hasSameStates(as other: Catalogue) -> Bool {
+    func hasSameStates(as other: Catalogue) -> Bool {
         publisher == other.publisher && entries == other.entries && removed == other.removed
     }
 }

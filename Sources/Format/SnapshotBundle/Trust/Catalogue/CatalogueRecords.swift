@@ -76,7 +76,7 @@ extension Catalogue {
     /// The id of a collection's record: `BUCKET_-NAME`.
     ///
     /// Each `_` in the two names becomes `__`, so that no two collections share an id.
-    package static func recordID(of id: CollectionID) -> String {
+    static func recordID(of id: CollectionID) -> String {
         func doubled(_ text: String) -> String {
             text.split(separator: "_", omittingEmptySubsequences: false).joined(separator: "__")
         }
