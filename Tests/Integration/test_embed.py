@@ -227,6 +227,46 @@ def test_names_that_differ_only_in_a_separator(tmp_path):
     assert compiler("-typecheck", "-swift-version", "6", *OUTSIDE, "-I", tmp_path / "AppDumps/include", swift) == []
 
 
+def test_records_have_the_types_that_their_data_has(tmp_path):
+    """From the sources of a team to the compiler's message after a member's type has changed."""
+    team = Team(tmp_path)
+    records = tmp_path / "sources/main/sites.yaml"
+    records.write_text(
+        "records:\n"
+        "- {id: a, name: A, rank: 1, tags: [x], 'hashValue': h, 'é\\u{301}': 1, 'class': c, side: left}\n"
+        "- {id: b, name: B, rank: 2, tags: [], 'hashValue': h, 'é\\u{301}': 2, 'class': c, note: n, side: left}\n")
+    team.publish()
+    schema = '{"properties": {"side": {"enum": ["left", "right"]}}, "required": ["side", "name", "rank", "tags"]}'
+    configuration = team.dumps.path / "dumps.yaml"
+    configuration.write_text(configuration.read_text() + f"guards:\n  schema: {schema}\n")
+    swift = tmp_path / "Embedded.swift"
+    arguments = (team.dumps, tmp_path / "AppDumps", "--swift", swift, "--types")
+    assert embed(*arguments).code == rsdump.DONE
+    assert embed(*arguments, "--check").code == rsdump.DONE
+    app = tmp_path / "App.swift"
+    app.write_text("""
+import RemoteSettings
+func ranks(_ service: RemoteSettingsService) -> [Int64] {
+    let sites = service.makeClient(.sites).records
+    for site in sites where site.side == .right { print(site.name.uppercased(), site.note ?? "", site.tags.count) }
+    return sites.map { $0.rank }
+}
+""")
+    (tmp_path / "AppDumps/include/module.modulemap").write_text('module AppDumps { header "AppDumps.h" export * }\n')
+    compiled = ("-typecheck", "-parse-as-library", "-swift-version", "6", *OUTSIDE, "-I", tmp_path / "AppDumps/include",
+                swift, app)
+    assert compiler(*compiled) == []
+
+    records.write_text(records.read_text().replace("rank: 2", "rank: second"))
+    team.publish()
+    outcome = embed(*arguments, "--check")
+    assert outcome.code == WOULD_CHANGE
+    assert outcome.says("main/sites: the record b has a string as rank, and SitesRecord expects an integer"), str(outcome)
+    assert embed(*arguments).says("the record b has a string as rank")
+    assert any("RemoteSettingsJSON" in line and "Int64" in line for line in compiler(*compiled))
+    assert embed(*arguments, "--check").code == rsdump.DONE
+
+
 def test_the_code_that_keys_create_prints(tmp_path):
     for arguments in ((), ("--signer", "settings.example.org")):
         outcome = rsdump.run("keys", "create", tmp_path / f"keys{len(arguments)}", *arguments)

@@ -29,7 +29,7 @@ package final class CurlTransport: HTTPTransport {
     package init(connectionsPerHost: Int = 8, certificateAuthorities: String? = nil) {
         loop = CurlLoop(
             connectionsPerHost: max(1, connectionsPerHost), certificateAuthorities: certificateAuthorities)
-        WorkThreads.start { WorkThreads.shared.whileBlocked { _ = unsafe rs_curl_load() } }
+        WorkThreads.startThread { _ = unsafe rs_curl_load() }
     }
 
     deinit {

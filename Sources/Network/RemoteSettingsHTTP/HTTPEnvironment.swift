@@ -47,5 +47,5 @@ package struct HTTPEnvironment: Sendable {
 
 extension HTTPEnvironment {
     /// The current moment.
-    var moment: Moment { Moment(uptime: uptime(), time: now(), chance: random()) }
+    package var moment: Moment { Moment(uptime: uptime(), time: now(), chance: random()) }
 }

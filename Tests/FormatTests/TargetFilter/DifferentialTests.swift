@@ -19,7 +19,8 @@ import Testing
 /// - what pyjexl's grammar has not: `null`, `.5`, quoted keys, trailing commas, `t()`, `a ?: b`, `intersect`, comments,
 ///   `in` an object, identifiers that begin with `true` or `false`; in strings it reads Python's escapes.
 ///
-/// `scripts/test external` compares generated expressions, and the real ones of the collections of Debian's firefox-esr.
+/// `scripts/test external` compares generated expressions, and the real ones of the collections of Debian's
+/// firefox-esr.
 /// What Firefox itself makes of an expression is in `Tests/Vectors`.
 struct DifferentialTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent()

@@ -1,5 +1,5 @@
 import RemoteSettingsModel
-import SnapshotBundle
+@testable import SnapshotBundle
 import Testing
 
 /// What was kept together with its chain: a bundle or a cache file.

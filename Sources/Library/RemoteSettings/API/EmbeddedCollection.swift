@@ -4,8 +4,8 @@ import TargetFilter
 
 /// A collection that is part of the program, so that its records are always there.
 ///
-/// `rsdump embed --swift` writes one for each embedded collection, such as `EmbeddedCollection.regions`. With `--types`,
-/// it also writes the type of the records.
+/// `rsdump embed --swift` writes one for each embedded collection, such as `EmbeddedCollection.regions`. With
+/// `--types`, it also writes the type of the records.
 ///
 ///     let regions = service.makeClient(.regions)
 ///     for region in regions.records { print(region.name) }
@@ -37,8 +37,8 @@ extension EmbeddedCollection where Record == RemoteSettingsRecord {
     }
 }
 
-/// What the records of an ``EmbeddedCollection`` are: ``RemoteSettingsRecord``, or a `Decodable` type such as those that
-/// `rsdump embed --types` writes.
+/// What the records of an ``EmbeddedCollection`` are: ``RemoteSettingsRecord``, or a `Decodable` type, such as those
+/// that `rsdump embed --types` writes.
 public protocol EmbeddedRecord: Hashable, Identifiable, Sendable where ID == String {
     /// Reads a record. Does no I/O.
     ///

@@ -1,11 +1,11 @@
 /// One event of an event stream, as it was sent.
 package struct StreamedEvent: Hashable, Sendable {
     /// The value of the event's last field `event`; empty if there is none, which browsers read as `message`.
-    let name: String
+    package let name: String
     /// The values of the event's fields `data`, separated by line feeds.
-    let data: [UInt8]
+    package let data: [UInt8]
     /// The last id in the stream up to this event; empty if there is none.
-    let lastEventID: String
+    package let lastEventID: String
 }
 
 /// Why an event stream cannot be read any further.
@@ -31,9 +31,9 @@ package enum EventStreamError: Error, Hashable, Sendable, CustomStringConvertibl
 ///     while let event = try reader.next() { … }
 package struct EventStreamReader: Sendable {
     /// The largest size of a line in bytes, without its line end. A comment is also a line.
-    static let mostLineBytes = 64 << 10
+    package static let mostLineBytes = 64 << 10
     /// The largest size of an event's data in bytes.
-    static let mostEventBytes = 64 << 10
+    package static let mostEventBytes = 64 << 10
 
     private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
     private static let lineFeed = UInt8(ascii: "\n")
@@ -44,7 +44,7 @@ package struct EventStreamReader: Sendable {
     /// The wait before the next connection that the stream last asked for, in milliseconds; `nil` if it did not.
     package private(set) var retryMilliseconds: UInt64?
     /// The number of comments so far, which servers send as heartbeats. After the highest number, it starts again at 0.
-    private(set) var comments = 0
+    package private(set) var comments = 0
 
     private var piece: [UInt8] = []
     private var position = 0

@@ -5,11 +5,11 @@ package struct Moment: Sendable {
     /// The time since a fixed moment. Nobody can set it.
     package let uptime: Duration
     /// The date and time.
-    let time: Timestamp
+    package let time: Timestamp
     /// A random number from 0 up to 1.
-    let chance: Double
+    package let chance: Double
 
-    init(uptime: Duration, time: Timestamp, chance: Double) {
+    package init(uptime: Duration, time: Timestamp, chance: Double) {
         self.uptime = uptime
         self.time = time
         self.chance = min(max(chance, 0), 1)

@@ -3,11 +3,11 @@
 /// A random part spreads the pauses, so that clients do not all come back at the same moment.
 package struct RetryPauses: Hashable, Sendable {
     /// The full pause after the first failure.
-    var first: Duration
+    package var first: Duration
     /// The longest full pause.
-    var longest: Duration
+    package var longest: Duration
     /// The part of the full pause that is used: the lower bound at chance 0, the upper one at chance 1.
-    var spread: ClosedRange<Double>
+    package var spread: ClosedRange<Double>
 
     package init(first: Duration, longest: Duration, spread: ClosedRange<Double> = 0...1) {
         self.first = first

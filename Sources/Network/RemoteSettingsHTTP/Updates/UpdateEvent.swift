@@ -74,7 +74,7 @@ package struct UpdateEventError: Error, Hashable, Sendable, CustomStringConverti
 
 extension UpdateEvent {
     /// The name of the event in an event stream, and the value of nchan's header `X-EventSource-Event`.
-    var name: String {
+    package var name: String {
         switch self {
         case .update: "update"
         case .pause: "pause"
@@ -82,7 +82,7 @@ extension UpdateEvent {
     }
 
     /// The event as one line of JSON, without a line feed.
-    var json: String {
+    package var json: String {
         switch self {
         case .update(let timestamp, let collections):
             // Collection ids contain no character that JSON escapes.
@@ -116,7 +116,7 @@ extension UpdateEvent {
     ///
     /// - Throws: ``UpdateEventError`` if the text is longer than ``EventStreamReader/mostEventBytes`` or is not JSON,
     ///   if it has no timestamp, or if a member has the wrong type.
-    init(updateJSON document: Bytes) throws(UpdateEventError) {
+    package init(updateJSON document: Bytes) throws(UpdateEventError) {
         var timestamp: UInt64?
         var collections: [CollectionID]?
         try Self.read(document, "update") { (key, reader) throws(JSONError) in
@@ -145,7 +145,7 @@ extension UpdateEvent {
     /// Reads the data of a `pause` event. Unknown members are ignored.
     ///
     /// - Throws: ``UpdateEventError`` as for an update, and also if it has neither `disabled` nor `retry_after`.
-    init(pauseJSON document: Bytes) throws(UpdateEventError) {
+    package init(pauseJSON document: Bytes) throws(UpdateEventError) {
         var seconds: UInt64?
         var isDisabled = false
         try Self.read(document, "pause") { (key, reader) throws(JSONError) in

@@ -43,7 +43,7 @@ package struct UpdateTiming: Sendable {
         case notBefore(seconds: Int)
     }
 
-    enum Step: Hashable, Sendable {
+    package enum Step: Hashable, Sendable {
         case connect
         /// Close the connection, because nothing arrives or because it is not wanted.
         case close
@@ -95,7 +95,7 @@ package struct UpdateTiming: Sendable {
 
     package var wantsConnection = false
     /// The monitor's timestamp in the last answer.
-    var seen: Timestamp?
+    package var seen: Timestamp?
     /// The number of consecutive connections that failed or ended early.
     package private(set) var failures = 0
     private var connection: Connection?
@@ -121,7 +121,7 @@ package struct UpdateTiming: Sendable {
     }
 
     /// The next step and the uptime at which it is due; `nil` if nothing is due until something is recorded.
-    var next: (step: Step, due: Duration)? {
+    package var next: (step: Step, due: Duration)? {
         var steps: [(step: Step, due: Duration)] = []
         if let connection {
             if !wantsConnection {
@@ -140,7 +140,7 @@ package struct UpdateTiming: Sendable {
     }
 
     /// Whether something is due sooner than in another state.
-    func isDue(before other: UpdateTiming) -> Bool {
+    package func isDue(before other: UpdateTiming) -> Bool {
         guard let next else { return false }
         return other.next.map { next.due < $0.due } ?? true
     }
@@ -285,7 +285,7 @@ package struct UpdateTiming: Sendable {
     }
 
     /// Records that the request has ended.
-    mutating func record(_ answer: Answer, at moment: Moment) {
+    package mutating func record(_ answer: Answer, at moment: Moment) {
         guard let request = asking else { return }
         asking = nil
         spaced = moment.uptime + Self.betweenRequests
