@@ -45,7 +45,9 @@ public final class RemoteSettingsProvider: Sendable {
     private func parameters() throws(RemoteSettingsError) -> RemoteSettingsParameters {
         let collection = try client.collection()
         let payload = collection.current().snapshot?.payload
-        if let known = known.withLock({ $0 }), known.payload == payload, known.context == collection.session.filterContext {
+        if let known = known.withLock({ $0 }), known.payload == payload,
+            known.context == collection.session.filterContext
+        {
             return known
         }
         let new = try RemoteSettingsParameters(payload, collection, providerName: providerName, secrets: secrets)

@@ -134,7 +134,8 @@ extension RemoteConfig {
         let most = configSettings.fetchesPerHour
         switch await store.update(collection, { $0.admitFetch(at: began, most: most) }) {
         case .usedUp(let end):
-            return await throttled(.init(since: began, until: end, reason: ConfigState.limitReason(most: most)), collection)
+            return await throttled(
+                .init(since: began, until: end, reason: ConfigState.limitReason(most: most)), collection)
         case .counted(let isAnnounced):
             state.withLock { $0.isFetching = true }
             defer { state.withLock { $0.isFetching = false } }
@@ -304,8 +305,9 @@ extension RemoteConfig {
             }
         }
         if let announced = message.timestamp {
-            let current = (try? client.collection())?.current().timestamp
-            if current.map({ $0 < announced }) ?? true { try markStale(expected: announced) }
+            let current = (try? client.collection())?.current()
+            let isHeld = current?.timestamp.map { $0 >= announced } ?? false
+            if !isHeld || current?.isStandIn == true { try markStale(expected: announced) }
         } else {
             try markStale()
         }

@@ -102,7 +102,9 @@ extension RemoteConfig {
 
     /// Tells listeners which keys the newest fetched state would change. Each state is reported once.
     private func announce() {
-        guard let collection = try? client.collection(), let fetched = collection.current().snapshot?.payload else { return }
+        guard let collection = try? client.collection(), let fetched = collection.current().snapshot?.payload else {
+            return
+        }
         let isNew = state.withLock { state in
             // Another server, or a catalogue under a new certificate, may have an older state.
             guard state.announced != fetched else { return false }

@@ -17,7 +17,9 @@ extension RemoteConfig {
         let schedule = (try? client.collection()).map { SyncSchedule(every: interval, of: $0.id) }
         return AsyncStream { [weak self] in
             while !Task.isCancelled {
-                guard let schedule, let collection = try? self?.client.collection(), !collection.session.isClosed else { return nil }
+                guard let schedule, let collection = try? self?.client.collection(), !collection.session.isClosed else {
+                    return nil
+                }
                 let pause = schedule.pause(collection.session, [collection])
                 guard pause <= .zero else {
                     do { try await collection.session.config.environment.sleep(pause) } catch { return nil }
