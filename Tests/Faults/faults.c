@@ -7,6 +7,7 @@
  * FAULTS_KIND     what happens:
  *                   EIO, ENOSPC, EDQUOT, EINTR   the operation fails with this error, and nothing has been done
  *                   full      it fails with ENOSPC, and so does every later one that needs room
+ *                   EROFS     it fails with EROFS, and so does every later one that changes anything
  *                   short     a read or write handles half of its bytes
  *                   page      a file is mapped, and none of its pages can be read: whoever touches one gets SIGBUS
  *                   kill      the process is killed before the operation; the machine goes on
@@ -313,13 +314,14 @@ static void note(const char *mark, const char *traits, const char *operation, co
 }
 
 static int code(void) {
-    return is("EIO") ? EIO : is("EDQUOT") ? EDQUOT : is("EINTR") ? EINTR : ENOSPC;
+    return is("EIO") ? EIO : is("EDQUOT") ? EDQUOT : is("EINTR") ? EINTR : is("EROFS") ? EROFS : ENOSPC;
 }
 
 /* Whether the fault of this kind can befall an operation with these traits. */
 static int befalls(int traits) {
     if (is("EIO")) return 1;
     if (is("ENOSPC") || is("EDQUOT") || is("full")) return traits & FULL;
+    if (is("EROFS")) return traits & CHANGES;
     if (is("EINTR")) return traits & INTR;
     if (is("short")) return traits & SHORT;
     if (is("page")) return traits & PAGES;
@@ -335,7 +337,7 @@ static int enter(const char *operation, const char *path, int traits) {
     pthread_mutex_lock(&mutex);
     count++;
     note("", letters, operation, path);
-    int is_now = at > 0 && kind && (count == at || (is("full") && count > at)) && befalls(traits);
+    int is_now = at > 0 && kind && (count == at || ((is("full") || is("EROFS")) && count > at)) && befalls(traits);
     if (!is_now) return 0;
     note("!", letters, operation, path);
     if (is_crash()) undo();

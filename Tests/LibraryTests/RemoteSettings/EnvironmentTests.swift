@@ -115,7 +115,8 @@ extension ServerTests {
         /// After an update of the app, the package is newer than what is stored. It is the server's own however its URL
         /// is written, and if nobody says where it is from.
         @Test(arguments: [
-            "https://settings.test/v1", "https://settings.test/v2", "https://settings.test", "HTTPS://Settings.TEST:443/v1/",
+            "https://settings.test/v1", "https://settings.test/v2", "https://settings.test",
+            "HTTPS://Settings.TEST:443/v1/",
             "an import of yesterday",
         ]) func anotherSpelling(server: String) async throws {
             let own = try place.server.makeCollection(id: "main/regions")

@@ -7,11 +7,12 @@ extension RemoteConfig {
     /// The active state at a start. The start is counted if the configuration asks for that.
     func startingLayer() -> (layer: ParameterLayer?, problems: [String]) {
         var chosen = newestLayer()
-        guard let collection = try? client.collection(), collection.session.allTrials.isSafeStart, collection.overridingPath == nil
+        guard let collection = try? client.collection(), collection.session.trials.isSafeStart,
+            collection.overridingPath == nil
         else { return chosen }
         // Each round rejects one state.
         while let layer = chosen.layer,
-            !collection.session.allTrials.countStart(
+            !collection.session.trials.countStart(
                 of: trialSubject(collection), serving: .init(layer.snapshot), isPackaged: layer.source == .packaged)
         {
             chosen = newestLayer()
@@ -150,9 +151,7 @@ extension RemoteConfig {
         let changed = ParameterLayer.differences(from: present.parameters, to: target)
         replaceLayers { state in
             let reads = target === present.parameters ? present.reads : ReadLog(hub)
-            state.layers = ConfigLayers(
-                parameters: target, defaults: state.defaults, fixed: state.overrides, reads: reads,
-                packaged: packagedLayer())
+            state.show(target, reads, packagedLayer())
             state.problems = []
         }
         return changed
@@ -184,7 +183,8 @@ extension RemoteConfig {
         // What another server has published is replaced whatever its time is.
         let own = active.flatMap { $0.server == collection.session.serverIdentity ? $0 : nil }
         let found = collection.current()
-        if let snapshot = found.snapshot, found.isNewer(than: own), trial(collection)?.reason(against: snapshot) == nil {
+        if let snapshot = found.snapshot, found.isNewer(than: own), trial(collection)?.reason(against: snapshot) == nil
+        {
             fetched = try ParameterLayer(found, snapshot, of: collection, context)
         } else {
             fetched = own.map { ParameterLayer($0, context, limits: collection.session.limits.filter) }
@@ -246,7 +246,9 @@ extension CurrentState {
         guard let active else { return true }
         if isOfCatalogue, snapshot.payload != active.snapshot.payload { return true }
         if isStandIn != active.isStandIn { return active.isStandIn }
-        if snapshot.timestamp == active.timestamp { return source.configSource == .remote && active.source == .packaged }
+        if snapshot.timestamp == active.timestamp {
+            return source.configSource == .remote && active.source == .packaged
+        }
         return snapshot.timestamp > active.timestamp
     }
 }

@@ -192,11 +192,7 @@ extension RemoteConfig {
     private func replaceDefaults(_ defaults: [ExactString: RemoteConfigValue]) {
         replaceLayers { state in
             state.defaults = defaults
-            if let layers = state.layers {
-                state.layers = ConfigLayers(
-                    parameters: layers.parameters, defaults: defaults, fixed: state.overrides, reads: layers.reads,
-                    packaged: layers.packaged)
-            }
+            if let layers = state.layers { state.show(layers.parameters, layers.reads, layers.packaged) }
         }
     }
 }

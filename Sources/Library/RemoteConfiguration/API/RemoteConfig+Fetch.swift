@@ -308,8 +308,9 @@ extension RemoteConfig {
             }
         }
         if let announced = message.timestamp {
-            let current = (try? client.collection())?.current().timestamp
-            if current.map({ $0 < announced }) ?? true { try markStale(expected: announced) }
+            let current = (try? client.collection())?.current()
+            let isHeld = current?.timestamp.map { $0 >= announced } ?? false
+            if !isHeld || current?.isStandIn == true { try markStale(expected: announced) }
         } else {
             try markStale()
         }

@@ -16,13 +16,11 @@ extension RemoteConfig {
         let overrides = Dictionary((values ?? [:]).mapValues { RemoteConfigValue($0, source: .override) })
         replaceLayers { state in
             state.overrides = overrides
-            if let layers = state.layers {
-                state.layers = ConfigLayers(
-                    parameters: layers.parameters, defaults: layers.defaults, fixed: overrides, reads: ReadLog(hub),
-                    packaged: layers.packaged)
-            }
+            if let layers = state.layers { state.show(layers.parameters, ReadLog(hub), layers.packaged) }
         }
-        if let collection = try? client.collection() { for warning in overrideWarnings { collection.session.logger.warning(warning) } }
+        if let collection = try? client.collection() {
+            for warning in overrideWarnings { collection.session.logger.warning(warning) }
+        }
     }
 
     /// Replaces the overrides with those that the app was started with. Use it only in debug builds.

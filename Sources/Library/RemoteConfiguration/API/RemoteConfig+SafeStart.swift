@@ -60,7 +60,7 @@ extension RemoteConfig {
     private func leaveState(because reason: String, toPrevious: Bool) throws(RemoteConfigError) {
         do {
             let collection = try client.collection()
-            let (trials, subject) = (collection.session.allTrials, trialSubject(collection))
+            let (trials, subject) = (collection.session.trials, trialSubject(collection))
             guard trials.isSafeStart else { throw RemoteSettingsError.safeStartIsOff }
             guard let active = layers().parameters, active.source != .override else {
                 throw RemoteConfigError.storage(reason: "\(collection.id): expected active values, found only defaults")
@@ -75,9 +75,7 @@ extension RemoteConfig {
             }
             let (layer, problems) = startingLayer()
             replaceLayers { state in
-                state.layers = ConfigLayers(
-                    parameters: layer, defaults: state.defaults, fixed: state.overrides, reads: ReadLog(hub),
-                    packaged: packagedLayer())
+                state.show(layer, ReadLog(hub), packagedLayer())
                 state.problems = problems
             }
             let changed = ParameterLayer.differences(from: active, to: layer)
@@ -94,7 +92,7 @@ extension RemoteConfig {
 extension RemoteConfig {
     /// How well starts with the collection's states have gone; `nil` if this is not recorded.
     func trial(_ collection: LocalCollection) -> StateTrial? {
-        let trials = collection.session.allTrials
+        let trials = collection.session.trials
         guard trials.isSafeStart || validate != nil else { return nil }
         return trials.trial(of: trialSubject(collection))
     }
@@ -120,7 +118,7 @@ extension RemoteConfig {
         // Other signals may have made a value bad. The state that is already active is not the cause.
         if layers().parameters?.snapshot.payload != new.snapshot.payload {
             do {
-                try collection.session.allTrials.setAside(
+                try collection.session.trials.setAside(
                     .init(new.snapshot), of: trialSubject(collection), because: refusal, byCheck: true)
             } catch {
                 collection.session.logger.warning(
@@ -150,7 +148,7 @@ extension RemoteConfig {
     /// Starts the check of values before they are stored, if they become active at a start.
     private func checkBeforeStarts() {
         guard activation == .onNextStart, let collection = try? client.collection() else { return }
-        collection.session.allTrials.addCheck(of: collection.id) { [weak self] snapshot in
+        collection.session.trials.addCheck(of: collection.id) { [weak self] snapshot in
             guard let self else { return nil }
             let context = self.store.present(collection).filterContext(collection, installation: self.givenInstallation)
             // A state without parameters is never active, and the fetch reports that.

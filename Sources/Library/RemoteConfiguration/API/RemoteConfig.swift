@@ -41,6 +41,16 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
         var announced: Payload?
         var announcer: Task<Void, Never>?
         var validate: (@Sendable (RemoteConfigSnapshot, RemoteConfigSnapshot) throws -> Void)?
+
+        /// Puts parameters before the defaults and behind the overrides.
+        @discardableResult
+        mutating func show(_ parameters: ParameterLayer?, _ reads: ReadLog?, _ packaged: PackagedLayer?) -> ConfigLayers
+        {
+            let shown = ConfigLayers(
+                parameters: parameters, defaults: defaults, fixed: overrides, reads: reads, packaged: packaged)
+            layers = shown
+            return shown
+        }
     }
 
     private static let shared = Mutex<RemoteConfig?>(nil)
@@ -153,12 +163,8 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
         let (layer, problems) = startingLayer()
         return state.withLock { state in
             if let layers = state.layers { return layers }
-            let layers = ConfigLayers(
-                parameters: layer, defaults: state.defaults, fixed: state.overrides, reads: ReadLog(hub),
-                packaged: packagedLayer())
-            state.layers = layers
             state.problems = problems
-            return layers
+            return state.show(layer, ReadLog(hub), packagedLayer())
         }
     }
 

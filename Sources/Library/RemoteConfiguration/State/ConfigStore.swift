@@ -19,7 +19,9 @@ final class ConfigStore: Sendable {
     }
 
     /// The current state. Does I/O.
-    func present(_ collection: LocalCollection) -> ConfigState { state(in: collection.session.storage.index(), collection) }
+    func present(_ collection: LocalCollection) -> ConfigState {
+        state(in: collection.session.storage.index(), collection)
+    }
 
     func state(in index: StorageIndex, _ collection: LocalCollection) -> ConfigState {
         index.configs[collection.configKey].flatMap { ConfigState($0) }
@@ -70,7 +72,9 @@ final class ConfigStore: Sendable {
     ///
     /// - Throws: an error if the change cannot be written. This process keeps it anyway.
     func updateBlocking(_ collection: LocalCollection, _ change: (inout ConfigState) -> Void) throws {
-        let (_, problem) = try collection.session.storage.update(waiting: .long) { self.change(&$0, collection, change) }
+        let (_, problem) = try collection.session.storage.update(waiting: .long) {
+            self.change(&$0, collection, change)
+        }
         if let problem { throw problem }
     }
 

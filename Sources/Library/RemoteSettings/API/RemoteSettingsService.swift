@@ -176,7 +176,7 @@ public final class RemoteSettingsService: Sendable {
     public func updateConfig(config: RemoteSettingsConfig) throws(RemoteSettingsError) {
         let old = session
         let session = Session(
-            config, storage: old.storage, changes: changes, trials: old.allTrials, telemetry: old.telemetry)
+            config, storage: old.storage, changes: changes, trials: old.trials, telemetry: old.telemetry)
         session.service = self
         _ = try session.server.get()
         _ = try session.collectionID("x")

@@ -10,9 +10,9 @@ extension RemoteSettingsService {
     ///
     /// - Throws: ``RemoteSettingsError`` if it cannot be stored. It still holds for this process.
     public func markStartSuccessful() throws(RemoteSettingsError) {
-        guard session.allTrials.isSafeStart else { return }
+        guard session.trials.isSafeStart else { return }
         do {
-            try session.allTrials.markStartSuccessful()
+            try session.trials.markStartSuccessful()
         } catch {
             throw RemoteSettingsError(error)
         }

@@ -145,7 +145,7 @@ extension RemoteSettingsService {
                     (index.collections, index.configs, index.schedules, index.journal) = ([:], [:], [:], nil)
                 }
                 if let problem { throw problem }
-                for id in ids { session.allTrials.forget(id) }
+                for id in ids { session.trials.forget(id) }
                 try FileStore.removeTree("\(storage.path)/attachments", below: storage.path)
                 try FileStore.removeTree(storage.chainsPath, below: storage.path)
             }

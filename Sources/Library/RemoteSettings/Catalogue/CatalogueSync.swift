@@ -73,7 +73,7 @@ struct CatalogueSync: Sendable {
     /// Finds the catalogue's state of each collection, here or on the server.
     private func prepare(_ asked: [LocalCollection], for catalogue: CatalogueView) async -> [Wanted] {
         let others = companions(of: Set(asked.map(\.id)), in: catalogue)
-        let refused = session.trials == nil ? [] : (asked + others).filter { self.holdsBack($0, catalogue) }.map(\.id)
+        let refused = (asked + others).filter { self.holdsBack($0, catalogue) }.map(\.id)
         return await (asked.map { ($0, true) } + others.map { ($0, false) })
             .concurrentMap(width: Session.width) { collection, isAsked in
                 await self.prepared(collection, isAsked: isAsked, for: catalogue, refused: refused)
@@ -134,7 +134,7 @@ struct CatalogueSync: Sendable {
             throw CatalogueSyncError.noCatalogue(server: "\(run.client.server)", publisher: publisher)
         }
         if let known, known.snapshot.timestamp == expected { return known }
-        if let refusal = session.trials?.trial(of: session.subject(of: id)).refusal(at: expected) {
+        if let refusal = session.trials.trial(of: session.subject(of: id)).refusal(at: expected) {
             throw RemoteSettingsError.rejected(id, expected, refusal.reason)
         }
         var wanted = CollectionFetcher.Wanted(
@@ -212,7 +212,7 @@ struct CatalogueSync: Sendable {
         }
         let local = session.choice.choose(
             id, from: session.storage.index()[collection.key].synced, of: view,
-            asking: session.trials?.trial(of: collection.subject))
+            asking: collection.trial)
         if local.isOfCatalogue { return (local, nil) }
         try sync(of: collection).checkWanted(entry.timestamp, payload: entry.payload)
         let snapshot = try await fetched(collection, onto: current, entry, in: view)

@@ -81,7 +81,7 @@ extension Session {
 
     /// Reads the newest catalogue of the publisher, cached or packaged. Does I/O.
     func findCatalogue(of publisher: PublisherName, in slot: StorageIndex.Slot) -> KnownCatalogue.Found {
-        let trial = trials?.trial(of: subject(of: Catalogue.collection))
+        let trial = trials.trial(of: subject(of: Catalogue.collection))
         var found = KnownCatalogue.Found(slot: slot)
         _ = choice.choose(Catalogue.collection, from: slot, asking: trial) { snapshot, source in
             found.view = try CatalogueView(snapshot, from: source, of: publisher, roots: trust.roots, limits: limits)

@@ -26,7 +26,7 @@ extension LocalCollection {
         guard overriding == nil else { return current() }
         return session.choice.choose(
             id, from: slot, usesPackaged: usesPackaged, isActivation: true,
-            asking: subject.map { session.allTrials.trial(of: $0) })
+            asking: subject.map { session.trials.trial(of: $0) } ?? StateTrial())
     }
 
     /// Makes a verified snapshot the activated one. Call it while the index is changed.

@@ -121,8 +121,8 @@ package final class LocalCollection: Sendable {
         _ = try? session.storage.update(waiting: .no, flushing: false) { $0[key].checked = nil }
     }
 
-    /// How the synced states have fared; `nil` if nobody asks.
-    private var trial: StateTrial? { session.trials?.trial(of: subject) }
+    /// How the synced states have fared.
+    var trial: StateTrial { session.trials.trial(of: subject) }
 
     package var subject: StateTrials.Subject { .init(key: key, isActivated: false) }
 
@@ -140,8 +140,8 @@ package final class LocalCollection: Sendable {
 
     /// The state to serve, after this start was counted if the configuration asks for it.
     private func counted(_ current: CurrentState) -> CurrentState {
-        guard let trials = session.trials, trials.isSafeStart, overriding == nil, let snapshot = current.snapshot
-        else { return current }
+        let trials = session.trials
+        guard trials.isSafeStart, overriding == nil, let snapshot = current.snapshot else { return current }
         let subject = session.subject(of: current.view == nil ? id : Catalogue.collection)
         if trials.isCounted(subject) { return current }
         let state = StateTrial.State(current.view?.snapshot ?? snapshot)
@@ -162,7 +162,8 @@ package final class LocalCollection: Sendable {
         let current = self.current()
         let unit = current.view == nil ? id : Catalogue.collection
         let subject = session.subject(of: unit)
-        guard let trials = session.trials, trials.isSafeStart else { throw .safeStartIsOff }
+        let trials = session.trials
+        guard trials.isSafeStart else { throw .safeStartIsOff }
         guard overriding == nil, let snapshot = current.view?.snapshot ?? current.snapshot else {
             throw .notHeld(reason: "\(id): expected a state in use that syncs or the package have brought, found none")
         }
@@ -213,12 +214,10 @@ package final class LocalCollection: Sendable {
         if current.snapshot == nil, case .failure(let error) = session.server {
             rejected.append(.init(source: .notHeld, timestamp: nil, reason: .unreadableSource("\(error)")))
         }
-        for trial in session.trials.map({ trials in
-            (current.view == nil ? [id] : [id, Catalogue.collection])
-                .map { trials.trial(of: session.subject(of: $0)) }
-        }) ?? [] {
+        for unit in current.view == nil ? [id] : [id, Catalogue.collection] {
             // Those that are newer than what is served, and not stored.
-            for aside in trial.setAside where current.timestamp.map({ $0 < aside.state.timestamp }) ?? true {
+            for aside in session.trials.trial(of: session.subject(of: unit)).setAside
+            where current.timestamp.map({ $0 < aside.state.timestamp }) ?? true {
                 guard !rejected.contains(where: { $0.timestamp == aside.state.timestamp }) else { continue }
                 rejected.append(
                     .init(source: .notHeld, timestamp: aside.state.timestamp, reason: .setAside(aside.reason)))
@@ -250,7 +249,7 @@ package final class LocalCollection: Sendable {
             if let problem { throw problem }
             try FileStore.removeTree(storage.attachmentsPath(id), below: storage.path)
         }
-        session.allTrials.forget(id)
+        session.trials.forget(id)
         session.catalogue.withLock { $0.found?.states[id] = nil }
         forget()
     }

@@ -43,7 +43,7 @@ package final class Session: Sendable {
     let catalogue = Mutex(KnownCatalogue())
     let changes: ChangeHub
     /// What the service knows of its states.
-    package let allTrials: StateTrials
+    package let trials: StateTrials
     package let filterContext: FilterContext
     package let logger: ServiceLog
     /// The base URL of the server's attachments. The server is asked for it once.
@@ -58,8 +58,6 @@ package final class Session: Sendable {
     private let state: Mutex<State>
 
     package var limits: Limits { config.limits.all }
-    /// What the service knows of its states; `nil` if nothing checks states or counts starts.
-    var trials: StateTrials? { allTrials.isAsked ? allTrials : nil }
     package var isClosed: Bool { state.withLock { $0.isClosed } }
     package var now: Timestamp { config.environment.now() }
 
@@ -67,7 +65,7 @@ package final class Session: Sendable {
         _ config: RemoteSettingsConfig, storage: StorageDirectory, changes: ChangeHub, trials: StateTrials,
         telemetry: (any RemoteSettingsTelemetry)? = nil
     ) {
-        allTrials = trials
+        self.trials = trials
         if config.validate != nil { trials.ask() }
         self.config = config
         self.storage = storage
@@ -118,7 +116,7 @@ package final class Session: Sendable {
 
     /// Whether the stored catalogue is set aside. The states that were stored with it are not used then.
     func passesOverCatalogue(_ id: CollectionID) -> Bool {
-        guard let trials, publisher != nil, id != Catalogue.collection else { return false }
+        guard publisher != nil, id != Catalogue.collection else { return false }
         let trial = trials.trial(of: subject(of: Catalogue.collection))
         guard !trial.usesPackagedOnly else { return true }
         return storage.index()[key(of: Catalogue.collection)].synced.current
@@ -136,10 +134,10 @@ package final class Session: Sendable {
         _ listed: Catalogue.Entry? = nil
     ) {
         if let old = slot.current, old.state != new.state {
-            if !allTrials.isSafeStart {
+            if !trials.isSafeStart {
                 slot.previous = keepsOld ? old : nil
             } else if listed.map({ $0.payload == old.state.payload })
-                ?? allTrials.keeps(old, of: subject, before: slot.previous)
+                ?? trials.keeps(old, of: subject, before: slot.previous)
             {
                 slot.previous = old
             }

@@ -64,11 +64,11 @@ struct SnapshotChoice: Sendable {
     ///   - usesPackaged: whether a packaged snapshot may be served. What it says about the collection counts anyway.
     ///   - usesStored: whether anything is served that syncs have stored.
     ///   - isActivation: whether it is for remote config, which has defaults that come after what is set aside.
-    ///   - trial: how the stored states have fared; `nil` to use them however they have.
+    ///   - trial: how the stored states have fared; empty to use them however they have.
     ///   - accept: throws if a verified snapshot cannot be used all the same.
     func choose(
         _ id: CollectionID, from slot: StorageIndex.Slot, of view: CatalogueView? = nil, usesPackaged: Bool = true,
-        usesStored: Bool = true, isActivation: Bool = false, asking trial: StateTrial?,
+        usesStored: Bool = true, isActivation: Bool = false, asking trial: StateTrial,
         accepting accept: (Snapshot, SnapshotStatus.Source) throws -> Void = { _, _ in }
     ) -> CurrentState {
         var current = CurrentState(from: slot, of: view)
@@ -98,8 +98,7 @@ struct SnapshotChoice: Sendable {
                 (try? check($0, isListed: $0.lock.timestamp == listed.timestamp)) != nil
             }
             // Its hash decides, so it may be what another configuration has stored, such as that of a mirror.
-            let index = storage.index()
-            let elsewhere = index.keys(of: id).flatMap { index[$0].states }
+            let elsewhere = storage.index().environments(of: id).flatMap(\.collection.states)
                 .filter { $0.state.payload == listed.payload }.map { Candidate.stored($0, isPrevious: true) }
             for candidate in ranked.map(\.0) + elsewhere where candidate.timestamp == listed.timestamp {
                 guard let (snapshot, isVerified) = try? listedSnapshot(candidate, id, listed, view) else { continue }
@@ -122,11 +121,11 @@ struct SnapshotChoice: Sendable {
                 if let served = current.timestamp {
                     throw SnapshotRefusal(isStandIn && candidate.timestamp > served ? whyItYields(candidate) : .older)
                 }
-                if case .stored = candidate, !usesStored || isPackagedOnly || trial?.usesPackagedOnly == true {
+                if case .stored = candidate, !usesStored || isPackagedOnly || trial.usesPackagedOnly {
                     throw SnapshotRefusal(.setAside("only what is packaged is used"))
                 }
                 let snapshot = try verified(candidate, id, trial, hasPackage: !bundles.isEmpty, current)
-                if let reason = trial?.reason(against: snapshot) { throw SnapshotRefusal(.setAside(reason)) }
+                if let reason = trial.reason(against: snapshot) { throw SnapshotRefusal(.setAside(reason)) }
                 try accept(snapshot, candidate.source)
                 current.serve(
                     snapshot, from: candidate.source, isVerifiedOnDevice: !candidate.isTrusted,
@@ -143,7 +142,7 @@ struct SnapshotChoice: Sendable {
                     .init(source: candidate.source, timestamp: candidate.timestamp, reason: reason), of: id, &current)
             }
         }
-        if current.snapshot == nil, !isActivation, usesPackaged, trial?.setAside.isEmpty == false {
+        if current.snapshot == nil, !isActivation, usesPackaged, !trial.setAside.isEmpty {
             for bundle in current.bundles where current.snapshot == nil {
                 guard let snapshot = try? bundle.snapshot(verifier, now: now()) else { continue }
                 let candidate = Candidate.packaged(bundle)
@@ -178,8 +177,7 @@ struct SnapshotChoice: Sendable {
 
     /// Says of the states of other servers in the same directory that they are not used, if they are newer.
     private func refuseOtherServers(_ id: CollectionID, _ current: inout CurrentState) {
-        let index = storage.index()
-        for stored in index.keys(of: id).sorted().compactMap({ index[$0].synced.current }) {
+        for stored in storage.index().environments(of: id).compactMap(\.collection.synced.current) {
             guard !isServed(by: stored.server, id, isSigned: stored.root != nil),
                 current.timestamp.map({ $0 < stored.timestamp }) ?? true
             else { continue }
@@ -192,14 +190,14 @@ struct SnapshotChoice: Sendable {
 
     /// The candidate's snapshot, verified, if the app may use it.
     private func verified(
-        _ candidate: Candidate, _ id: CollectionID, _ trial: StateTrial?, hasPackage: Bool, _ current: CurrentState
+        _ candidate: Candidate, _ id: CollectionID, _ trial: StateTrial, hasPackage: Bool, _ current: CurrentState
     ) throws -> Snapshot {
         switch candidate {
         case .packaged(let bundle): return try bundle.snapshot(verifier, now: now())
         case .stored(let stored, let isPrevious):
             // After a bad state, the app goes back to one that it has started well with. If nothing is known to be
             // good any more, and nothing is packaged, what was in use before is better than nothing.
-            if isPrevious, let trial, !trial.setAside.isEmpty, !trial.isGood(stored.state),
+            if isPrevious, !trial.setAside.isEmpty, !trial.isGood(stored.state),
                 hasPackage || !trial.good.isEmpty
             {
                 throw SnapshotRefusal(.setAside("the app has never started well with it"))

@@ -52,9 +52,6 @@ package final class StateTrials: Sendable {
         asked = Atomic(config.safeStart || isOnlooker)
     }
 
-    /// Whether anything checks states or counts starts. If nothing does, no file is looked at.
-    var isAsked: Bool { asked.load(ordering: .relaxed) }
-
     func ask() { asked.store(true, ordering: .relaxed) }
 
     /// Has every state of a collection checked before it is stored.
@@ -81,8 +78,9 @@ package final class StateTrials: Sendable {
     }()
 
     /// How states have fared: what was stored when the app started, and what this process has learned since. The first
-    /// call does I/O.
+    /// call does I/O. As long as nothing checks synced states or counts starts, nothing is known of them.
     package func trial(of subject: Subject) -> StateTrial {
+        guard subject.isActivated || asked.load(ordering: .relaxed) else { return StateTrial() }
         if let known = known.withLock({ $0[subject]?.trial }) { return known }
         var trial = adapted(storage.index()[subject.key][keyPath: subject.slot].trial)
         trial.settle()

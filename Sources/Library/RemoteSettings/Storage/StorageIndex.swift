@@ -91,9 +91,14 @@ package struct StorageIndex: Hashable, Sendable {
     static func key(of id: CollectionID, in environment: String) -> String { "\(id)@\(environment)" }
 
     /// The keys of a collection, in any order.
-    func keys(of id: CollectionID) -> [String] {
+    private func keys(of id: CollectionID) -> [String] {
         let prefix = Self.key(of: id, in: "")
         return collections.keys.filter { $0.hasPrefix(prefix) }
+    }
+
+    /// The environments of a collection, in a certain order. A forged index may have more of them than are kept.
+    func environments(of id: CollectionID) -> [(key: String, collection: Collection)] {
+        keys(of: id).sorted().prefix(Self.mostEnvironments * 2).map { ($0, self[$0]) }
     }
 
     /// The files of all states that something refers to.
@@ -180,7 +185,8 @@ extension StorageIndex {
             JSONText.compact(
                 .members([
                     "format": .count(Self.format), "collections": .object(collections, \.json),
-                    "configs": configs.isEmpty ? nil : .object(configs, \.self), "schedules": .object(schedules, \.json), "journal": journal?.json,
+                    "configs": configs.isEmpty ? nil : .object(configs, \.self),
+                    "schedules": .object(schedules, \.json), "journal": journal?.json,
                     "backoff": .object(backoff.holds.map { .init(key: $0.origin, value: .time($0.until)) }),
                     "updates": updates?.json,
                 ])))

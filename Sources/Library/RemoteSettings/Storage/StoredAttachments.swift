@@ -9,7 +9,7 @@ extension LocalCollection {
         let storage = session.storage
         // While a file replaces the collection, the stored attachments are still those of the collection.
         guard overriding == nil, try FileStore.isDirectory(storage.attachmentsPath(id)) else { return 0 }
-        let isSafeStart = session.allTrials.isSafeStart
+        let isSafeStart = session.trials.isSafeStart
         var removed = Result<Int, any Error>.success(0)
         let (_, problem) = try storage.update(waiting: .no) { index in
             if !isSafeStart { index[key].synced.previous = nil }
@@ -72,13 +72,13 @@ extension StorageDirectory {
         let entry = index[collection.key]
         var kept = stale.union(entry.kept)
         // Other environments' records name files here as well. Those of a state that is gone are fetched again.
-        for other in index.keys(of: id) where other != collection.key {
-            kept.formUnion(index[other].kept)
-            for stored in index[other].states {
+        for (key, other) in index.environments(of: id) where key != collection.key {
+            kept.formUnion(other.kept)
+            for stored in other.states {
                 kept.formUnion(attachments(of: stored, id, limits: session.limits) ?? [])
             }
         }
-        if session.allTrials.isSafeStart, let previous = entry.synced.previous {
+        if session.trials.isSafeStart, let previous = entry.synced.previous {
             guard let attachments = attachments(of: previous, id, limits: session.limits) else { return 0 }
             kept.formUnion(attachments)
         }

@@ -102,7 +102,7 @@ struct CollectionSync {
             // A stored state that is not in use is read again as well. It may have been unreadable for a moment, and
             // may be newer.
             if !entry.synced.hasSameStates(as: current.slot) || entry.synced.current != nil && !isCached {
-                let found = session.choice.choose(id, from: entry.synced, asking: session.trials?.trial(of: subject))
+                let found = session.choice.choose(id, from: entry.synced, asking: collection.trial)
                 if let timestamp = found.timestamp, found.stored != nil, timestamp >= snapshot.timestamp,
                     found.stored.map(storage.has) == true
                 {
@@ -224,7 +224,7 @@ extension LocalCollection {
             let stored = session.storage.index()[key].synced.current, stored.timestamp == timestamp,
             ServerIdentity(stored.server) == session.serverIdentity,
             let root = stored.root, session.trust.roots.roots.contains(root),
-            session.trials?.trial(of: subject).refusal(at: timestamp) == nil,
+            trial.refusal(at: timestamp) == nil,
             (try? session.choice.packaged.listed(id))?.allSatisfy({ $0.lock.timestamp <= timestamp }) == true
         else { return false }
         return isThere(stored)

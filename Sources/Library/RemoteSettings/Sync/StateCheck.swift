@@ -42,7 +42,7 @@ extension CollectionSync {
     /// - Parameter payload: the hash of the state's content; `nil` if it is not known yet.
     /// - Throws: ``RemoteSettingsError/rejected(reason:)`` if the state is set aside.
     func checkWanted(_ timestamp: Timestamp, payload: SHA256Digest? = nil) throws {
-        guard let trial = session.trials?.trial(of: collection.subject) else { return }
+        let trial = collection.trial
         let refusal =
             if let payload { trial.refusal(of: .init(timestamp: timestamp, payload: payload)) } else {
                 trial.refusal(at: timestamp)
@@ -54,9 +54,8 @@ extension CollectionSync {
     ///
     /// - Throws: ``RemoteSettingsError/rejected(reason:)`` if the state must not be stored.
     func validate(_ snapshot: Snapshot, over current: CurrentState) async throws {
-        guard let trials = session.trials else { return }
-        let subject = collection.subject
-        if let reason = trials.trial(of: subject).reason(against: snapshot) {
+        let (trials, subject) = (session.trials, collection.subject)
+        if let reason = collection.trial.reason(against: snapshot) {
             throw RemoteSettingsError.rejected(id, snapshot.timestamp, reason)
         }
         var refusal = try await trials.check(of: id)?(snapshot)
