@@ -24,8 +24,7 @@ package struct RecordFilter: Sendable {
     }
 
     /// Whether `record` is for this context: it has no filter, a blank filter, or a filter that is `true`.
-    static func includes(record: Record, context: FilterContext, limits: FilterLimits = FilterLimits()) -> Bool
-    {
+    static func includes(record: Record, context: FilterContext, limits: FilterLimits = FilterLimits()) -> Bool {
         var filter = RecordFilter(context: context, limits: limits)
         return filter.includes(record)
     }

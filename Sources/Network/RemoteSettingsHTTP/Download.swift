@@ -124,7 +124,8 @@ struct Transfer {
         let found =
             other != nil
             ? "the body is the record's file neither as sent nor decoded"
-            : way == .decoded ? "the decoded body is not the record's file" : "the body as sent is not the record's file"
+            : way == .decoded
+                ? "the decoded body is not the record's file" : "the body as sent is not the record's file"
         return HTTPError(error.url, .init(.content, "with the Content-Encoding \(name), \(found): \(error.reason)"))
     }
 
@@ -232,7 +233,8 @@ struct Transfer {
         throw HTTPError(
             answer.url,
             .init(
-                .content, "expected \(expected.size) bytes of SHA-256 \(expected.digest) as the record states, "
+                .content,
+                "expected \(expected.size) bytes of SHA-256 \(expected.digest) as the record states, "
                     + "found \(found); try again later"))
     }
 

@@ -79,7 +79,9 @@ package struct Coding: Sendable, CustomStringConvertible {
         } catch let error as HTTPError {
             let mayFail = outcome == .rightAsSent ? decodes : outcome != .right
             guard mayFail else { return "it was refused: \(error)" }
-            guard error.code == .content || decodes && error.code == .broken else { return "the error has the code \(error.code): \(error)" }
+            guard error.code == .content || decodes && error.code == .broken else {
+                return "the error has the code \(error.code): \(error)"
+            }
             let isNamed = encoding == "identity" || "\(error)".contains("Content-Encoding \(encoding)")
             return isNamed ? nil : "the error does not name the coding: \(error)"
         }
