@@ -466,7 +466,8 @@ extension Lie {
                 part("206 Partial Content", "Content-Type: multipart/byteranges; boundary=b\r\n", rest), asking: resumed
             ),
             Lie(
-                "another state, with the right bytes", .right, part("206 Partial Content", good, rest).replacing("one", with: "two"),
+                "another state, with the right bytes", .right,
+                part("206 Partial Content", good, rest).replacing("one", with: "two"),
                 asking: resumed),
             Lie(
                 "no such range", .error, part("416 Range Not Satisfiable", range("bytes */\(length)"), ""),

@@ -19,14 +19,14 @@ import FoundationNetworking
 /// - Bytes on the wire are not counted separately from decompressed ones.
 ///
 /// Throughput and time are limited there as everywhere.
-final class URLSessionTransport: HTTPTransport {
+package final class URLSessionTransport: HTTPTransport {
     private let session: URLSession
     private let transfers = URLSessionTransfers()
 
     /// Makes a transport.
     ///
     /// - Parameter configuration: the session's configuration. Its cookies and caches are switched off.
-    init(configuration: URLSessionConfiguration = .ephemeral) {
+    package init(configuration: URLSessionConfiguration = .ephemeral) {
         configuration.httpShouldSetCookies = false
         configuration.httpCookieAcceptPolicy = .never
         configuration.httpCookieStorage = nil
@@ -40,7 +40,7 @@ final class URLSessionTransport: HTTPTransport {
         session.finishTasksAndInvalidate()
     }
 
-    func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+    package func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
         guard let url = URL(string: request.url.description) else {
             throw HTTPError(request.url, .invalidURL("URLSession does not accept it"))
         }

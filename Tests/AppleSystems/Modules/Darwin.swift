@@ -117,7 +117,6 @@ public var S_IFLNK: mode_t { 0o120000 }
 public var LOCK_EX: Int32 { 2 }  // flock(2), and so the next
 public var LOCK_NB: Int32 { 4 }
 public var LOCK_UN: Int32 { 8 }
-public var RENAME_SWAP: Int32 { 2 }  // rename(2): sys/stdio.h
 public var SEEK_SET: Int32 { 0 }  // lseek(2), and so the next
 public var SEEK_CUR: Int32 { 1 }
 public var PROT_READ: Int32 { 1 }  // mmap(2), and so the next
@@ -133,7 +132,9 @@ public var ENOENT: Int32 { 2 }
 public var EINTR: Int32 { 4 }
 public var EIO: Int32 { 5 }
 public var EACCES: Int32 { 13 }
+public var EFAULT: Int32 { 14 }
 public var EEXIST: Int32 { 17 }
+public var EXDEV: Int32 { 18 }
 public var ENOTDIR: Int32 { 20 }
 public var EISDIR: Int32 { 21 }
 public var EINVAL: Int32 { 22 }
@@ -244,13 +245,12 @@ public func fcntl(_ fd: Int32, _ command: Int32, _ ptr: UnsafeMutableRawPointer)
 ) -> Int32 { absent() }  // renameat(2)
 public let XATTR_NOFOLLOW: Int32 = 1  // setxattr(2)
 @discardableResult public func setxattr(
-    _ path: String!, _ name: String!, _ value: UnsafeRawPointer!, _ size: Int, _ position: UInt32, _ options: Int32
+    _ path: CString!, _ name: CString!, _ value: UnsafeRawPointer!, _ size: Int, _ position: UInt32, _ options: Int32
 ) -> Int32 { absent() }  // setxattr(2)
 @discardableResult public func getxattr(
-    _ path: String!, _ name: String!, _ value: UnsafeMutableRawPointer!, _ size: Int, _ position: UInt32,
+    _ path: CString!, _ name: CString!, _ value: UnsafeMutableRawPointer!, _ size: Int, _ position: UInt32,
     _ options: Int32
 ) -> Int { absent() }  // getxattr(2)
-@discardableResult public func renamex_np(_ path: CString!, _ target: CString!, _ flags: UInt32) -> Int32 { absent() }  // rename(2)
 @discardableResult public func link(_ path: CString!, _ other: CString!) -> Int32 { absent() }  // link(2)
 @discardableResult public func linkat(
     _ fd: Int32, _ path: CString!, _ otherFD: Int32, _ other: CString!, _ flag: Int32
