@@ -71,7 +71,7 @@ package struct Guards: Hashable, Sendable {
     var maxGrowth: Percent?
     var requiredIDs: [String] = []
     /// A JSON Schema of the records. It is never the one that a server sends, because no signature covers metadata.
-    var schema: JSONValue?
+    package var schema: JSONValue?
 
     package init() {}
 
