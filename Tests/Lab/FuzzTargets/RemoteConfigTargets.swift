@@ -1,6 +1,7 @@
 #if Lab
 import ConfigParameters
 import Foundation
+import Publish
 import RemoteConfiguration
 import RemoteSettingsModel
 import TargetFilter
