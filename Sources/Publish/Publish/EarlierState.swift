@@ -13,7 +13,7 @@ package struct EarlierState: Sendable {
     /// - Parameters:
     ///   - time: the latest time of the state; `nil` for the state before the current one.
     ///   - policy: must trust the signature at the time in the lock beside the state.
-    /// - Throws: ``RollbackError``, `HistoryError`, or `BundleError` or `FileError` if the lock cannot be read.
+    /// - Throws: ``PublishError``, `HistoryError`, or `BundleError` or `FileError` if the lock cannot be read.
     package init(
         of id: CollectionID, in directory: DumpsDirectory, to time: Timestamp? = nil, by policy: TrustPolicy,
         limits: Limits = Limits()
@@ -25,7 +25,7 @@ package struct EarlierState: Sendable {
             [.git(try await GitRepository(containing: directory.path, limits: limits))], limits: limits)
         let earlier = try await history.bundles(of: id).bundles.filter { $0.timestamp < held.timestamp }
         guard let wanted = earlier.first(where: { $0.timestamp <= time ?? held.timestamp }) else {
-            throw RollbackError.noEarlierState(id, current: held.timestamp, time: time)
+            throw PublishError.noEarlierState(id, current: held.timestamp, time: time)
         }
         let found = try await Self.verified(wanted, policy, limits: limits)
         if time == nil, let before = earlier.first(where: { $0.timestamp < wanted.timestamp }) {
@@ -33,7 +33,7 @@ package struct EarlierState: Sendable {
             let records = try await before.open().payload().records
             // Somebody who repeats the command does not want the bad state back.
             if try Self.written(current) == Self.written(records) {
-                throw RollbackError.rolledBack(id, to: before.timestamp, next: wanted.timestamp)
+                throw PublishError.rolledBack(id, to: before.timestamp, next: wanted.timestamp)
             }
         }
         timestamp = wanted.timestamp
@@ -56,17 +56,17 @@ package struct EarlierState: Sendable {
     ) async throws -> BundleReader {
         do {
             guard let entry = try await historic.lockEntry(), entry.trust.isSigned else {
-                throw RollbackError.notVouched(
+                throw PublishError.earlierNotVouched(
                     historic.collection, place: "\(historic.origin)", problem: "the lock beside it has no signature")
             }
             let bundle = try await historic.open()
             try BundleVerifier(policy, limits: limits).verify(
                 await historic.contents(), name: "\(historic.origin)", of: historic.collection, against: entry)
             return bundle
-        } catch let error as RollbackError {
+        } catch let error as PublishError {
             throw error
         } catch  where !error.isOfMachine {
-            throw RollbackError.notVouched(historic.collection, place: "\(historic.origin)", problem: "\(error)")
+            throw PublishError.earlierNotVouched(historic.collection, place: "\(historic.origin)", problem: "\(error)")
         }
     }
 
@@ -84,28 +84,5 @@ package struct EarlierState: Sendable {
     private struct WrittenRecord: Hashable {
         let id: String
         let members: Bytes
-    }
-}
-
-/// Why a collection cannot be rolled back.
-package enum RollbackError: Error, Hashable, Sendable, CustomStringConvertible {
-    case noEarlierState(CollectionID, current: Timestamp, time: Timestamp?)
-    /// The current state has the records of an earlier one, so it was rolled back already.
-    case rolledBack(CollectionID, to: Timestamp, next: Timestamp)
-    case notVouched(CollectionID, place: String, problem: String)
-
-    package var description: String {
-        switch self {
-        case .noEarlierState(let id, let current, let time):
-            "\(id): there is no state before the current one, of \(current.rfc3339),"
-                + (time.map { " and not later than \($0.rfc3339)," } ?? "")
-                + " in the commits that lead to HEAD; rsdump log \(id) shows the states"
-        case .rolledBack(let id, let earlier, let next):
-            "\(id): it was rolled back before, because its records are already those of \(earlier.rfc3339); for the "
-                + "state of \(next.rfc3339), give --to \(next.rfc3339)"
-        case .notVouched(let id, let place, let problem):
-            "\(id): \(place): expected a state with a signature of a root in dumps.yaml, but \(problem); choose "
-                + "another one with --to"
-        }
     }
 }

@@ -216,6 +216,12 @@ package enum PublishError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The command of `publish --sign-with` gave no signature. The error does not quote it, because it may contain a
     /// PIN.
     case noSignature(String)
+    /// There is no earlier state to roll back to.
+    case noEarlierState(CollectionID, current: Timestamp, time: Timestamp?)
+    /// The current state has the records of an earlier one, so it was rolled back already.
+    case rolledBack(CollectionID, to: Timestamp, next: Timestamp)
+    /// No signature of a configured root vouches for the earlier state.
+    case earlierNotVouched(CollectionID, place: String, problem: String)
 
     package var description: String {
         switch self {
@@ -265,6 +271,16 @@ package enum PublishError: Error, Hashable, Sendable, CustomStringConvertible {
         case .noSignature(let problem):
             "--sign-with: the command gave no signature: \(problem); nothing was published; run the command by itself, "
                 + "with any text on its standard input"
+        case .noEarlierState(let id, let current, let time):
+            "\(id): there is no state before the current one, of \(current.rfc3339),"
+                + (time.map { " and not later than \($0.rfc3339)," } ?? "")
+                + " in the commits that lead to HEAD; rsdump log \(id) shows the states"
+        case .rolledBack(let id, let earlier, let next):
+            "\(id): it was rolled back before, because its records are already those of \(earlier.rfc3339); for the "
+                + "state of \(next.rfc3339), give --to \(next.rfc3339)"
+        case .earlierNotVouched(let id, let place, let problem):
+            "\(id): \(place): expected a state with a signature of a root in dumps.yaml, but \(problem); choose "
+                + "another one with --to"
         case .damaged(let id, let problem):
             "\(id): the current bundle cannot be used: \(problem); restore it with git, or check it with: rsdump verify"
         }

@@ -58,14 +58,9 @@ struct CommandFailure: Error, CustomStringConvertible {
             case .git, .largeFile, .partialClone, .noAncestor, .overLimit: .someFailed
             }
         case is SourceProblems: .usage
-        case PublishError.damaged, PublishError.notVouched: .verificationFailed
+        case PublishError.damaged, PublishError.notVouched, PublishError.earlierNotVouched: .verificationFailed
         case PublishError.noSignature: .someFailed
         case is PublishError: .usage
-        case let error as RollbackError:
-            switch error {
-            case .notVouched: .verificationFailed
-            case .noEarlierState, .rolledBack: .usage
-            }
         case let error as SigningKeyError:
             switch error.kind {
             case .usage: .usage

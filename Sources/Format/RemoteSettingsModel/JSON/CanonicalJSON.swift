@@ -99,11 +99,7 @@ package struct CanonicalJSON: ~Copyable {
             if members.count > base { output.append(UInt8(ascii: ",")) }
             let member = try writeMember(input, &position, depth: depth)
             if isSorted, members.count > base {
-                switch CanonicalMember.order(members[members.count - 1], member, in: output) {
-                case .ascending: break
-                case .equal: throw duplicate(member)
-                case .descending: isSorted = false
-                }
+                isSorted = CanonicalMember.order(members[members.count - 1], member, in: output) < 0
             }
             members.append(member)
         }
@@ -126,38 +122,16 @@ package struct CanonicalJSON: ~Copyable {
         try writeValue(input, &position, depth: depth + 1)
         return CanonicalMember(
             keyStart: keyStart, keyEnd: keyEnd, valueEnd: output.count, inputOffset: inputOffset,
-            prefix: output.prefix(of: keyStart..<keyEnd), hasPlainKey: isPlain)
+            hasPlainKey: isPlain)
     }
 
     /// Sorts the members of the object that began at `start`, together with their bytes.
     private mutating func reorder(from base: Int, start: Int) throws(JSONError) {
-        if members.count - base <= 24 {
-            sortFew(from: base)
-        } else {
-            members[base...].sort { CanonicalMember.order($0, $1, in: output) == .ascending }
-        }
+        members[base...].sort { CanonicalMember.order($0, $1, in: output) < 0 }
         for index in members.indices[(base + 1)...]
-        where CanonicalMember.order(members[index - 1], members[index], in: output) == .equal {
-            throw duplicate(members[index])
+        where CanonicalMember.order(members[index - 1], members[index], in: output) == 0 {
+            throw JSONError(.duplicateKey(members[index].keyText(in: output)), at: members[index].inputOffset)
         }
-        rewrite(from: base, start: start)
-    }
-
-    /// Sorts by insertion, because most objects have few members and long runs of them are already in order.
-    private mutating func sortFew(from base: Int) {
-        for index in members.indices[(base + 1)...] {
-            let member = members[index]
-            var place = index
-            while place > base, CanonicalMember.order(member, members[place - 1], in: output) == .ascending {
-                members[place] = members[place - 1]
-                place -= 1
-            }
-            if place < index { members[place] = member }
-        }
-    }
-
-    /// Writes the object that began at `start` again, with only the members on the stack from `base` on.
-    private mutating func rewrite(from base: Int, start: Int) {
         scratch.truncate(to: 0)
         for index in members.indices[base...] {
             if index > base { scratch.append(UInt8(ascii: ",")) }
@@ -167,10 +141,6 @@ package struct CanonicalJSON: ~Copyable {
         }
         output.truncate(to: start + 1)
         output.append(scratch, 0..<scratch.count)
-    }
-
-    private func duplicate(_ member: CanonicalMember) -> JSONError {
-        JSONError(.duplicateKey(member.keyText(in: output)), at: member.inputOffset)
     }
 
     private func checkDepth(_ depth: Int, _ position: Int) throws(JSONError) {

@@ -1,17 +1,11 @@
 /// The position of an object's member in the canonical output.
 struct CanonicalMember {
-    enum Order {
-        case ascending, equal, descending
-    }
-
     /// The start and the end of the key's bytes, between its quotes.
     var keyStart: Int
     var keyEnd: Int
     var valueEnd: Int
     /// The position at which the member began in the input, for error messages.
     var inputOffset: Int
-    /// The key's first eight bytes, which decide most comparisons.
-    var prefix: UInt64
     /// Whether the key has no escapes, so that the order of its bytes is that of its code points.
     var hasPlainKey: Bool
 
@@ -27,32 +21,16 @@ struct CanonicalMember {
         valueEnd += delta
     }
 
-    /// Compares two keys by code points.
-    @inline(__always)
+    /// Compares two keys by code points: negative if `left` comes first, zero if both are the same.
     static func order(
         _ left: CanonicalMember, _ right: CanonicalMember, in output: borrowing OutputBuffer
-    ) -> Order {
-        if left.hasPlainKey && right.hasPlainKey && left.prefix != right.prefix {
-            return left.prefix < right.prefix ? .ascending : .descending
-        }
-        return remainingOrder(left, right, in: output)
-    }
-
-    @inline(never)
-    private static func remainingOrder(
-        _ left: CanonicalMember, _ right: CanonicalMember, in output: borrowing OutputBuffer
-    ) -> Order {
+    ) -> Int {
         if left.hasPlainKey && right.hasPlainKey {
-            return order(output.withSpan { $0.extracting(left.key).compare(with: $0.extracting(right.key)) }, 0)
+            return output.withSpan { $0.extracting(left.key).compare(with: $0.extracting(right.key)) }
         }
-        let a = left.keyText(in: output).unicodeScalars
-        let b = right.keyText(in: output).unicodeScalars
-        for (x, y) in zip(a, b) where x != y { return x < y ? .ascending : .descending }
-        return order(a.count, b.count)
-    }
-
-    private static func order(_ left: Int, _ right: Int) -> Order {
-        left == right ? .equal : left < right ? .ascending : .descending
+        // The order of UTF-8 is that of code points.
+        let (a, b) = (left.keyText(in: output).exact, right.keyText(in: output).exact)
+        return a < b ? -1 : a == b ? 0 : 1
     }
 
     func keyText(in output: borrowing OutputBuffer) -> String {

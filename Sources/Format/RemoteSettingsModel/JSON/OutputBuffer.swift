@@ -95,28 +95,6 @@ struct OutputBuffer: ~Copyable {
         return unsafe memory.load(fromByteOffset: index, as: UInt8.self)
     }
 
-    /// The first eight bytes of `range`, padded with zeros, as a number with the same order.
-    @inline(__always)
-    func prefix(of range: Range<Int>) -> UInt64 {
-        precondition(range.lowerBound >= 0 && range.upperBound <= count)
-        let length = range.count
-        if length >= 8 { return UInt64(bigEndian: unsafe load(range.lowerBound)) }
-        if length == 0 { return 0 }
-        // This word ends at the end of the range, so that no unwritten byte is read.
-        if range.upperBound >= 8 {
-            return UInt64(bigEndian: unsafe load(range.upperBound - 8)) << UInt64((8 - length) * 8)
-        }
-        var word: UInt64 = 0
-        for index in range { word = word << 8 | UInt64(self[index]) }
-        return word << UInt64((8 - length) * 8)
-    }
-
-    @unsafe
-    @inline(__always)
-    private func load(_ offset: Int) -> UInt64 {
-        unsafe memory.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-    }
-
     func withSpan<Result, Failure: Error>(
         _ body: (Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {

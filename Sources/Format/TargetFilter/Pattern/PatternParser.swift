@@ -19,37 +19,33 @@ indirect enum PatternNode {
     case repeated(PatternNode, from: Int, to: Int?, isLazy: Bool, captures: Range<Int>)
 }
 
-/// Why a regular expression is refused.
-struct PatternError: Error, Equatable {
-    let problem: String
-
-    init(_ problem: String) {
-        self.problem = problem
-    }
-}
-
 /// Parses the regular expressions of ECMA-262. Lookbehind, property classes (`\p`) and octal escapes are errors.
 struct PatternParser {
     private let scalars: [Unicode.Scalar]
     private var position = 0
     private var depth = 0
     private let nesting: Int
+    /// The place of the pattern in an expression, for errors.
+    private let offset: Int
     private let matchesLineEnds: Bool
     private var names: [ExactString: Int] = [:]
     private var references: [Int] = []
     private(set) var groups = 0
 
-    init(_ pattern: [Unicode.Scalar], nesting: Int, matchesLineEnds: Bool) {
+    init(_ pattern: [Unicode.Scalar], at offset: Int, nesting: Int, matchesLineEnds: Bool) {
         scalars = pattern
+        self.offset = offset
         self.nesting = nesting
         self.matchesLineEnds = matchesLineEnds
     }
 
-    mutating func parse() throws(PatternError) -> PatternNode {
+    private func refusal(_ problem: String) -> FilterError { .invalidPattern(problem: problem, offset: offset) }
+
+    mutating func parse() throws(FilterError) -> PatternNode {
         let node = try choice()
-        guard position == scalars.count else { throw PatternError("a ')' has no '('") }
+        guard position == scalars.count else { throw refusal("a ')' has no '('") }
         if let unknown = references.first(where: { $0 > groups }) {
-            throw PatternError("\\\(unknown) refers to a group that does not exist")
+            throw refusal("\\\(unknown) refers to a group that does not exist")
         }
         return node
     }
@@ -63,8 +59,8 @@ struct PatternParser {
         return true
     }
 
-    private mutating func choice() throws(PatternError) -> PatternNode {
-        guard depth < nesting else { throw PatternError("it nests more than \(nesting) levels deep") }
+    private mutating func choice() throws(FilterError) -> PatternNode {
+        guard depth < nesting else { throw refusal("it nests more than \(nesting) levels deep") }
         depth += 1
         defer { depth -= 1 }
         var branches = [try sequence()]
@@ -72,7 +68,7 @@ struct PatternParser {
         return branches.count == 1 ? branches[0] : .choice(branches)
     }
 
-    private mutating func sequence() throws(PatternError) -> PatternNode {
+    private mutating func sequence() throws(FilterError) -> PatternNode {
         var nodes: [PatternNode] = []
         while let next = current, next != "|", next != ")" {
             let before = groups
@@ -84,7 +80,7 @@ struct PatternParser {
 
     private mutating func quantified(
         _ node: PatternNode, captures: Range<Int>
-    ) throws(PatternError) -> PatternNode {
+    ) throws(FilterError) -> PatternNode {
         let least: Int
         let most: Int?
         if take("*") {
@@ -99,14 +95,14 @@ struct PatternParser {
             return node
         }
         switch node {
-        case .lineStart, .lineEnd, .boundary: throw PatternError("there is nothing to repeat")
+        case .lineStart, .lineEnd, .boundary: throw refusal("there is nothing to repeat")
         default: break
         }
         return .repeated(node, from: least, to: most, isLazy: take("?"), captures: captures)
     }
 
     /// Parses `{n}`, `{n,}` or `{n,m}`. A brace that does not start one of these is an ordinary character.
-    private mutating func bounds() throws(PatternError) -> (Int, Int?)? {
+    private mutating func bounds() throws(FilterError) -> (Int, Int?)? {
         let start = position
         guard take("{"), let least = number() else {
             position = start
@@ -118,7 +114,7 @@ struct PatternParser {
             position = start
             return nil
         }
-        if let most, most < least { throw PatternError("a repetition's bounds are out of order") }
+        if let most, most < least { throw refusal("a repetition's bounds are out of order") }
         return (least, most)
     }
 
@@ -132,8 +128,8 @@ struct PatternParser {
         return position > start ? value : nil
     }
 
-    private mutating func atom() throws(PatternError) -> PatternNode {
-        guard let next = current else { throw PatternError("it ends too early") }
+    private mutating func atom() throws(FilterError) -> PatternNode {
+        guard let next = current else { throw refusal("it ends too early") }
         position += 1
         switch next {
         case "^": return .lineStart
@@ -142,12 +138,12 @@ struct PatternParser {
         case "(": return try group()
         case "[": return try characterClass()
         case "\\": return try escape()
-        case "*", "+", "?": throw PatternError("there is nothing to repeat before '\(next)'")
+        case "*", "+", "?": throw refusal("there is nothing to repeat before '\(next)'")
         default: return .scalar(next)
         }
     }
 
-    private mutating func group() throws(PatternError) -> PatternNode {
+    private mutating func group() throws(FilterError) -> PatternNode {
         let node: PatternNode
         if take("?:") {
             // The sequence of one node matters, because a group around a `^` may be repeated, but a bare `^` may not.
@@ -157,38 +153,38 @@ struct PatternParser {
         } else if take("?!") {
             node = .lookahead(try choice(), isNegative: true)
         } else if take("?<=") || take("?<!") {
-            throw PatternError("lookbehind is not supported")
+            throw refusal("lookbehind is not supported")
         } else {
             groups += 1
             let number = groups
             if take("?<") {
                 let name = try name()
                 guard names.updateValue(number, forKey: name.exact) == nil else {
-                    throw PatternError("two groups have the name \(name)")
+                    throw refusal("two groups have the name \(name)")
                 }
             } else if current == "?" {
-                throw PatternError("a group has an unknown kind")
+                throw refusal("a group has an unknown kind")
             }
             node = .group(try choice(), capture: number)
         }
-        guard take(")") else { throw PatternError("a '(' has no ')'") }
+        guard take(")") else { throw refusal("a '(' has no ')'") }
         return node
     }
 
-    private mutating func name() throws(PatternError) -> String {
+    private mutating func name() throws(FilterError) -> String {
         guard let end = scalars[position...].firstIndex(of: ">"), end > position else {
-            throw PatternError("a group's name is not complete")
+            throw refusal("a group's name is not complete")
         }
         defer { position = end + 1 }
         return String(String.UnicodeScalarView(scalars[position..<end]))
     }
 
-    private mutating func escape() throws(PatternError) -> PatternNode {
+    private mutating func escape() throws(FilterError) -> PatternNode {
         if take("b") { return .boundary(true) }
         if take("B") { return .boundary(false) }
         if take("k<") {
             let name = try name()
-            guard let number = names[name] else { throw PatternError("the group \(name) is used before it is defined") }
+            guard let number = names[name] else { throw refusal("the group \(name) is used before it is defined") }
             return .reference(number)
         }
         if let digit = current, ("1"..."9").contains(digit), let number = number() {
@@ -215,8 +211,8 @@ struct PatternParser {
         return set
     }
 
-    private mutating func scalarEscape() throws(PatternError) -> Unicode.Scalar {
-        guard let next = current else { throw PatternError("it ends with a backslash") }
+    private mutating func scalarEscape() throws(FilterError) -> Unicode.Scalar {
+        guard let next = current else { throw refusal("it ends with a backslash") }
         position += 1
         switch next {
         case "t": return "\t"
@@ -238,10 +234,10 @@ struct PatternParser {
             if ("a"..."z").contains(next) || ("A"..."Z").contains(next) { break }
             return next
         }
-        throw PatternError("\\\(next) is not supported")
+        throw refusal("\\\(next) is not supported")
     }
 
-    private mutating func unicodeEscape() throws(PatternError) -> Unicode.Scalar {
+    private mutating func unicodeEscape() throws(FilterError) -> Unicode.Scalar {
         if take("{") {
             var value: UInt32 = 0
             let start = position
@@ -249,21 +245,21 @@ struct PatternParser {
                 value = value * 16 + digit
                 position += 1
             }
-            guard position > start, take("}") else { throw PatternError("\\u{…} is not complete") }
+            guard position > start, take("}") else { throw refusal("\\u{…} is not complete") }
             return try scalar(value)
         }
         let first = try hexadecimal(4)
         guard (0xD800...0xDBFF).contains(first), take("\\u") else { return try scalar(first) }
         let second = try hexadecimal(4)
-        guard (0xDC00...0xDFFF).contains(second) else { throw PatternError("it has half of a surrogate pair") }
+        guard (0xDC00...0xDFFF).contains(second) else { throw refusal("it has half of a surrogate pair") }
         return try scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
     }
 
-    private mutating func hexadecimal(_ width: Int) throws(PatternError) -> UInt32 {
+    private mutating func hexadecimal(_ width: Int) throws(FilterError) -> UInt32 {
         var value: UInt32 = 0
         for _ in 0..<width {
             guard let digit = current?.hexadecimalValue else {
-                throw PatternError("an escape requires \(width) hexadecimal digits")
+                throw refusal("an escape requires \(width) hexadecimal digits")
             }
             value = value * 16 + digit
             position += 1
@@ -271,12 +267,12 @@ struct PatternParser {
         return value
     }
 
-    private func scalar(_ value: UInt32) throws(PatternError) -> Unicode.Scalar {
-        guard let scalar = Unicode.Scalar(value) else { throw PatternError("an escape does not name a character") }
+    private func scalar(_ value: UInt32) throws(FilterError) -> Unicode.Scalar {
+        guard let scalar = Unicode.Scalar(value) else { throw refusal("an escape does not name a character") }
         return scalar
     }
 
-    private mutating func characterClass() throws(PatternError) -> PatternNode {
+    private mutating func characterClass() throws(FilterError) -> PatternNode {
         let isInverted = take("^")
         var ranges: [ClosedRange<UInt32>] = []
         var sets: [ScalarSet] = []
@@ -290,15 +286,15 @@ struct PatternParser {
             }
             position += 1
             let (last, _) = try classMember()
-            guard let first, let last else { throw PatternError("a class cannot be the end of a range") }
-            guard first.value <= last.value else { throw PatternError("a range is out of order") }
+            guard let first, let last else { throw refusal("a class cannot be the end of a range") }
+            guard first.value <= last.value else { throw refusal("a range is out of order") }
             ranges.append(first.value...last.value)
         }
         return .set(ScalarSet(ranges).union(sets), isInverted: isInverted)
     }
 
-    private mutating func classMember() throws(PatternError) -> (Unicode.Scalar?, ScalarSet?) {
-        guard let next = current else { throw PatternError("a '[' has no ']'") }
+    private mutating func classMember() throws(FilterError) -> (Unicode.Scalar?, ScalarSet?) {
+        guard let next = current else { throw refusal("a '[' has no ']'") }
         position += 1
         guard next == "\\" else { return (next, nil) }
         if take("b") { return ("\u{8}", nil) }

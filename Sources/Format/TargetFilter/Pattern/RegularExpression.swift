@@ -33,21 +33,27 @@ struct RegularExpression {
     let ignoresCase: Bool
     let isMultiline: Bool
     private let limit: Int
+    private let offset: Int
     private var work = 0
 
-    init(_ pattern: String, flags: String) throws(PatternError) {
+    /// - Parameter offset: the place of the pattern in an expression, for errors.
+    init(_ pattern: String, at offset: Int = 0, flags: String) throws(FilterError) {
+        self.offset = offset
         guard Set(flags).count == flags.count, flags.allSatisfy({ "gimsu".contains($0) }) else {
-            throw PatternError("the flags \(VisibleText.quote(flags)) are not supported")
+            throw .invalidPattern(
+                problem: "the flags \(VisibleText.quote(flags)) are not supported", offset: offset)
         }
         let scalars = Array(pattern.unicodeScalars.prefix(FilterLimits.patternScalars + 1))
         guard scalars.count <= FilterLimits.patternScalars else {
-            throw PatternError("it is longer than \(FilterLimits.patternScalars) characters")
+            throw .invalidPattern(
+                problem: "it is longer than \(FilterLimits.patternScalars) characters", offset: offset)
         }
         isGlobal = flags.contains("g")
         ignoresCase = flags.contains("i")
         isMultiline = flags.contains("m")
         limit = FilterLimits.patternInstructions
-        var parser = PatternParser(scalars, nesting: FilterLimits.nesting, matchesLineEnds: flags.contains("s"))
+        var parser = PatternParser(
+            scalars, at: offset, nesting: FilterLimits.nesting, matchesLineEnds: flags.contains("s"))
         let node = try parser.parse()
         groups = parser.groups
         slots = 2 * (parser.groups + 1)
@@ -55,24 +61,27 @@ struct RegularExpression {
         try emit(.success)
     }
 
-    private mutating func emit(_ instruction: Instruction) throws(PatternError) {
+    private mutating func emit(_ instruction: Instruction) throws(FilterError) {
         try pay()
         instructions.append(instruction)
     }
 
     /// Counts the work. It has a limit of its own, because a repetition of nothing takes work but creates no
     /// instructions.
-    private mutating func pay() throws(PatternError) {
+    private mutating func pay() throws(FilterError) {
         work += 1
-        if work > limit { throw PatternError("its repetitions make it longer than \(limit) instructions") }
+        if work > limit {
+            throw .invalidPattern(
+                problem: "its repetitions make it longer than \(limit) instructions", offset: offset)
+        }
     }
 
-    private mutating func reserve() throws(PatternError) -> Int {
+    private mutating func reserve() throws(FilterError) -> Int {
         try emit(.success)
         return instructions.count - 1
     }
 
-    private mutating func add(_ node: PatternNode) throws(PatternError) {
+    private mutating func add(_ node: PatternNode) throws(FilterError) {
         switch node {
         case .scalar(let scalar): try emit(.scalar(ignoresCase ? CaseFolding.fold(scalar) : scalar))
         case .set(let set, let isInverted): try emit(.set(set, isInverted: isInverted))
@@ -98,7 +107,7 @@ struct RegularExpression {
         }
     }
 
-    private mutating func add(choice branches: [PatternNode]) throws(PatternError) {
+    private mutating func add(choice branches: [PatternNode]) throws(FilterError) {
         var ends: [Int] = []
         for branch in branches.dropLast() {
             let fork = try reserve()
@@ -112,7 +121,7 @@ struct RegularExpression {
 
     private mutating func add(
         repeating node: PatternNode, from least: Int, to most: Int?, isLazy: Bool, captures: Range<Int>
-    ) throws(PatternError) {
+    ) throws(FilterError) {
         for _ in 0..<least {
             try forget(captures)
             try add(node)
@@ -135,7 +144,7 @@ struct RegularExpression {
         }
     }
 
-    private mutating func forget(_ captures: Range<Int>) throws(PatternError) {
+    private mutating func forget(_ captures: Range<Int>) throws(FilterError) {
         if !captures.isEmpty { try emit(.forget(2 * captures.lowerBound..<2 * captures.upperBound)) }
     }
 }

@@ -11,9 +11,7 @@ package struct TextPattern: Sendable {
     ///   engine does not support it.
     package init(_ text: String) throws(FilterError) {
         self.text = text
-        expression = try Result { () throws(PatternError) in
-            try RegularExpression(text, flags: "")
-        }.mapError { FilterError.invalidPattern(problem: $0.problem, offset: 0) }.get()
+        expression = try RegularExpression(text, flags: "")
     }
 
     /// Whether the pattern occurs in a text.

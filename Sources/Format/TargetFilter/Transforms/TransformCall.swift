@@ -110,9 +110,7 @@ struct TransformCall {
         default: return .undefined
         }
         try budget.spend(pattern.utf8.count + text.utf8.count / 4)
-        let expression = try Result { () throws(PatternError) in
-            try RegularExpression(pattern, flags: flags)
-        }.mapError { FilterError.invalidPattern(problem: $0.problem, offset: offset) }.get()
+        let expression = try RegularExpression(pattern, at: offset, flags: flags)
         try budget.spend(expression.instructions.count / 4)
         var matcher = RegularExpressionMatcher(expression, text)
         return try matcher.result(budget: &budget)

@@ -16,18 +16,6 @@ import Testing
         }
     }
 
-    private static let typed =
-        #"{"a":[1,"x",true,{"b":-2.5}],"c":9223372036854775807,"d":"ü <&>\r\n\t\"é","e":false,"f":{}}"#
-
-    @Test(arguments: [
-        (DefaultsFormat.propertyList, typed), (.json, typed), (.json, #"{"n":null}"#),
-        (.propertyList, "{}"), (.json, "{}"),
-    ])
-    func whatIsWrittenIsReadAsTheSame(_ format: DefaultsFormat, _ json: String) throws {
-        guard case .object(let members) = try JSONValue(parsing: Bytes(utf8: json), limits: Limits()) else { return }
-        #expect(try values(DefaultsText(members, as: format).bytes) == members)
-    }
-
     /// Foundation writes both forms; both are the same values.
     @Test(arguments: [PropertyListSerialization.PropertyListFormat.xml, .binary])
     func foundationsPropertyLists(_ format: PropertyListSerialization.PropertyListFormat) throws {
@@ -76,15 +64,5 @@ import Testing
             #expect(throws: DefaultsFault.self) { try DefaultsDocument(propertyList: Bytes(utf8: text)) }
         }
         #expect(try DefaultsDocument(propertyList: Bytes(utf8: "\u{FEFF}<plist><dict/></plist>")).members.isEmpty)
-    }
-
-    @Test(arguments: [
-        (DefaultsFormat.propertyList, #"{"k":null}"#), (.propertyList, #"{"k":9223372036854775808}"#),
-        (.propertyList, #"{"k":["\u0001"]}"#),
-    ])
-    func whatHasNoFormIsRefused(_ format: DefaultsFormat, _ json: String) throws {
-        guard case .object(let members) = try JSONValue(parsing: Bytes(utf8: json), limits: Limits()) else { return }
-        let error = #expect(throws: DefaultsTextError.self) { try DefaultsText(members, as: format) }
-        #expect(error?.key == "k")
     }
 }

@@ -1,3 +1,4 @@
+import ConfigParameters
 import RemoteSettingsModel
 import TargetFilter
 
