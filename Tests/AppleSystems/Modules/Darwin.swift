@@ -133,7 +133,9 @@ public var ENOENT: Int32 { 2 }
 public var EINTR: Int32 { 4 }
 public var EIO: Int32 { 5 }
 public var EACCES: Int32 { 13 }
+public var EFAULT: Int32 { 14 }
 public var EEXIST: Int32 { 17 }
+public var EXDEV: Int32 { 18 }
 public var ENOTDIR: Int32 { 20 }
 public var EISDIR: Int32 { 21 }
 public var EINVAL: Int32 { 22 }
@@ -247,7 +249,7 @@ public let XATTR_NOFOLLOW: Int32 = 1  // setxattr(2)
     _ path: String!, _ name: String!, _ value: UnsafeRawPointer!, _ size: Int, _ position: UInt32, _ options: Int32
 ) -> Int32 { absent() }  // setxattr(2)
 @discardableResult public func getxattr(
-    _ path: String!, _ name: String!, _ value: UnsafeMutableRawPointer!, _ size: Int, _ position: UInt32,
+    _ path: CString!, _ name: CString!, _ value: UnsafeMutableRawPointer!, _ size: Int, _ position: UInt32,
     _ options: Int32
 ) -> Int { absent() }  // getxattr(2)
 @discardableResult public func renamex_np(_ path: CString!, _ target: CString!, _ flags: UInt32) -> Int32 { absent() }  // rename(2)

@@ -1,7 +1,6 @@
 import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotTrust
-import Synchronization
 
 /// A change of a dumps directory: of its bundles, its lock file and its `dumps.yaml`. No other code writes them.
 ///
