@@ -6,8 +6,6 @@ upload (developer.apple.com/documentation/bundleresources/describing-use-of-requ
 import plistlib
 import re
 
-import availability
-
 # Category: what is called, in sources without comments and texts.
 REQUIRED_REASONS = {
     "FileTimestamp": r"\b(?:stat|lstat|fstat|fstatat|getattrlist|fgetattrlist|getattrlistat|getattrlistbulk)\((?!\))"
@@ -29,6 +27,47 @@ REASONS = {
 MEMBERS = {"NSPrivacyTracking", "NSPrivacyTrackingDomains", "NSPrivacyCollectedDataTypes", "NSPrivacyAccessedAPITypes"}
 
 
+DIRECTIVE = re.compile(r"^\s*#(if|ifdef|ifndef|elseif|else|endif)\b(.*)$")
+
+
+def holds(condition):
+    """Whether a condition holds on an Apple system: one whose os() and canImport() of other systems are decided."""
+    condition = re.sub(r"\w+\([^()]*\)|(?!true\b|false\b)\b[A-Za-z_]\w*\b", "true", condition)
+    for swift, python in (("true", "True"), ("false", "False"), ("&&", " and "), ("||", " or "), ("!", " not ")):
+        condition = condition.replace(swift, python)
+    return bool(eval(condition, {"__builtins__": {}}))  # noqa: S307: of these words alone
+
+
+def compiled(text):
+    """A source without the lines of branches that are not compiled; the others keep their numbers."""
+    lines, branches = [], []
+    for line in text.split("\n"):
+        directive = DIRECTIVE.match(line)
+        if directive:
+            kind, condition = directive.groups()
+            if kind in ("ifdef", "ifndef"):
+                # C in a text.
+                branches.append([True] * 2)
+            elif kind == "if":
+                branches.append([holds(condition)] * 2)
+            elif kind == "endif":
+                branches.pop()
+            else:
+                # Whether this branch is compiled, and whether one of them has been.
+                taken = branches[-1][1]
+                now = not taken and (kind == "else" or holds(condition))
+                branches[-1] = [now, taken or now]
+        lines.append(line if all(branch[0] for branch in branches) and not directive else "")
+    return "\n".join(lines)
+
+
+def blanked(text):
+    """A source that is compiled, without comments and the content of strings; its lines keep their numbers."""
+    text = compiled(text)
+    pattern = re.compile(r'//[^\n]*|/\*.*?\*/|"""(?:\\.|[^\\])*?"""|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+    return pattern.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
+
+
 def problems(name, folder, texts, manifest_names):
     """What is wrong with a target's manifest, a line each.
 
@@ -37,7 +76,7 @@ def problems(name, folder, texts, manifest_names):
     """
     calls = {}
     for source, text in texts.items():
-        text = availability.blanked(text)
+        text = blanked(text)
         for category, pattern in REQUIRED_REASONS.items():
             found = re.search(pattern, text)
             if found:

@@ -8,21 +8,17 @@ imported, and Darwin, Foundation, Network, os, SwiftUI and others are the stand-
 flags of each target are those of the debug build: strict memory safety, warnings as errors. A target that has not
 changed since it passed is not compiled again. With TARGET, only these targets and what they import are checked.
 
-Then each declaration that the sources use is looked up: one that the oldest system of Package.swift does not have must
-stand behind #available or @available. What Swift and Foundation declare is looked up in the toolchain itself, the rest
-in Tests/AppleSystems/availability.txt. Each call that Apple asks a reason for must be declared in the target's privacy
-manifest, and nothing else. Last, threads run against the lock of Apple systems.
+Each call that Apple asks a reason for must be declared in the target's privacy manifest, and nothing else.
 
-It cannot see whether a stand-in is right, nor linking, nor how anything behaves: Tests/AppleSystems/README.md.
+It cannot see whether a stand-in is right, since when a system has what is used, linking, nor how anything behaves:
+Tests/AppleSystems/README.md.
 """
 import concurrent.futures
-import ctypes
 import hashlib
 import json
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 
@@ -32,7 +28,6 @@ PLACE = ROOT / ".build/apple"
 STANDINS = ROOT / "Tests/AppleSystems/Modules"
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "Tests/AppleSystems"))
-import availability  # noqa: E402
 import privacy  # noqa: E402
 
 TARGET_TRIPLE = "x86_64-unknown-linux-gnu"
@@ -46,9 +41,6 @@ BEFORE_IMPORT = r"^(\s*(?:@\S+\s+)*(?:public |package |internal |private )?impor
 FOUNDATION = re.compile(BEFORE_IMPORT + r"(?:\w+ )?)Foundation\b", re.MULTILINE)
 QUALIFIED = re.compile(r"\bFoundation\.(?=[A-Za-z])")
 IMPORT = re.compile(BEFORE_IMPORT + r"(?:(?:struct|class|enum|func|protocol|typealias|let|var) )?)(\w+)", re.MULTILINE)
-# What this package has of its own on Apple systems (the model's folder Locks, OlderSystems.swift), and on Linux takes from
-# Swift.
-OWN_THERE = re.compile(r"Synchronization\.|Swift\.Array\.(?:span|mutableSpan)$|Swift\.String\.init\(validating:as:\)$")
 C_LIBRARY = re.compile(r"^\s*(?:@_exported )?import (?:RemoteSettingsModel|Darwin|AppleFoundation)$", re.MULTILINE)
 DROPPED_WITH_VALUE = {
     "-emit-module-path", "-output-file-map", "-index-store-path", "-module-cache-path", "-emit-objc-header-path", "-o",
@@ -230,118 +222,6 @@ def dependencies(own):
             (place / name).symlink_to(path)
 
 
-def newer_declarations(package, found, names, imported):
-    """What the toolchain and other packages declare that is newer than the oldest systems."""
-    since = availability.Since(availability.oldest(package))
-    compiler = subprocess.run(["swiftc", "--version"], check=True, capture_output=True).stdout
-    for module in availability.TOOLCHAIN:
-        since.extract(module, [], PLACE / "symbols" / digest(compiler)[:16])
-    for module in sorted(imported):
-        built = PLACE / f"dependencies/{module}.swiftmodule"
-        if built.exists():
-            args = next(found[name].args for name in names if module in imports(found[name].sources))
-            flags = [flag for at, flag in enumerate(args) if flag == "-Xcc" or at > 0 and args[at - 1] == "-Xcc"]
-            since.extract(
-                module, ["-I", str(PLACE / "dependencies"), *flags],
-                PLACE / "symbols" / digest(compiler, built.stat().st_mtime_ns)[:16])
-    return since
-
-
-def imports(sources):
-    return {name for source in sources for _, name in IMPORT.findall(source.read_text())}
-
-
-def indexed(target, sources, stamp):
-    """An index of its own for a target that is another one on Apple systems, or that has changed since the build."""
-    place = PLACE / "index" / target.name
-    done = place / "done"
-    if not done.exists() or done.read_text() != stamp:
-        shutil.rmtree(place, ignore_errors=True)
-        subprocess.run(
-            ["swiftc", "-typecheck", "-index-store-path", str(place), "-index-ignore-system-modules", "-target",
-             TARGET_TRIPLE, "-module-cache-path", str(BUILD / "ModuleCache"), "-I", str(PLACE / "modules"),
-             "-I", str(PLACE / "dependencies"), *target.args, *map(str, sources)],
-            check=True, capture_output=True, cwd=ROOT)
-        done.write_text(stamp)
-    return place
-
-
-def availability_problems(package, found, names, texts, stamps):
-    """The uses of declarations that the oldest systems do not have, a line each."""
-    imported = imports([source for name in names for source in found[name].sources])
-    since = newer_declarations(package, found, names, imported)
-    rows = availability.table(ROOT / "Tests/AppleSystems/availability.txt", since.systems)
-    library = ctypes.CDLL(str(pathlib.Path(shutil.which("swiftc")).resolve().parent.parent / "lib/libIndexStore.so"))
-    build = availability.Index(BUILD / "index/store", library)
-    records = build.records()
-
-    def uses(name):
-        """(source, line, declaration, needs) of a target."""
-        target = found[name]
-        copies = target.copies()
-        is_same = all(
-            decided(source.read_text(), "macOS") == source.read_text()
-            and str(source) in records and records[str(source)][0] > source.stat().st_mtime
-            for source in target.sources)
-        if is_same:
-            seen = [(source, build.uses(record, since.newer))
-                    for source in target.sources for record in records[str(source)][1]]
-        else:
-            own = availability.Index(indexed(target, copies, stamps[name]), library)
-            by_name = {source.name: source for source in target.sources}
-            # The name of a record is that of its file and a hash.
-            seen = [(by_name[record.rpartition("-")[0]], own.uses(record, since.newer)) for record in own.all_records()
-                    if record.rpartition("-")[0] in by_name]
-        for source, found_in_source in seen:
-            for usr, line in found_in_source:
-                if not (is_same and OWN_THERE.match(since.newer[usr][0])):
-                    yield source, line, *since.newer[usr]
-        for source in target.sources:
-            text = availability.blanked(texts[name][source])
-            for declaration, pattern, needs in rows:
-                for match in pattern.finditer(text):
-                    yield source, text.count("\n", 0, match.start()) + 1, declaration, needs
-
-    scopes, problems = {}, set()
-    everywhere = apps_targets(package, "RemoteSettingsTesting") | {"SampleAppLogic", "SampleApp_iOS"}
-    for name in names:
-        for source, line, declaration, needs in uses(name):
-            if source not in scopes:
-                scopes[source] = availability.guards(texts[name][source])
-            if name not in everywhere:
-                # The tool and the tests run on Macs only.
-                needs = {platform: number for platform, number in needs.items() if platform == "macOS"}
-            if needs and not availability.is_guarded(line, needs, scopes[source]):
-                versions = [f"{platform} {availability.printed(number)}" for platform, number in sorted(needs.items())]
-                problems.add((str(source.relative_to(ROOT)), line, f"{declaration} needs {', '.join(versions)}"))
-    return [f"{path}:{line}: {problem}" for path, line, problem in sorted(problems)]
-
-
-def lock_problems(found):
-    """What goes wrong where the lock of Apple systems runs, over a stand-in that behaves like the system's."""
-    trial, place = STANDINS.parent / "LockTrial/main.swift", PLACE / "lock"
-    locks = [path for path in found["RemoteSettingsModel"].copies() if path.parent.name == "Locks"]
-    parts = {"os": [STANDINS / "os.swift"], "Locks": locks}
-    stamp = digest(trial.read_bytes(), *(source.read_bytes() for sources in parts.values() for source in sources))
-    passed = place / "passed"
-    if passed.exists() and passed.read_text() == stamp:
-        return
-    place.mkdir(parents=True, exist_ok=True)
-    common = ["swiftc", "-O", "-swift-version", "6", "-I", str(place), "-L", str(place)]
-    commands = [
-        [*common, "-parse-as-library", "-emit-module", "-emit-library", "-static", "-module-name", name,
-         "-emit-module-path", str(place / f"{name}.swiftmodule"), "-o", str(place / f"lib{name}.a"), *map(str, sources)]
-        for name, sources in parts.items()]
-    commands.append([*common, str(trial), "-lLocks", "-los", "-o", str(place / "trial")])
-    commands.append([str(place / "trial")])
-    for command in commands:
-        run = subprocess.run(command, capture_output=True, text=True, timeout=120)
-        if run.returncode != 0:
-            yield (run.stdout + run.stderr).strip() or f"{command[0]} ended with {run.returncode}"
-            return
-    passed.write_text(stamp)
-
-
 def apps_targets(manifest, tests=""):
     """The names of the targets that apps link: those of the libraries, without the one for tests."""
     targets = {target["name"]: target for target in manifest["targets"]}
@@ -419,10 +299,6 @@ def main():
     for name in skipped:
         print(f"check apple: {name} was not checked, for a target that it imports has failed")
     problems = list(privacy_problems(manifest, texts))
-    if "RemoteSettingsModel" in wanted and "RemoteSettingsModel" not in failed:
-        problems += lock_problems(found)
-    if not failed:
-        problems += availability_problems(manifest, found, sorted(wanted), texts, stamps)
     for problem in problems:
         print(problem)
     print(f"check apple: {len(wanted) - len(failed) - len(skipped)} targets pass, {len(failed)} fail; "

@@ -22,6 +22,7 @@
 @_exported import struct Foundation.Locale
 @_exported import protocol Foundation.LocalizedError
 @_exported import class Foundation.NSArray
+@_exported import struct Foundation.CocoaError
 @_exported import class Foundation.NSCondition
 @_exported import class Foundation.NSData
 @_exported import class Foundation.NSDate

@@ -1,8 +1,5 @@
 // swift-format-ignore-file
-// What this package uses of the module os of Apple systems. It behaves like the original, so that the lock over it can be
-// tried on Linux.
-import Glibc
-import Synchronization
+// What this package uses of the module os of Apple systems.
 
 /// os/lock.h: os_unfair_lock_s, a structure with one field of 32 bits that nobody reads.
 public struct os_unfair_lock_s {
@@ -11,14 +8,5 @@ public struct os_unfair_lock_s {
 }
 public typealias os_unfair_lock = os_unfair_lock_s  // os/lock.h
 
-/// os/lock.h: os_unfair_lock_lock(os_unfair_lock_t lock)
-public func os_unfair_lock_lock(_ lock: UnsafeMutablePointer<os_unfair_lock_s>) {
-    let word = unsafe UnsafeMutableRawPointer(lock).assumingMemoryBound(to: Atomic<UInt32>.self)
-    while unsafe !word.pointee.compareExchange(expected: 0, desired: 1, ordering: .acquiring).exchanged { sched_yield() }
-}
-
-/// os/lock.h: os_unfair_lock_unlock(os_unfair_lock_t lock)
-public func os_unfair_lock_unlock(_ lock: UnsafeMutablePointer<os_unfair_lock_s>) {
-    let word = unsafe UnsafeMutableRawPointer(lock).assumingMemoryBound(to: Atomic<UInt32>.self)
-    unsafe word.pointee.store(0, ordering: .releasing)
-}
+public func os_unfair_lock_lock(_ lock: UnsafeMutablePointer<os_unfair_lock_s>) { fatalError() }  // os/lock.h
+public func os_unfair_lock_unlock(_ lock: UnsafeMutablePointer<os_unfair_lock_s>) { fatalError() }  // os/lock.h

@@ -39,7 +39,7 @@ private final class RefreshPlace {
 
     @discardableResult
     func refresh(
-        isFull: Bool = false, accepting: Bool = false, jobs: Int = 8
+        isFull: Bool = false, accepting: Bool = false, isLocked: Bool = false, jobs: Int = 8
     ) async throws -> (CollectionOutcome, RefreshReport) {
         var environment = HTTPEnvironment.system
         environment.sleep = { _ in }
@@ -50,6 +50,7 @@ private final class RefreshPlace {
         options.isFull = isFull
         (options.jobs, options.streams) = (jobs, jobs)
         options.accepted = accepting ? [id] : []
+        options.isLocked = isLocked
         let refresh = Refresh(
             directory, configuration: configuration, client: client, policy: TrustPolicy(roots: server.root),
             options: options, now: environment.now(), onEvent: { _ in })
@@ -119,6 +120,11 @@ struct CollectionRefreshTests {
         place.settings.acknowledged = Acknowledgement(kind: .changeset, until: past, reason: nil)
         let over = try await place.refresh()
         #expect(over.0.status == .failed && over.0.notes.contains { $0.hasSuffix("until 2020-02-29") })
+        // A locked run acknowledges nothing.
+        place.settings.acknowledged = Acknowledgement(kind: .budget, until: tomorrow)
+        place.settings.budget.bundle = 1
+        place.server.inject([])
+        #expect(try await place.refresh(isLocked: true).0.status != .acknowledged)
     }
 
     /// However many requests run at once, and in whatever order their answers come.

@@ -1,6 +1,5 @@
 import RemoteSettingsModel
 import SnapshotBundle
-import Synchronization
 
 /// A change of a dumps directory: of its bundles, its lock file and its `dumps.yaml`. No other code writes them.
 ///

@@ -260,7 +260,8 @@ package struct Refresh: Sendable {
             let number = catalogue.catalogue.number
             (outcome.status, outcome.error) = (.failed, .catalogue(.unconfirmed(number: number, since: since)))
         }
-        if let acknowledgement = planned.settings.acknowledged { outcome.acknowledge(acknowledgement, at: now) }
+        // A locked run has to know each state, so no failure is acknowledged there.
+        if let known = planned.settings.acknowledged, !options.isLocked { outcome.acknowledge(known, at: now) }
         if [.failed, .acknowledged, .planned].contains(outcome.status) { outcome.entry = nil }
         return outcome
     }

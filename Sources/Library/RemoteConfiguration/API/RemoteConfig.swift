@@ -25,7 +25,7 @@ import Foundation
 ///
 /// It is `Observable`, on Apple systems since iOS 17 and macOS 14. A SwiftUI view that reads a value is updated when an
 /// activation changes values. `withObservationTracking` works on every system. On older Apple systems, use
-/// ``addObserver(on:_:)`` with a queue.
+/// `addObserver` with a queue.
 public final class RemoteConfig: RemoteConfigReading, Sendable {
     struct State {
         /// The layers that values are read from; `nil` before the first read.

@@ -157,7 +157,10 @@ extension RemoteSettingsClient {
     /// Like ``records(as:decoder:)``, without the records that cannot be decoded: one bad record leaves the others
     /// usable.
     ///
-    /// - Parameter onError: told of each record that is left out.
+    /// - Parameters:
+    ///   - type: what a record is decoded as.
+    ///   - decoder: decodes the records.
+    ///   - onError: told of each record that is left out.
     public func records<Value: Decodable>(
         as type: Value.Type = Value.self, decoder: JSONDecoder = JSONDecoder(),
         onError: (RecordDecodingError) -> Void

@@ -36,6 +36,7 @@ public struct Fault: Sendable {
     ///
     /// - Parameters:
     ///   - texts: the parts that the path and query of a request must all contain.
+    ///   - effect: what happens to the answer.
     ///   - headers: the fields that are added to the answer.
     ///   - delay: the time before the head of the answer.
     ///   - times: the number of matching requests that get this fault.

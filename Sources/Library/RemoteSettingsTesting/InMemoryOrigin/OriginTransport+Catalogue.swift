@@ -16,7 +16,7 @@ extension OriginTransport {
     ///   - confirming: whether only to confirm the last catalogue again.
     ///   - omitted: the collections that the catalogue leaves out, which no real publisher should do.
     /// - Returns: the catalogue's number.
-    /// - Throws: ``RemoteSettingsError`` if the name is not valid for a publisher.
+    /// - Throws: `RemoteSettingsError` if the name is not valid for a publisher.
     @discardableResult
     public func publishCatalogue(
         as publisher: String = "in-memory", number: UInt64? = nil, expiresAfter: Duration = .seconds(7 * 86_400),

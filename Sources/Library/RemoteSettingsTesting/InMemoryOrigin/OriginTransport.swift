@@ -6,7 +6,7 @@ import SnapshotBundle
 
 /// A Remote Settings server in memory. Tests write to its collections, which are signed on each write.
 ///
-/// An ``Origin`` answers, without a network or another process. The server is correct unless a test changes that:
+/// It answers without a network or another process. The server is correct unless a test changes that:
 /// ``inject(_:)`` makes it fail, and ``ServerCollection`` can make it send false data.
 public final class OriginTransport: HTTPTransport {
     /// A request that was answered.
@@ -51,7 +51,9 @@ public final class OriginTransport: HTTPTransport {
     /// Only collections in the buckets `main`, `blocklists`, `security-state`, `main-preview` and
     /// `security-state-preview` are signed.
     ///
-    /// - Parameter offersZip: whether the collection's metadata offers a zip of its attachments.
+    /// - Parameters:
+    ///   - bucket: the collection's bucket.
+    ///   - offersZip: whether the collection's metadata offers a zip of its attachments.
     public func makeCollection(_ bucket: String = "main", offersZip: Bool = false) throws -> ServerCollection {
         let number = state.withLock { state in
             state.made += 1

@@ -77,7 +77,7 @@ public struct ServerCollection: Sendable {
 
     /// Replaces everything with a bundle's state and attachments. The state is signed anew.
     ///
-    /// - Parameter bundle: the content of a `.zip` that `rsdump refresh` wrote.
+    /// - Parameter content: the content of a `.zip` that `rsdump refresh` wrote.
     /// - Throws: an error if it is not a bundle.
     public func load(bundle content: Data) throws {
         let reader = try BundleReader(bytes: Bytes(Array(content)), name: id)
@@ -115,7 +115,10 @@ public struct ServerCollection: Sendable {
 
     /// Sets an attachment.
     ///
-    /// - Parameter fields: the record's other members, used if the record is new.
+    /// - Parameters:
+    ///   - content: the attachment's bytes.
+    ///   - record: the record's id.
+    ///   - fields: the record's other members, used if the record is new.
     public func attach(_ content: Data, to record: String, of fields: [String: Any]) throws {
         let file = Bytes(Array(content))
         let digest = SHA256Digest(hashing: file)

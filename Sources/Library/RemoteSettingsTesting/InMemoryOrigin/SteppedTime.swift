@@ -32,7 +32,9 @@ public final class SteppedTime: Sendable {
 
     /// Makes a clock.
     ///
-    /// - Parameter chance: the answer to every request for a random number; `nil` for a series that is always the same.
+    /// - Parameters:
+    ///   - chance: the answer to every request for a random number; `nil` for a series that is always the same.
+    ///   - seed: where that series begins.
     public init(chance: Double? = nil, seed: UInt64 = 1) {
         state = Mutex(
             State(start: HTTPEnvironment.system.now(), random: seed &* 0x9E37_79B9_7F4A_7C15 | 1, fixedChance: chance))
@@ -96,8 +98,10 @@ public final class SteppedTime: Sendable {
 
     /// Moves the clock forward in steps. The code under test runs after each step.
     ///
-    /// - Parameter step: the length of a step. All sleepers whose time ends within one step wake at the same time.
-    ///   `nil` for one step for each sleeper.
+    /// - Parameters:
+    ///   - duration: how far the clock moves.
+    ///   - step: the length of a step. All sleepers whose time ends within one step wake at the same time. `nil` for
+    ///     one step for each sleeper.
     public func pass(_ duration: Duration, step: Duration? = nil) async {
         let end = uptime + duration
         await settle()

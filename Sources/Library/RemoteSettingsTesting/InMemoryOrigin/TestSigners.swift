@@ -7,6 +7,7 @@ import SnapshotBundle
 public struct SignatureForm: Sendable, Hashable {
     /// The owner of the signing key, which also decides the chain.
     public enum Signer: Sendable, Hashable, CaseIterable {
+        /// The key that is in use.
         case current
         /// The key of the next rotation.
         case next
