@@ -55,8 +55,8 @@ let package = Package(
         .target(
             name: "CCurl", path: "Sources/C/CCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(
-            name: "CZstd", path: "Sources/C/CZstd", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
-        .target(name: "CThreads", path: "Sources/C/CThreads"),
+            name: "CSystem", path: "Sources/C/CSystem",
+            linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "CMappedFaults", path: "Sources/C/CMappedFaults"),
 
         // MARK: Format: what a snapshot is, without network
@@ -75,10 +75,10 @@ let package = Package(
 
         // MARK: Network: how to fetch one
         .target(
-            name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel", "SnapshotBundle", "CThreads", "CZstd"],
+            name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel", "SnapshotBundle", "CSystem"],
             path: "Sources/Network/RemoteSettingsHTTP"),
         .target(
-            name: "CurlTransport", dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "CCurl", "CThreads"],
+            name: "CurlTransport", dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "CCurl", "CSystem"],
             path: "Sources/Network/CurlTransport"),
         .target(
             name: "URLSessionTransport", dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP"],
@@ -207,7 +207,7 @@ let package = Package(
                 .target(name: "URLSessionTransport", condition: .when(platforms: .apple)),
                 .target(name: "CurlTransport", condition: .when(platforms: .withCurl)),
                 .configuration("Configuration"), .configuration("ConfigurationTesting"),
-                .lab("storage-process"), .lab("blocking-process"), .lab("config-process"),
+                .lab("test-process"),
             ]),
         .testTarget(
             name: "DumpsTests",
@@ -251,17 +251,16 @@ let package = Package(
             path: "Examples/SampleApp/Tests"),
 
         // MARK: Lab: fuzzers, benchmarks, the soak, and the processes that tests start; empty without the trait Lab
-        .target(
-            name: "FuzzTargets",
+        .executableTarget(
+            name: "rsfuzz",
             dependencies: [
                 .lab("RemoteSettingsModel"), .lab("SnapshotBundle"), .lab("TargetFilter"), .lab("RemoteSettingsHTTP"),
                 .lab("Dumps"), .lab("DumpsExchange"), .lab("SnapshotServer"), .crypto, .asn1,
                 .server("HTTPTypes", "swift-http-types"), .server("NIOHTTP1", "swift-nio"),
             ],
             path: "Tests/Lab/FuzzTargets"),
-        .executableTarget(name: "rsfuzz", dependencies: [.lab("FuzzTargets")], path: "Tests/Lab/rsfuzz"),
         .testTarget(
-            name: "FuzzTargetsTests", dependencies: [.lab("FuzzTargets")], path: "Tests/Lab/FuzzTargetsTests"),
+            name: "FuzzTargetsTests", dependencies: [.lab("rsfuzz")], path: "Tests/Lab/FuzzTargetsTests"),
         .executableTarget(
             name: "rsbench",
             dependencies: [
@@ -278,25 +277,13 @@ let package = Package(
             ],
             path: "Tests/Lab/rsbench-app"),
         .executableTarget(
-            name: "soak",
+            name: "test-process",
             dependencies: [
                 .lab("RemoteSettingsModel"), .lab("SnapshotBundle"), .lab("ContentSigning"),
-                .lab("RemoteSettingsHTTP"), .lab("RemoteSettings"),
+                .lab("RemoteSettingsHTTP"), .lab("RemoteSettings"), .lab("RemoteSettingsBlocking"),
+                .lab("RemoteConfiguration"), .lab("RemoteSettingsTesting"),
             ],
-            path: "Tests/Lab/soak"),
-        .executableTarget(
-            name: "storage-process", dependencies: [.lab("RemoteSettings")], path: "Tests/Lab/storage-process"),
-        .executableTarget(
-            name: "catalogue-process", dependencies: [.lab("RemoteSettingsHTTP"), .lab("RemoteSettings")],
-            path: "Tests/Lab/catalogue-process"),
-        .executableTarget(
-            name: "blocking-process",
-            dependencies: [
-                .lab("RemoteSettingsModel"), .lab("RemoteSettingsBlocking"), .lab("RemoteSettingsTesting"),
-            ],
-            path: "Tests/Lab/blocking-process"),
-        .executableTarget(
-            name: "config-process", dependencies: [.lab("RemoteConfiguration")], path: "Tests/Lab/config-process"),
+            path: "Tests/Lab/test-process"),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -12,11 +12,11 @@ import subprocess
 import sys
 
 RUNTIME = {
-    "CZlib", "CCurl", "CThreads", "CZstd", "RemoteSettingsModel", "SnapshotBundle", "TargetFilter", "RemoteSettingsHTTP",
+    "CZlib", "CCurl", "CSystem", "RemoteSettingsModel", "SnapshotBundle", "TargetFilter", "RemoteSettingsHTTP",
     "CurlTransport", "URLSessionTransport", "RemoteSettings", "RemoteSettingsBlocking", "ConfigParameters", "RemoteConfiguration",
 }
 ALLOWED_PRODUCTS = {"X509", "SwiftASN1", "Crypto", "Logging"}
-NOT_IMPORTED = {"storage-process", "blocking-process", "config-process"}  # programs that tests start
+NOT_IMPORTED = {"test-process"}  # what tests start
 IMPORT = re.compile(r"^ *(?:@\w+(?:\([^)]*\))? +)*(?:public |package |internal |private )?"
                     r"import (?:struct |class |enum |func |protocol |typealias |let |var )?(\w+)", re.MULTILINE)
 FORBIDDEN_SYMBOL = re.compile(r"^(archive_\w+|yaml_\w+|\$s\d+NIO\w*|\$s\d+AsyncHTTPClient\w*)$")

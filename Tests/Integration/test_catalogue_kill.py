@@ -17,7 +17,7 @@ from dumps import Dumps
 from mirror import Mirror
 from serve import Serving
 
-PROGRAM = rsdump.REPOSITORY / ".build/debug/catalogue-process"
+PROGRAM = rsdump.REPOSITORY / ".build/debug/test-process"
 ROUNDS = int(os.environ.get("RELEASE_KILL_ROUNDS", "30"))
 SEED = os.environ.get("KILL_SEED") or secrets.token_hex(4)
 NAMES = ["one", "two", "three", "four", "five"]
@@ -46,7 +46,7 @@ class Shop:
 
 def process(mode, storage, server, shop, **options):
     return subprocess.Popen(
-        [PROGRAM, mode, storage, f"{server.url}/v2", shop.root, "shop", *NAMES], stdout=subprocess.PIPE, text=True,
+        [PROGRAM, "catalogue", mode, storage, f"{server.url}/v2", shop.root, "shop", *NAMES], stdout=subprocess.PIPE, text=True,
         env=rsdump.environment(), **options)
 
 

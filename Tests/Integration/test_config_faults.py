@@ -15,7 +15,7 @@ from serve import Serving
 from test_real_time import APP, Origin
 
 KINDS = ("EIO", "ENOSPC", "full", "kill", "lost", "torn", "mixed")
-STORAGE = rsdump.BINARY.with_name("storage-process")
+STORAGE = rsdump.BINARY.with_name("test-process")
 EVERY = int(os.environ.get("CONFIG_FAULTS_EVERY", "17"))
 
 
@@ -103,7 +103,7 @@ def test_starts_with_a_bad_state_when_the_machine_fails(tmp_path, library):
             "LD_PRELOAD": library, "FAULTS_BELOW": storage, "FAULTS_PROGRAM": STORAGE.name, "FAULTS_LOG": log,
             "FAULTS_STASH": stash, "FAULTS_AT": at, **({"FAULTS_KIND": kind} if kind else {})}
         ran = subprocess.run(
-            [STORAGE, storage, f"{server}/v1", origin.root, "app-config", str(rounds)], capture_output=True, text=True,
+            [STORAGE, "storage", storage, f"{server}/v1", origin.root, "app-config", str(rounds)], capture_output=True, text=True,
             timeout=60, env=rsdump.environment({name: str(value) for name, value in faults.items()} | {"SAFE_START": "1"}))
         # If nothing could be read, the app got no records, and did not die of them.
         timestamp, records = (ran.stdout.split() + ["", "0"])[:2]

@@ -15,7 +15,7 @@ from mirror import UpdatesMirror
 from publishing import ON_CHANGE
 from serve import Serving
 
-APP = rsdump.BINARY.with_name("config-process")
+APP = rsdump.BINARY.with_name("test-process")
 SOURCE = "parameters: {{state: \"{}\"}}\n"
 TIMEOUT = 120
 
@@ -99,7 +99,7 @@ class App:
 
     def __init__(self, origin, url):
         self.process = subprocess.Popen(
-            [APP, origin.path / "app", url, origin.root, "app-config", "watch"], stdin=subprocess.PIPE,
+            [APP, "config", origin.path / "app", url, origin.root, "app-config", "watch"], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=rsdump.environment())
         self.lines = queue.Queue()
         threading.Thread(target=self.read, daemon=True).start()

@@ -4,7 +4,7 @@ import subprocess
 
 import rsdump
 
-PROGRAM = rsdump.REPOSITORY / ".build/debug/storage-process"
+PROGRAM = rsdump.REPOSITORY / ".build/debug/test-process"
 ROUNDS = 15
 
 
@@ -15,7 +15,7 @@ def test_two_processes_sync_while_the_server_changes(sample, tmp_path):
     storage = tmp_path / "storage"
     processes = [
         subprocess.Popen(
-            [PROGRAM, storage, sample.url, sample.root, "shared-storage", str(ROUNDS)], stdout=subprocess.PIPE,
+            [PROGRAM, "storage", storage, sample.url, sample.root, "shared-storage", str(ROUNDS)], stdout=subprocess.PIPE,
             text=True, env=rsdump.environment())
         for _ in range(2)
     ]
@@ -34,7 +34,7 @@ def test_two_processes_sync_while_the_server_changes(sample, tmp_path):
         assert timestamps == sorted(timestamps)
     # A last round, when nothing changes any more, holds what the server has.
     last = subprocess.run(
-        [PROGRAM, storage, sample.url, sample.root, "shared-storage", "1"], capture_output=True, text=True,
+        [PROGRAM, "storage", storage, sample.url, sample.root, "shared-storage", "1"], capture_output=True, text=True,
         env=rsdump.environment())
     changeset = sample.changeset(name)
     assert last.stdout.split() == [str(changeset["timestamp"]), str(len(changeset["changes"]))], last.stdout

@@ -16,7 +16,7 @@ def test_four_days(tmp_path):
         [rsdump.REPOSITORY / "Tests/Faults/soak", "--minutes", "0", "--days", "4", "--starts", "80", "--events", "1,2,3",
          tmp_path / "soak"],
         capture_output=True, text=True, timeout=2 * rsdump.TIMEOUT,
-        env=rsdump.environment({"RSDUMP": str(rsdump.BINARY), "SOAK": str(pathlib.Path(rsdump.BINARY).parent / "soak"),
+        env=rsdump.environment({"RSDUMP": str(rsdump.BINARY), "TEST_PROCESS": str(pathlib.Path(rsdump.BINARY).parent / "test-process"),
                                 "PATH": os.environ["PATH"]}))
     assert finished.returncode == 0, finished.stdout + finished.stderr
     counts = json.loads(finished.stdout.splitlines()[-1])

@@ -1,5 +1,5 @@
 import CCurl
-import CThreads
+import CSystem
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 

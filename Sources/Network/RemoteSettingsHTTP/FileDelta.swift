@@ -1,4 +1,4 @@
-import CZstd
+import CSystem
 import RemoteSettingsModel
 import SnapshotBundle
 

@@ -1,6 +1,6 @@
 #if Lab
 import Foundation
-import FuzzTargets
+@testable import rsfuzz
 import Testing
 
 /// What `Tests/Faults/fuzz` runs, with few inputs and without a fuzzer, so that targets and mutations stay right.

@@ -156,9 +156,9 @@ struct StressTests {
         #if os(macOS)
         let tests =
             Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL ?? Bundle.main.bundleURL
-        return tests.deletingLastPathComponent().appending(path: "config-process")
+        return tests.deletingLastPathComponent().appending(path: "test-process")
         #else
-        return Bundle.main.bundleURL.appending(path: "config-process")
+        return Bundle.main.bundleURL.appending(path: "test-process")
         #endif
     }
     #endif
@@ -180,8 +180,8 @@ struct StressTests {
             let (process, pipe) = (Process(), Pipe())
             process.executableURL = Self.program
             process.arguments = [
-                storage ?? place.storage, place.server.url, place.server.root.roots[0].hex, place.collection.name,
-                "\(rounds)",
+                "config", storage ?? place.storage, place.server.url, place.server.root.roots[0].hex,
+                place.collection.name, "\(rounds)",
             ]
             process.standardOutput = pipe
             process.standardError = FileHandle.nullDevice

@@ -33,9 +33,10 @@ extension ServerTests {
             let storage = place.storage
             for output in outputs {
                 let process = Process()
-                process.executableURL = Self.storageProcess
+                process.executableURL = Self.testProcess
                 process.arguments = [
-                    storage, place.server.url, place.server.root.roots[0].hex, collection.name, "\(rounds)",
+                    "storage", storage, place.server.url, place.server.root.roots[0].hex, collection.name,
+                    "\(rounds)",
                 ]
                 try Data().write(to: URL(fileURLWithPath: output))
                 process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
@@ -64,13 +65,13 @@ extension ServerTests {
 
         #if Lab
         /// Beside the tests' own program.
-        private static var storageProcess: URL {
+        private static var testProcess: URL {
             #if os(macOS)
             let tests =
                 Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL ?? Bundle.main.bundleURL
-            return tests.deletingLastPathComponent().appending(path: "storage-process")
+            return tests.deletingLastPathComponent().appending(path: "test-process")
             #else
-            return Bundle.main.bundleURL.appending(path: "storage-process")
+            return Bundle.main.bundleURL.appending(path: "test-process")
             #endif
         }
         #endif

@@ -80,6 +80,16 @@ struct ComparisonTests {
                     let at = inner == "at" ? "" : "at: 7, "
                     #expect(try names(collection("pin: 7"), collection("pin: {\(at)\(inner): \(value)}")) == [prefix])
                 }
+            case "acknowledged":
+                let terms = ["error": "signature", "until": "2030-01-01", "reason": "x"]
+                let others = ["error": "rollback", "until": "2030-01-02", "reason": "y"]
+                func text(_ terms: [String: String]) -> String {
+                    collection("\(key): {" + terms.map { "\($0): \($1)" }.joined(separator: ", ") + "}")
+                }
+                for inner in try keys(collection("\(key): {unheard-of: 1}")) {
+                    let changed = terms.merging(others.filter { $0.key == inner }) { $1 }
+                    #expect(try names(text(terms), text(changed)) == [prefix], "\(inner)")
+                }
             default:
                 for inner in try keys(collection("\(key): {unheard-of: 1}")) {
                     let example = inner == "schema" ? "none" : examples["\(key).\(inner)"]

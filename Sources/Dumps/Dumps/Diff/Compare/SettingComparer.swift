@@ -57,6 +57,10 @@ extension DumpsConfiguration {
                 guard value != general.first(where: { $0.name == guarding })?.value else { continue }
                 set("\(name).guards.\(guarding.rawValue)", value ?? "off")
             }
+            if let known = collection.acknowledged {
+                let terms = ["\(known.kind.rawValue) until \(Pin.dateText(known.until))", known.reason].compactMap(\.self)
+                set("\(name).acknowledged", terms.joined(separator: ", "))
+            }
             guard let pin = collection.pin else { continue }
             let terms = [pin.until.map { "until \(Pin.dateText($0))" }, pin.reason].compactMap(\.self)
             set("\(name).pin", (["\(pin.at)"] + terms).joined(separator: ", "))

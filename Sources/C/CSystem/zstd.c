@@ -1,4 +1,4 @@
-#include "CZstd.h"
+#include "rs_zstd.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

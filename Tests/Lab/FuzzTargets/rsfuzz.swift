@@ -1,6 +1,5 @@
 #if Lab
 // `Tests/Faults/fuzz` builds this with the fuzzer's runtime, which has a `main` and calls the functions below.
-import FuzzTargets
 
 private let program = FuzzProgram(FuzzTarget.all + FuzzTarget.server)
 

@@ -1,4 +1,4 @@
-#include "CThreads.h"
+#include "rs_threads.h"
 
 #include <pthread.h>
 #include <signal.h>

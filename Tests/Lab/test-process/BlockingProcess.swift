@@ -1,0 +1,106 @@
+// A process of the tests of blocking calls, which can be limited to some cores from outside. Each of COUNT callers at
+// once reads a collection that has to be synced first, gets an attachment, and syncs again, by calls that block.
+//
+//     test-process blocking [--old-system] COUNT...
+//
+// It does so for each COUNT from tasks, from queues, from actors, and from tasks while the main thread calls too. It
+// prints a line for each of these, and ends with 1 if a call failed.
+//
+// With --old-system, tasks cannot choose their threads, as before iOS 18 and macOS 15. It then does so from queues,
+// from queues while the main thread calls too, and at last from a task, which must stop it.
+
+#if Lab
+import Dispatch
+import Foundation
+import RemoteSettingsBlocking
+import class RemoteSettingsBlocking.RemoteSettingsClient
+import class RemoteSettingsBlocking.RemoteSettingsService
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import RemoteSettingsTesting
+
+private let server = try! OriginTransport()
+private let storage = FileManager.default.temporaryDirectory.appending(path: "rs-blocking-\(UUID().uuidString)").path
+private let failed = Atomic(false)
+
+/// - Parameter fails: whether the first sync and the first download are tried again, after a pause.
+private func makeService(_ number: Int, fails: Bool) -> RemoteSettingsService {
+    let faults = ["/buckets/monitor/", "/attachments/"].map { Fault($0, effect: .status(503), times: fails ? 1 : 0) }
+    server.inject(faults + [Fault(delay: .milliseconds(2))])
+    var config = RemoteSettingsConfig(
+        server: .custom(url: server.url), trustRoots: server.root, log: { _ in }, updates: .off)
+    config.transport = server
+    return RemoteSettingsService(storageDir: "\(storage)/\(number)", config: config)
+}
+
+/// What a caller does. That it is not asynchronous hides from its callers' compiler that it blocks.
+private func use(_ service: RemoteSettingsService, _ collection: ServerCollection) {
+    let client = service.makeClient(collectionName: collection.name)
+    do {
+        guard let record = client.getRecords(syncIfEmpty: true)?.first,
+            try client.getAttachment(record: record) == Data("file".utf8)
+        else { throw RemoteSettingsBlocking.RemoteSettingsError.Other(reason: "no records, or another attachment") }
+        try client.sync()
+        try service.sync()
+    } catch {
+        say("failed: \(error)")
+        failed.store(true, ordering: .relaxed)
+    }
+}
+
+private actor Caller {
+    func use(_ service: RemoteSettingsService, _ collection: ServerCollection) {
+        test_process.use(service, collection)
+    }
+}
+
+enum BlockingProcess {
+    static func run(_ arguments: [String]) throws {
+        let isOldSystem = arguments.contains("--old-system")
+        if isOldSystem { WorkThreads.turnOff() }
+        let places = isOldSystem ? ["queues", "main", "tasks"] : ["tasks", "queues", "actors", "main"]
+        let counts = arguments.dropFirst().compactMap { Int($0) }
+        // Some callers share a collection, and so a sync and a download.
+        let collections = try (0..<((counts.max() ?? 1) + 1) / 2).map { _ in
+            let collection = try server.makeCollection()
+            try collection.attach(Data("file".utf8), to: "a")
+            return collection
+        }
+        var number = 0
+        for count in counts {
+            for place in places {
+                number += 1
+                let service = makeService(number, fails: place == "tasks")
+                let group = DispatchGroup()
+                for index in 0..<count {
+                    let collection = collections[index / 2]
+                    group.enter()
+                    switch place {
+                    case _ where place == "queues" || isOldSystem && place == "main":
+                        DispatchQueue(label: "app \(index)").async {
+                            use(service, collection)
+                            group.leave()
+                        }
+                    case "actors":
+                        let caller = Caller()
+                        Task.detached {
+                            await caller.use(service, collection)
+                            group.leave()
+                        }
+                    default:
+                        Task.detached {
+                            use(service, collection)
+                            group.leave()
+                        }
+                    }
+                }
+                if place == "main" { use(service, collections[0]) }
+                group.wait()
+                say("\(count) \(place)")
+            }
+        }
+        try? FileManager.default.removeItem(atPath: storage)
+        exit(failed.load(ordering: .relaxed) ? 1 : 0)
+    }
+}
+#endif

@@ -1,0 +1,78 @@
+// A process of the tests that share a storage directory: syncs and reads a collection again and again, each time as a
+// process that has just started does, and says what it saw.
+//
+//     test-process storage STORAGE SERVER ROOT COLLECTION ROUNDS
+//
+// It prints a line for each round, `<timestamp> <records>`, and ends with 1 if anything failed. With SAFE_START in its
+// environment, starts are counted; each round then reads and gets well before it syncs. With 0 rounds it reads once,
+// does not get well, and says what it read.
+
+#if Lab
+import Foundation
+import RemoteSettings
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+enum StorageProcess {
+    static func run(_ arguments: [String]) async throws {
+        guard arguments.count == 6, let rounds = Int(arguments[5]) else {
+            print("usage: test-process storage STORAGE SERVER ROOT COLLECTION ROUNDS")
+            exit(2)
+        }
+        var config = RemoteSettingsConfig(
+            server: .custom(url: arguments[2]), trustRoots: try TrustAnchors(parsing: [arguments[3]]))
+        config.log = { _ in }
+        config.safeStart = ProcessInfo.processInfo.environment["SAFE_START"] != nil
+
+        /// The test server writes a record first and signs then: an answer in between has no valid signature, and is refused as
+        /// it must be; and under many writes it answers 409 at times. Then it is asked again.
+        func sync(_ client: RemoteSettingsClient) async throws(RemoteSettingsError) {
+            for attempt in 1...50 {
+                do throws(RemoteSettingsError) {
+                    try await client.sync()
+                    return
+                } catch {
+                    let isServersOwn = "\(error)".contains("signature") || "\(error)".contains("answered 409")
+                    guard isServersOwn, attempt < 50 else { throw error }
+                }
+            }
+        }
+
+        var last: UInt64 = 0
+        for _ in 0..<rounds {
+            let service = RemoteSettingsService(storageDir: arguments[1], config: config)
+            let client = service.makeClient(collectionName: arguments[4])
+            do {
+                if config.safeStart {
+                    _ = client.getRecords()
+                    try service.markStartSuccessful()
+                }
+                try await sync(client)
+            } catch {
+                print("sync failed: \(error)")
+                exit(1)
+            }
+            guard let records = client.getRecords(), let timestamp = client.getLastModifiedTimestamp() else {
+                print("nothing is held: \(client.snapshot)")
+                exit(1)
+            }
+            guard timestamp >= last else {
+                print("went back from \(last) to \(timestamp)")
+                exit(1)
+            }
+            last = timestamp
+            print(timestamp, records.count)
+        }
+        if rounds == 0 {
+            let client = RemoteSettingsService(storageDir: arguments[1], config: config)
+                .makeClient(collectionName: arguments[4])
+            let count = client.getRecords()?.count ?? 0
+            print(client.getLastModifiedTimestamp() ?? 0, count)
+        }
+    }
+}
+#endif

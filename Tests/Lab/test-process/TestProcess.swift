@@ -1,0 +1,78 @@
+// The processes that tests and Tests/Faults/soak start and kill: their first argument is one of the modes below.
+//
+//     test-process author DIR
+//     test-process apps STORAGE DUMPS SERVER ROOT STARTS SYNCS SEED
+//     test-process resident STORAGE DUMPS SERVER ROOT
+//
+// These three are the parts of the soak that need the package: the server's author, who signs, and the apps, which read.
+// Their clock is the process's, which the script moves. `author` writes a dumps directory for `rsdump serve --watch`, and
+// takes commands from standard input. `apps` starts so many apps one after another, of which so many percent sync.
+// `resident` is an app that goes on; it syncs and reads at each line of standard input. All print what they wrote or saw,
+// a line each: `COLLECTION TIMESTAMP SHA256-OF-THE-PAYLOAD`.
+
+#if Lab
+import Dispatch
+import SnapshotBundle
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// Writes a line at once, so that what was seen before a process is killed is known.
+func say(_ line: String) {
+    let bytes = Array("\(line)\n".utf8)
+    unsafe bytes.withUnsafeBytes { _ = unsafe systemWrite(1, $0.baseAddress, $0.count) }
+}
+
+@main
+struct TestProcess {
+    static func main() throws {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        // Its calls block the main thread, which must not be a task's.
+        if arguments.first == "blocking" { return try BlockingProcess.run(arguments) }
+        Task {
+            do {
+                try await run(arguments)
+                exit(0)
+            } catch {
+                say("\(error)")
+                exit(1)
+            }
+        }
+        dispatchMain()
+    }
+
+    private static func run(_ arguments: [String]) async throws {
+        switch (arguments.first, arguments.count) {
+        case ("storage", _): try await StorageProcess.run(arguments)
+        case ("catalogue", _): try await CatalogueProcess.run(arguments)
+        case ("config", _): try await ConfigProcess.run(arguments)
+        case ("author", 2):
+            var author = try SoakAuthor(directory: arguments[1])
+            try author.run()
+        case ("apps", 8):
+            guard let starts = Int(arguments[5]), let syncs = Int(arguments[6]), let seed = UInt64(arguments[7])
+            else { exit(2) }
+            let apps = try SoakApps(
+                storage: arguments[1], dumps: arguments[2], server: arguments[3], root: arguments[4])
+            try await apps.run(starts: starts, syncPercent: syncs, seed: seed)
+        case ("resident", 5):
+            let apps = try SoakApps(
+                storage: arguments[1], dumps: arguments[2], server: arguments[3], root: arguments[4])
+            try await apps.reside()
+        default:
+            say("usage: test-process MODE …; see Tests/Lab/test-process")
+            exit(2)
+        }
+    }
+}
+#else
+@main
+struct TestProcess {
+    static func main() {
+        print("test-process was built without its trait; try: swift build --traits Lab --product test-process")
+    }
+}
+#endif
