@@ -7,6 +7,7 @@ import pytest
 
 import rsdump
 from git import ENVIRONMENT, Repository
+from test_snippets import compiler
 
 PAGES = rsdump.REPOSITORY / "Sources/Tool/rsdump/Documentation.docc"
 README = (rsdump.REPOSITORY / "README.md").read_text()
@@ -54,6 +55,11 @@ def test_the_commands_of_a_start_page_print_what_it_shows(name, tmp_path):
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert list(shown(page))
     compare(page, ran.stdout + ran.stderr)
+    if name == "StartApp":
+        module = folder / "Sources/EmbeddedDumps/include"
+        (module / "module.modulemap").write_text('module EmbeddedDumps { header "EmbeddedDumps.h" export * }\n')
+        assert compiler("-typecheck", "-swift-version", "6", "-package-name", "app", "-I", module,
+                        *(folder / "Sources/App").glob("*.swift")) == []
 
 
 @pytest.fixture
