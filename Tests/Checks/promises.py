@@ -90,7 +90,9 @@ def described(text):
             r"^  ((?:-\w, )?--[\w-]+(?: <[^>]+>)?|<[^>]+>)[ ]*(.*)\n((?: {8,}.*\n)*)", part, re.MULTILINE):
         if not label.startswith(("--version", "-h,")):
             sentence = re.split(r"\.(?= |$)| \((?:values|default):", " ".join(f"{first} {rest}".split()))[0]
-            found[label] = sentence.removesuffix("; may be repeated")
+            # What follows a semicolon is left to the help text, unless the words before it say too little.
+            clause = sentence.split(";")[0]
+            found[label] = clause if len(clause.split()) > 3 else sentence
     return found
 
 
