@@ -109,7 +109,7 @@ def reference():
     def block(pairs):
         width = max((len(label) for label, _ in pairs), default=0)
         return "```text\n" + "".join(f"{label:{width}}  {text}\n" for label, text in pairs) + "```\n"
-    page = [REFERENCE, "## Shared arguments and options\n", block(sorted(shared))]
+    page = [REFERENCE, "## Shared arguments and options\n", block(sorted(dict(sorted(shared, reverse=True)).items()))]
     for command, options in every.items():
         overview = re.search(r"OVERVIEW: (.*?)\n\n", helps[command], re.DOTALL)[1]
         own = [pair for pair in options.items() if pair not in shared]
