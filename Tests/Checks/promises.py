@@ -90,8 +90,8 @@ def described(text):
             r"^  ((?:-\w, )?--[\w-]+(?: <[^>]+>)?|<[^>]+>)[ ]*(.*)\n((?: {8,}.*\n)*)", part, re.MULTILINE):
         if not label.startswith(("--version", "-h,")):
             sentence = re.split(r"\.(?= |$)| \((?:values|default):", " ".join(f"{first} {rest}".split()))[0]
-            # What follows a semicolon is left to the help text, unless the words before it say too little.
-            clause = sentence.split(";")[0]
+            # Examples and what follows a semicolon are left to the help text, unless the words before it say too little.
+            clause = re.split(r";|, such as ", sentence)[0]
             found[label] = clause if len(clause.split()) > 3 else sentence
     return found
 
@@ -109,7 +109,7 @@ def reference():
     def block(pairs):
         width = max((len(label) for label, _ in pairs), default=0)
         return "```text\n" + "".join(f"{label:{width}}  {text}\n" for label, text in pairs) + "```\n"
-    page = [REFERENCE, "## Shared arguments and options\n", block(sorted(dict(sorted(shared, reverse=True)).items()))]
+    page = [REFERENCE, "## Shared arguments and options\n", block(sorted(shared))]
     for command, options in every.items():
         overview = re.search(r"OVERVIEW: (.*?)\n\n", helps[command], re.DOTALL)[1]
         own = [pair for pair in options.items() if pair not in shared]
