@@ -212,7 +212,7 @@ let package = Package(
         .testTarget(
             name: "DumpsTests",
             dependencies: [
-                "RemoteSettingsModel", "SnapshotBundle", "TargetFilter", "RemoteSettingsHTTP", "SnapshotOrigin",
+                "RemoteSettingsModel", "SnapshotBundle", "TargetFilter", "RemoteSettingsHTTP",
                 "RemoteSettings", "RemoteSettingsTesting", "FirefoxDumps", "Dumps", "DumpsExchange",
             ]),
         .testTarget(
@@ -224,7 +224,7 @@ let package = Package(
         .testTarget(
             name: "SnapshotServerTests",
             dependencies: [
-                "RemoteSettingsModel", "SnapshotBundle", "RemoteSettingsHTTP", "SnapshotOrigin", "SnapshotServer",
+                "RemoteSettingsModel", "SnapshotBundle", "RemoteSettingsHTTP", "SnapshotServer",
                 .logging, .server("HTTPTypes", "swift-http-types"), .server("NIOCore", "swift-nio"),
                 .server("NIOEmbedded", "swift-nio"), .server("NIOHTTP1", "swift-nio"),
             ]),
