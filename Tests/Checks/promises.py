@@ -3,7 +3,8 @@
 
 These are the public API of the libraries' modules, the names and options of the commands, and the members of the JSON documents that
 commands print. A text that differs fails the check, which prints the difference; --accept writes the texts of this build,
-so that a change of the promises shows in the commit that makes it. It needs a debug build, and RSDUMP may name another
+so that a change of the promises shows in the commit that makes it. The article Commands.md, which is made from the help
+texts, is checked and written in the same way. It needs a debug build, and RSDUMP may name another
 rsdump.
 """
 import difflib
@@ -24,6 +25,12 @@ RSDUMP = os.environ.get("RSDUMP", str(BUILD / "rsdump"))
 MODULES = ["RemoteSettings", "RemoteSettingsBlocking", "RemoteConfiguration", "RemoteSettingsTesting", "FirefoxDumps",
            "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle"]
 GIVEN = "0.1.0"
+# The path from Tests/Promises.
+COMMANDS = "../../Sources/Tool/rsdump/Documentation.docc/Commands.md"
+REFERENCE = """# Commands and options
+
+Every command of `rsdump`; `rsdump help COMMAND` has the details, and `scripts/check promises --accept` writes this page.
+"""
 
 
 def output(*command, codes=(0,), **options):
@@ -74,6 +81,40 @@ def options():
             found = re.findall(r"^  ((?:-\w, )?--[\w-]+(?: <[^>]+>)?|<[^>]+>)", text[text.index("USAGE:"):], re.MULTILINE)
             lines += [" ".join(command), *(f"{' '.join(command)} {each}" for each in found if not each.startswith(("--version", "-h,")))]
     return "".join(f"{line}\n" for line in sorted(set(lines)))
+
+
+def described(text):
+    """The arguments and options of a help text, each with the first sentence of its description."""
+    found, part = {}, text[text.index("USAGE:"):]
+    for label, first, rest in re.findall(
+            r"^  ((?:-\w, )?--[\w-]+(?: <[^>]+>)?|<[^>]+>)[ ]*(.*)\n((?: {8,}.*\n)*)", part, re.MULTILINE):
+        if not label.startswith(("--version", "-h,")):
+            sentence = re.split(r"\.(?= |$)| \((?:values|default):", " ".join(f"{first} {rest}".split()))[0]
+            # Examples and what follows a semicolon are left to the help text, unless the words before it say too little.
+            clause = re.split(r";|, such as ", sentence)[0]
+            found[label] = clause if len(clause.split()) > 3 else sentence
+    return found
+
+
+def reference():
+    """The article Commands: a line for each command, argument and option. What several commands share stands once."""
+    helps = {}
+    for name in subcommands():
+        for command in [(name, below) for below in subcommands(name)] or [(name,)]:
+            helps[" ".join(command)] = output(RSDUMP, *command, "--help")
+    every = {command: described(text) for command, text in helps.items()}
+    uses = [pair for options in every.values() for pair in options.items()]
+    shared = {pair for pair in uses if uses.count(pair) > 2}
+
+    def block(pairs):
+        width = max((len(label) for label, _ in pairs), default=0)
+        return "```text\n" + "".join(f"{label:{width}}  {text}\n" for label, text in pairs) + "```\n"
+    page = [REFERENCE, "## Shared arguments and options\n", block(sorted(shared))]
+    for command, options in every.items():
+        overview = re.search(r"OVERVIEW: (.*?)\n\n", helps[command], re.DOTALL)[1]
+        own = [pair for pair in options.items() if pair not in shared]
+        page += [f"## {command}\n", " ".join(overview.split()) + "\n", *([block(own)] if own else [])]
+    return "\n".join(page)
 
 
 def members(value, path=""):
@@ -138,7 +179,7 @@ def texts():
     """What this build says, by the name of the file in which it is kept."""
     with tempfile.TemporaryDirectory() as graphs:
         found = {f"api/{module}.txt": public_api(module, pathlib.Path(graphs)) for module in MODULES}
-    return {**found, "options.txt": options(), "json.txt": json_members()}
+    return {**found, "options.txt": options(), "json.txt": json_members(), COMMANDS: reference()}
 
 
 def differences(found, kept=KEPT):
@@ -165,6 +206,9 @@ def main():
     changed = dict(differences(found))
     for name, lines in changed.items():
         print("\n".join(lines[:60]))
+        if name == COMMANDS:
+            print("check promises: Commands.md is stale; run scripts/check promises --accept")
+            continue
         gone = sum(1 for line in lines if re.match(r"-(?!--)", line))
         if gone:
             print(f"check promises: {name}: {gone} lines are gone or have changed. If that is meant, CHANGELOG.md has to say "

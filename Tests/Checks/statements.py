@@ -54,6 +54,9 @@ def code(text):
     """The code spans of a text and the lines of its blocks, each with whether it is a block's."""
     for found in FENCE.finditer(text):
         language, block = found[3], re.sub(r"\\\n\s*", " ", found[4])
+        # The help texts in Commands.md.
+        if language == "text":
+            continue
         for line in block.splitlines():
             yield re.sub(r"(^|\s)#.*" if language != "swift" else r"//.*", "", line), True
     text = FENCE.sub("", text)

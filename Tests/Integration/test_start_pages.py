@@ -7,6 +7,7 @@ import pytest
 
 import rsdump
 from git import ENVIRONMENT, Repository
+from test_snippets import compiler
 
 PAGES = rsdump.REPOSITORY / "Sources/Tool/rsdump/Documentation.docc"
 README = (rsdump.REPOSITORY / "README.md").read_text()
@@ -54,6 +55,11 @@ def test_the_commands_of_a_start_page_print_what_it_shows(name, tmp_path):
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert list(shown(page))
     compare(page, ran.stdout + ran.stderr)
+    if name == "StartApp":
+        module = folder / "Sources/EmbeddedDumps/include"
+        (module / "module.modulemap").write_text('module EmbeddedDumps { header "EmbeddedDumps.h" export * }\n')
+        assert compiler("-typecheck", "-swift-version", "6", "-package-name", "app", "-I", module,
+                        *(folder / "Sources/App").glob("*.swift")) == []
 
 
 @pytest.fixture
@@ -101,11 +107,10 @@ def machine(tmp_path, real):
 
 
 def test_the_commands_of_readme_succeed_in_the_order_shown(machine):
-    install, demo = commands(README)
-    rows = README[README.index("| You want to | Run |"):README.index(demo)]
-    package, night, freeze = re.findall(r"^\|[^|]*\| `([^`]+)`", rows, re.MULTILINE)
+    install, = commands(README)
+    rows = README[README.index("| You want to | Run |"):README.index("## App developers")]
+    package, embed, night, freeze = re.findall(r"^\|[^|]*\| `([^`]+)`", rows, re.MULTILINE)
     commit = "git add dumps; git commit -qm Dumps; git push -q origin HEAD:main"
-    printed = machine("\n".join([install, "cd ../app", package, commit, night, freeze, "cd ..; mkdir try; cd try", demo]))
+    printed = machine("\n".join([install, "cd ../app", package, embed, commit, night, freeze]))
     for expected in ("main/password-rules  created", "Nothing has changed", "1 of 1 bundle verified"):
         assert expected in printed, printed
-    compare(README, printed)

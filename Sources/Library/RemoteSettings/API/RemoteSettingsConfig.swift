@@ -72,7 +72,7 @@ public struct RemoteSettingsConfig: Sendable {
     /// Whether the app can get back from a state that it starts badly with.
     ///
     /// Each start is then counted until ``RemoteSettingsService/markStartSuccessful()``, and the state before the
-    /// cached one stays stored. It counts when a service is made. See <doc:Guide#When-a-state-is-bad>.
+    /// cached one stays stored. It counts when a service is made. See <doc:Guide#Bad-states>.
     public var safeStart = false
     /// What the service does with its storage directory. It counts when a service is made.
     public var storageAccess = StorageAccess.readWrite
