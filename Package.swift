@@ -55,7 +55,7 @@ let package = Package(
         .target(
             name: "CCurl", path: "Sources/C/CCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(
-            name: "CSystem", path: "Sources/C/CSystem",
+            name: "CPlatform", path: "Sources/C/CPlatform",
             linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "CMappedFaults", path: "Sources/C/CMappedFaults"),
 
@@ -75,10 +75,10 @@ let package = Package(
 
         // MARK: Network: how to fetch one
         .target(
-            name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel", "SnapshotBundle", "CSystem"],
+            name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel", "SnapshotBundle", "CPlatform"],
             path: "Sources/Network/RemoteSettingsHTTP"),
         .target(
-            name: "CurlTransport", dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "CCurl", "CSystem"],
+            name: "CurlTransport", dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "CCurl", "CPlatform"],
             path: "Sources/Network/CurlTransport"),
         .target(
             name: "URLSessionTransport", dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP"],

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 RUNTIME = {
-    "CZlib", "CCurl", "CSystem", "RemoteSettingsModel", "SnapshotBundle", "TargetFilter", "RemoteSettingsHTTP",
+    "CZlib", "CCurl", "CPlatform", "RemoteSettingsModel", "SnapshotBundle", "TargetFilter", "RemoteSettingsHTTP",
     "CurlTransport", "URLSessionTransport", "RemoteSettings", "RemoteSettingsBlocking", "ConfigParameters", "RemoteConfiguration",
 }
 ALLOWED_PRODUCTS = {"X509", "SwiftASN1", "Crypto", "Logging"}

@@ -1,5 +1,5 @@
 import CCurl
-import CSystem
+import CPlatform
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
