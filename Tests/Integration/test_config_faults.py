@@ -48,7 +48,7 @@ def test_the_next_start_has_a_published_state_and_the_one_after_it_the_newest(tm
             "FAULTS_STASH": stash, "FAULTS_AT": at, **({"FAULTS_KIND": kind} if kind else {})}
         variables = ({"SAFE_START": "1"} if safe_start else {}) | ({} if at is None else faults)
         return subprocess.run(
-            [APP, storage, f"{server.url}/v1", origin.root, "app-config", str(rounds)], capture_output=True, text=True,
+            [APP, "config", storage, f"{server.url}/v1", origin.root, "app-config", str(rounds)], capture_output=True, text=True,
             timeout=60,
             env=rsdump.environment({name: str(value) for name, value in variables.items()})).stdout
 

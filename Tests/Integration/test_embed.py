@@ -234,7 +234,7 @@ def test_records_have_the_types_that_their_data_has(tmp_path):
     records.write_text(
         "records:\n"
         "- {id: a, name: A, rank: 1, tags: [x], 'hashValue': h, 'é\\u{301}': 1, 'class': c, side: left}\n"
-        "- {id: b, name: B, rank: 2, tags: [], 'hashValue': h, 'é\\u{301}': 2, 'class': c, note: n, side: left}\n")
+        "- {id: b, name: B, rank: 2, tags: [], 'hashValue': h, 'é\\u{301}': 2, 'class': c, note: hello, side: left}\n")
     team.publish()
     schema = '{"properties": {"side": {"enum": ["left", "right"]}}, "required": ["side", "name", "rank", "tags"]}'
     configuration = team.dumps.path / "dumps.yaml"

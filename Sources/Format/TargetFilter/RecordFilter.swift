@@ -32,7 +32,7 @@ package struct RecordFilter: Sendable {
     package mutating func includes(_ record: Record) -> Bool { outcome(of: record).isIncluded }
 
     /// Decides as ``includes(_:)`` does, and gives the reason.
-    mutating func outcome(of record: Record) -> FilterOutcome {
+    package mutating func outcome(of record: Record) -> FilterOutcome {
         guard Self.mentionsFilter(record.json) else { return .passed }
         switch record.field(Self.fieldName) {
         case nil, .null: return .passed

@@ -57,7 +57,8 @@ enum ConfigProcess {
                     try await config.fetchAndActivate()
                     try config.markStartSuccessful()
                 } catch {
-                    // The test writes to the server meanwhile, so that an answer may be refused; or the server has gone.
+                    // The test writes to the server meanwhile, so that an answer may be refused; or the server has
+                    // gone.
                     continue
                 }
                 report(config)

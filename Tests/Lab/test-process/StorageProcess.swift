@@ -28,7 +28,8 @@ enum StorageProcess {
         config.log = { _ in }
         config.safeStart = ProcessInfo.processInfo.environment["SAFE_START"] != nil
 
-        /// The test server writes a record first and signs then: an answer in between has no valid signature, and is refused as
+        /// The test server writes a record first and signs then: an answer in between has no valid signature, and is
+        /// refused as
         /// it must be; and under many writes it answers 409 at times. Then it is asked again.
         func sync(_ client: RemoteSettingsClient) async throws(RemoteSettingsError) {
             for attempt in 1...50 {

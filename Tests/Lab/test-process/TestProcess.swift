@@ -4,11 +4,11 @@
 //     test-process apps STORAGE DUMPS SERVER ROOT STARTS SYNCS SEED
 //     test-process resident STORAGE DUMPS SERVER ROOT
 //
-// These three are the parts of the soak that need the package: the server's author, who signs, and the apps, which read.
-// Their clock is the process's, which the script moves. `author` writes a dumps directory for `rsdump serve --watch`, and
-// takes commands from standard input. `apps` starts so many apps one after another, of which so many percent sync.
-// `resident` is an app that goes on; it syncs and reads at each line of standard input. All print what they wrote or saw,
-// a line each: `COLLECTION TIMESTAMP SHA256-OF-THE-PAYLOAD`.
+// These three are the parts of the soak that need the package: the server's author, who signs, and the apps, which
+// read. Their clock is the process's, which the script moves. `author` writes a dumps directory for `rsdump serve
+// --watch`, and takes commands from standard input. `apps` starts STARTS apps one after another, of which SYNCS percent
+// sync. `resident` is an app that goes on; it syncs and reads at each line of standard input. All print what they wrote
+// or saw, a line each: `COLLECTION TIMESTAMP SHA256-OF-THE-PAYLOAD`.
 
 #if Lab
 import Dispatch

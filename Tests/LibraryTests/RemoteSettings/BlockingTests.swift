@@ -120,7 +120,8 @@ import Testing
         _ = FileManager.default.createFile(atPath: output, contents: nil)
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/taskset")
-        process.arguments = ["-c", cores, Bundle.main.bundleURL.appending(path: "test-process").path, "blocking"] + arguments
+        let program = Bundle.main.bundleURL.appending(path: "test-process").path
+        process.arguments = ["-c", cores, program, "blocking"] + arguments
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
         (process.standardOutput, process.standardError) = (file, file)
         try process.run()

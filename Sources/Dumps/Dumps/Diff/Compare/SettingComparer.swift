@@ -58,7 +58,8 @@ extension DumpsConfiguration {
                 set("\(name).guards.\(guarding.rawValue)", value ?? "off")
             }
             if let known = collection.acknowledged {
-                let terms = ["\(known.kind.rawValue) until \(Pin.dateText(known.until))", known.reason].compactMap(\.self)
+                let terms = ["\(known.kind.rawValue) until \(Pin.dateText(known.until))", known.reason].compactMap(
+                    \.self)
                 set("\(name).acknowledged", terms.joined(separator: ", "))
             }
             guard let pin = collection.pin else { continue }
