@@ -64,6 +64,8 @@ extension ServerTests {
             #expect(name(await failure(of: fresh.name)) == "untrusted")
             place.server.inject([Fault("monitor", effect: .body("{"))])
             #expect(name(await failure()) == "other")
+            place.server.inject([Fault("monitor", effect: .status(503))])
+            #expect(name(await failure()) == "other")
             place.server.setOffline(true)
             #expect(name(await failure()) == "offline")
             place.server.inject([Fault("monitor", effect: .status(503), headers: ["Retry-After": "3600"])])

@@ -16,7 +16,8 @@ public enum RemoteSettingsError: Error, Hashable, Sendable {
     case cancelled
     /// The client or the service was shut down, or given another configuration, before the call ended.
     case closed
-    /// The server could not be reached, is not available (5xx), or did not answer completely and in time.
+    /// The server could not be reached, or did not answer completely and in time. An answer that is an error (5xx) is
+    /// ``other(reason:)``, because the device has a network then.
     case offline(reason: String)
     /// ``RemoteSettingsConfig/network`` does not allow the call to use the network.
     case notAllowed(reason: String)
@@ -32,7 +33,7 @@ public enum RemoteSettingsError: Error, Hashable, Sendable {
     case invalidName(reason: String)
     /// What was asked for is neither stored nor packaged, and the server does not have it.
     case notHeld(reason: String)
-    /// Anything else, such as an answer that is not the document that was asked for.
+    /// Anything else, such as an error of the server's own, or an answer that is not the document that was asked for.
     case other(reason: String)
 }
 
@@ -74,7 +75,7 @@ extension RemoteSettingsError {
         switch error.code {
         case .cancelled: self = .cancelled
         case .backoff(_, let seconds): self = .backoff(.seconds(max(seconds, 0)))
-        case _ where error.isUnavailability: self = .offline(reason: "\(error)")
+        case _ where error.isUnavailability && error.status == nil: self = .offline(reason: "\(error)")
         default: self = .other(reason: "\(error)")
         }
     }
