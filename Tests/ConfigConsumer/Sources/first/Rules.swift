@@ -2,7 +2,7 @@ import FirefoxDumps
 import RemoteSettings
 
 actor Rules {
-    private let rules: EmbeddedClient
+    private let rules: EmbeddedClient<RemoteSettingsRecord>
 
     init(_ service: RemoteSettingsService) { rules = service.makeClient(.passwordRules) }
 
