@@ -151,19 +151,6 @@ struct StressTests {
     }
 
     #if Lab
-    /// Beside the tests' own program.
-    private static var program: URL {
-        #if os(macOS)
-        let tests =
-            Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL ?? Bundle.main.bundleURL
-        return tests.deletingLastPathComponent().appending(path: "test-process")
-        #else
-        return Bundle.main.bundleURL.appending(path: "test-process")
-        #endif
-    }
-    #endif
-
-    #if Lab
     /// A process that fetches and activates is killed at random moments: the next one reads a state that was published,
     /// whole, and no older than what was read before.
     @Test(.timeLimit(.minutes(10))) func killedAtAnyMoment() async throws {
@@ -178,7 +165,7 @@ struct StressTests {
         }
         func start(rounds: Int, storage: String? = nil) throws -> (Process, Pipe) {
             let (process, pipe) = (Process(), Pipe())
-            process.executableURL = Self.program
+            process.executableURL = TestProcess.url
             process.arguments = [
                 "config", storage ?? place.storage, place.server.url, place.server.root.roots[0].hex,
                 place.collection.name, "\(rounds)",

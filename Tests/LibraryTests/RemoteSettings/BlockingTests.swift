@@ -120,8 +120,7 @@ import Testing
         _ = FileManager.default.createFile(atPath: output, contents: nil)
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/taskset")
-        let program = Bundle.main.bundleURL.appending(path: "test-process").path
-        process.arguments = ["-c", cores, program, "blocking"] + arguments
+        process.arguments = ["-c", cores, TestProcess.url.path, "blocking"] + arguments
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
         (process.standardOutput, process.standardError) = (file, file)
         try process.run()

@@ -33,7 +33,7 @@ extension ServerTests {
             let storage = place.storage
             for output in outputs {
                 let process = Process()
-                process.executableURL = Self.testProcess
+                process.executableURL = TestProcess.url
                 process.arguments = [
                     "storage", storage, place.server.url, place.server.root.roots[0].hex, collection.name,
                     "\(rounds)",
@@ -60,19 +60,6 @@ extension ServerTests {
             try await client.sync()
             #expect(try state(of: client) == collection.state())
             #expect(place.files.states.count == 1)
-        }
-        #endif
-
-        #if Lab
-        /// Beside the tests' own program.
-        private static var testProcess: URL {
-            #if os(macOS)
-            let tests =
-                Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL ?? Bundle.main.bundleURL
-            return tests.deletingLastPathComponent().appending(path: "test-process")
-            #else
-            return Bundle.main.bundleURL.appending(path: "test-process")
-            #endif
         }
         #endif
 
