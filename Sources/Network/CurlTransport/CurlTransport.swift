@@ -1,4 +1,3 @@
-import CCurl
 import RemoteSettingsHTTP
 
 /// The transport of the command-line tool, and of apps on systems other than Apple's. It uses libcurl and keeps
@@ -19,8 +18,7 @@ import RemoteSettingsHTTP
 package final class CurlTransport: HTTPTransport {
     private let loop: CurlLoop
 
-    /// Makes a transport. libcurl is loaded meanwhile, on another thread: in a sync that finds nothing new, that takes
-    /// longer than all else.
+    /// Makes a transport. Does no I/O.
     ///
     /// - Parameters:
     ///   - connectionsPerHost: the largest number of connections to one host. Further requests wait for one of these,
@@ -29,7 +27,6 @@ package final class CurlTransport: HTTPTransport {
     package init(connectionsPerHost: Int = 8, certificateAuthorities: String? = nil) {
         loop = CurlLoop(
             connectionsPerHost: max(1, connectionsPerHost), certificateAuthorities: certificateAuthorities)
-        WorkThreads.startThread { _ = unsafe rs_curl_load() }
     }
 
     deinit {

@@ -1,4 +1,3 @@
-import Dispatch
 import RemoteSettingsModel
 
 /// Verifies snapshots that are stored together with their chain, in a bundle or a cache file.
@@ -40,7 +39,7 @@ package final class KeptSnapshotVerifier: Sendable {
         }
         let signer = policy.signer(for: unverified.collection)
         let kept = KeptChains(text: pem).chains
-        let message = message(of: unverified.payload.bytes, whileVerifying: kept, signer: signer, at: time)
+        let message = SignedMessage(unverified.payload.bytes)
         var newest: (snapshot: Snapshot, begins: Timestamp)?
         var failure: ContentSignatureError?
         for kept in kept {
@@ -60,28 +59,6 @@ package final class KeptSnapshotVerifier: Sendable {
         guard let newest else { throw failure ?? .noChains(unverified.collection) }
         // The other chains are kept for readers that require them.
         return Snapshot(vouchingFor: unverified, chain: pem, provenance: newest.snapshot.provenance)
-    }
-
-    /// From this size on, in bytes, hashing takes as long as starting a thread.
-    private static let sizeOfTwoThreads = 1 << 18
-
-    /// The payload's hash. The chains are verified meanwhile, unless that takes no time: neither needs the other.
-    private func message(
-        of payload: Bytes, whileVerifying kept: [Bytes], signer: SignerName, at time: Timestamp
-    ) -> SignedMessage {
-        let areKnown = chains.withLock { chains in kept.allSatisfy { chains[Key(pem: $0, signer: signer)] != nil } }
-        guard payload.count >= Self.sizeOfTwoThreads, !areKnown else { return SignedMessage(payload) }
-        let message = Mutex<SignedMessage?>(nil)
-        DispatchQueue.concurrentPerform(iterations: 2) { part in
-            if part == 0 {
-                let hashed = SignedMessage(payload)
-                message.withLock { $0 = hashed }
-            } else {
-                // An error shows again where the result is used.
-                for chain in kept { _ = try? verifiedChain(chain, signer: signer, at: time) }
-            }
-        }
-        return message.withLock { $0 } ?? SignedMessage(payload)
     }
 
     /// Whether one of the chains leads to a pinned root, at the time of its verification.
