@@ -35,6 +35,8 @@ extension ServerTests {
             case .cancelled: "cancelled"
             case .closed: "closed"
             case .offline: "offline"
+            case .unavailable: "unavailable"
+            case .timedOut: "timedOut"
             case .notAllowed: "notAllowed"
             case .backoff(let pause): "backoff \(pause.components.seconds > 3000)"
             case .untrusted: "untrusted"
@@ -65,7 +67,7 @@ extension ServerTests {
             place.server.inject([Fault("monitor", effect: .body("{"))])
             #expect(name(await failure()) == "other")
             place.server.inject([Fault("monitor", effect: .status(503))])
-            #expect(name(await failure()) == "other")
+            #expect(name(await failure()) == "unavailable")
             place.server.setOffline(true)
             #expect(name(await failure()) == "offline")
             place.server.inject([Fault("monitor", effect: .status(503), headers: ["Retry-After": "3600"])])

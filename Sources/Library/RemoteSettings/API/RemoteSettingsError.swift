@@ -16,9 +16,12 @@ public enum RemoteSettingsError: Error, Hashable, Sendable {
     case cancelled
     /// The client or the service was shut down, or given another configuration, before the call ended.
     case closed
-    /// The server could not be reached, or did not answer completely and in time. An answer that is an error (5xx) is
-    /// ``other(reason:)``, because the device has a network then.
+    /// The server could not be reached, or did not answer completely and in time.
     case offline(reason: String)
+    /// The server answered with an error of its own (5xx). The device has a network.
+    case unavailable(reason: String)
+    /// The call took longer than its `timeout`.
+    case timedOut(reason: String)
     /// ``RemoteSettingsConfig/network`` does not allow the call to use the network.
     case notAllowed(reason: String)
     /// The server asked clients to send no requests for this long.
@@ -33,7 +36,7 @@ public enum RemoteSettingsError: Error, Hashable, Sendable {
     case invalidName(reason: String)
     /// What was asked for is neither stored nor packaged, and the server does not have it.
     case notHeld(reason: String)
-    /// Anything else, such as an error of the server's own, or an answer that is not the document that was asked for.
+    /// Anything else, such as an answer that is not the document that was asked for.
     case other(reason: String)
 }
 
@@ -45,8 +48,9 @@ extension RemoteSettingsError: CustomStringConvertible {
             "the client or service was shut down, or given another configuration, before this call ended; the records "
                 + "that are stored stay available"
         case .backoff(let pause): "the server asked to wait; try again in \(pause.components.seconds) s"
-        case .offline(let reason), .notAllowed(let reason), .untrusted(let reason), .rejected(let reason),
-            .storage(let reason), .invalidName(let reason), .notHeld(let reason), .other(let reason):
+        case .offline(let reason), .unavailable(let reason), .timedOut(let reason), .notAllowed(let reason),
+            .untrusted(let reason), .rejected(let reason), .storage(let reason), .invalidName(let reason),
+            .notHeld(let reason), .other(let reason):
             reason
         }
     }
@@ -75,7 +79,8 @@ extension RemoteSettingsError {
         switch error.code {
         case .cancelled: self = .cancelled
         case .backoff(_, let seconds): self = .backoff(.seconds(max(seconds, 0)))
-        case _ where error.isUnavailability && error.status == nil: self = .offline(reason: "\(error)")
+        case .status where error.isUnavailability: self = .unavailable(reason: "\(error)")
+        case _ where error.isUnavailability: self = .offline(reason: "\(error)")
         default: self = .other(reason: "\(error)")
         }
     }

@@ -18,9 +18,9 @@ extension Session {
             return await group.next() ?? nil
         }
         guard let result else {
-            throw .offline(
-                reason: "\((try? server.get()).map { "\($0)" } ?? "the server"): expected an end of the sync within "
-                    + "\(timeout), found none; try again later")
+            throw .timedOut(
+                reason: "\((try? server.get()).map { "\($0)" } ?? "the server"): the sync was not complete after "
+                    + "\(timeout); try again later")
         }
         return try result.get()
     }

@@ -13,6 +13,8 @@ extension UptakeEvent.Status {
         case let error as RemoteSettingsError:
             switch error {
             case .offline: self = .networkError
+            case .unavailable: self = .serverError
+            case .timedOut: self = .timeoutError
             case .backoff: self = .backoff
             case .closed, .cancelled: self = .shutdownError
             case .rejected: self = .rejectedError

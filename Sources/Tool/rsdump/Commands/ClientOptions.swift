@@ -93,7 +93,7 @@ extension CommandFailure {
     /// - Parameter name: the collection that failed.
     init(_ error: RemoteSettingsError, _ name: String) {
         switch error {
-        case .offline: self.init(.unreachable, "\(name): \(error)")
+        case .offline, .unavailable, .timedOut: self.init(.unreachable, "\(name): \(error)")
         case .backoff: self.init(.backoff, "\(name): \(error)")
         default: self.init(.someFailed, "\(name): \(error)")
         }
