@@ -47,9 +47,7 @@ package struct Changeset: Sendable {
                 }
             case "changes":
                 var collector = RecordCollector(limits: limits)
-                try reader.consume { (span, position) throws(ChangesetError) in
-                    try collector.collect(span, &position)
-                }
+                try collector.collect(&reader)
                 let tombstones = collector.tombstones
                 changes = (try collector.table(), tombstones)
             default: try reading { () throws(JSONError) in _ = try reader.skipValue() }
@@ -92,7 +90,7 @@ package struct Changeset: Sendable {
     }
 }
 
-private func reading<Value>(_ body: () throws(JSONError) -> Value) throws(ChangesetError) -> Value {
+func reading<Value>(_ body: () throws(JSONError) -> Value) throws(ChangesetError) -> Value {
     do { return try body() } catch { throw .json(error) }
 }
 

@@ -1,122 +1,73 @@
 /// Reads the array of a changeset's records into one buffer of canonical JSON.
-struct RecordCollector: ~Copyable {
-    private var canonical: CanonicalJSON
+struct RecordCollector {
+    private var canonical: [UInt8] = []
     private var entries: [RecordTable.Entry] = []
     private(set) var tombstones: [Tombstone] = []
     private var mentionsFilters = false
     private let limits: Limits
 
     init(limits: Limits) {
-        canonical = CanonicalJSON(limits: limits)
         self.limits = limits
     }
 
-    /// Reads the array at `position`.
-    mutating func collect(_ input: Span<UInt8>, _ position: inout Int) throws(ChangesetError) {
-        canonical.reserve(input.count - position)
-        try begin(UInt8(ascii: "["), "an array of records", input, &position)
-        position += 1
-        var isFirst = true
-        while try nextItem(isFirst: isFirst, input, &position) {
-            isFirst = false
+    /// Reads the array that is next.
+    mutating func collect(_ reader: inout JSONReader) throws(ChangesetError) {
+        canonical.reserveCapacity(reader.document.count - reader.offset)
+        try reading { () throws(JSONError) in try reader.beginArray() }
+        while try reading({ () throws(JSONError) in try reader.nextElement() }) {
             guard entries.count + tombstones.count < limits.records else {
                 throw .tooManyRecords(limit: limits.records)
             }
-            try collectRecord(input, &position)
-        }
-    }
-
-    /// Checks that a value begins with this bracket.
-    private func begin(
-        _ bracket: UInt8, _ expected: String, _ input: Span<UInt8>, _ position: inout Int
-    ) throws(ChangesetError) {
-        JSONLexer.skipWhitespace(input, &position)
-        do throws(JSONError) {
-            let found = try JSONLexer.peek(input, position)
-            guard found != bracket else { return }
-            throw JSONError(.wrongType(expected: expected, found: JSONLexer.kind(startingWith: found)), at: position)
-        } catch {
-            throw .json(error)
+            try collectRecord(&reader)
         }
     }
 
     /// Reads a record that must be the whole text.
     mutating func collect(record text: Bytes) throws(ChangesetError) {
         guard entries.count < limits.records else { throw .tooManyRecords(limit: limits.records) }
-        var position = 0
-        try text.withSpan { (span) throws(ChangesetError) in try collectRecord(span, &position) }
-        guard position == text.count else { throw .json(JSONError(.trailingData, at: position)) }
+        var reader = JSONReader(text, limits: limits)
+        try collectRecord(&reader)
+        try reading { () throws(JSONError) in try reader.finish() }
     }
 
     /// The collected records, sorted.
     consuming func table() throws(ChangesetError) -> RecordTable {
-        try RecordTable(canonical.finish(), unsorted: entries, mentionsFilters: mentionsFilters)
+        try RecordTable(Bytes(canonical), unsorted: entries, mentionsFilters: mentionsFilters)
     }
 
-    private mutating func collectRecord(_ input: Span<UInt8>, _ position: inout Int) throws(ChangesetError) {
-        let start = canonical.output.count
-        let valuesBefore = canonical.values
-        try begin(UInt8(ascii: "{"), "a record", input, &position)
-        let inputStart = position
-        let base: Int
-        do throws(JSONError) {
-            base = try canonical.writeObject(input, &position, depth: 2)
-        } catch {
-            throw .json(error)
+    private mutating func collectRecord(_ reader: inout JSONReader) throws(ChangesetError) {
+        let offset = reader.offset
+        let members = try reading { () throws(JSONError) in try reader.object() }
+        let record = JSONValue.object(members)
+        guard let id = record["id"]?.string, !id.isEmpty else { throw .recordWithoutID(offset: offset) }
+        guard Identifier.isValid(id.utf8) else { throw .invalidRecordID(id) }
+        let entry = try append(members, id: id, offset: offset)
+        if record["deleted"]?.bool == true {
+            canonical.removeLast(entry.json.count)
+            let lastModified = record["last_modified"]?.number.flatMap { Timestamp($0.text) }
+            tombstones.append(Tombstone(id: id, lastModified: lastModified))
+        } else {
+            entries.append(entry)
+            mentionsFilters = mentionsFilters || record["filter_expression"] != nil
         }
+    }
 
-        guard canonical.output.count - start <= limits.recordBytes else {
-            throw .recordTooLarge(offset: inputStart, what: "bytes (Limits.recordBytes)", limit: limits.recordBytes)
-        }
-        guard canonical.values - valuesBefore < limits.jsonValues else {
-            throw .recordTooLarge(offset: inputStart, what: "values (Limits.jsonValues)", limit: limits.jsonValues)
-        }
-
-        var (isDeleted, hasAttachment) = (false, false)
-        var id: Range<Int>?
-        var lastModified: Range<Int>?
-        for member in canonical.openMembers(from: base) {
-            if member.hasKey("id", in: canonical.output) {
-                id = member.value
-            } else if member.hasKey("deleted", in: canonical.output) {
-                isDeleted = member.hasValue("true", in: canonical.output)
-            } else if member.hasKey("last_modified", in: canonical.output) {
-                lastModified = member.value
-            } else if member.hasKey("attachment", in: canonical.output) {
-                hasAttachment = true
-            } else if member.hasKey("filter_expression", in: canonical.output) {
-                mentionsFilters = true
+    private mutating func append(
+        _ members: [JSONValue.Member], id: String, offset: Int
+    ) throws(ChangesetError) -> RecordTable.Entry {
+        let start = canonical.count
+        var place = start
+        var hasAttachment = false
+        try reading { () throws(JSONError) in
+            try CanonicalJSON.append(members, to: &canonical, offset: offset) { member, start in
+                if member.has("id") { place = start + 1 }
+                if member.has("attachment") { hasAttachment = true }
             }
         }
-        guard let id, id.count > 2, canonical.output[id.lowerBound] == UInt8(ascii: "\"") else {
-            throw .recordWithoutID(offset: inputStart)
+        guard canonical.count - start <= limits.recordBytes else {
+            throw .recordTooLarge(offset: offset, what: "bytes (Limits.recordBytes)", limit: limits.recordBytes)
         }
-        let text = id.lowerBound + 1..<id.upperBound - 1
-        guard canonical.output.withSpan({ Identifier.isValid($0.extracting(text)) }) else {
-            throw .invalidRecordID(self.text(text))
-        }
-        if isDeleted {
-            tombstones.append(
-                Tombstone(id: self.text(text), lastModified: lastModified.flatMap { Timestamp(self.text($0)) }))
-            canonical.discardObject(from: base, start: start)
-        } else {
-            canonical.forgetMembers(from: base)
-            entries.append(
-                RecordTable.Entry(id: text, json: start..<canonical.output.count, hasAttachment: hasAttachment))
-        }
-    }
-
-    private func text(_ range: Range<Int>) -> String {
-        canonical.output.withSpan { $0.extracting(range).text }
-    }
-
-    private func nextItem(
-        isFirst: Bool, _ input: Span<UInt8>, _ position: inout Int
-    ) throws(ChangesetError) -> Bool {
-        do throws(JSONError) {
-            return try JSONLexer.nextItem(closing: UInt8(ascii: "]"), isFirst: isFirst, input, &position)
-        } catch {
-            throw .json(error)
-        }
+        return RecordTable.Entry(
+            id: place..<place + id.utf8.count, json: start..<canonical.count, hasAttachment: hasAttachment)
     }
 }

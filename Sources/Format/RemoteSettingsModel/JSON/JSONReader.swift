@@ -26,7 +26,7 @@ package struct JSONReader {
     package private(set) var offset = 0
     private let skipper: JSONSkipper
     private let valueLimit: Int
-    /// The number of values that ``value()`` has created.
+    /// The number of values that the last call of ``value()`` has created.
     private var values = 0
     private var scopes: [Scope] = []
 
@@ -212,20 +212,34 @@ package struct JSONReader {
 
     /// The next value, including all nested values.
     ///
-    /// - Throws: ``JSONError``. Its reason is `tooManyValues` if all values read so far exceed ``Limits/jsonValues``.
+    /// - Throws: ``JSONError``. Its reason is `tooManyValues` if there are more of them than ``Limits/jsonValues``.
     package mutating func value() throws(JSONError) -> JSONValue {
+        values = 0
+        return try tree()
+    }
+
+    /// The next value, which must be an object. The limit is that of ``value()``.
+    mutating func object() throws(JSONError) -> [JSONValue.Member] {
+        values = 1
+        return try members()
+    }
+
+    private mutating func members() throws(JSONError) -> [JSONValue.Member] {
+        var members: [JSONValue.Member] = []
+        try beginObject()
+        while let key = try nextKey() { members.append(.init(key: key, value: try tree())) }
+        return members
+    }
+
+    private mutating func tree() throws(JSONError) -> JSONValue {
         values += 1
         guard values <= valueLimit else { throw JSONError(.tooManyValues(limit: valueLimit), at: offset) }
         switch try peek() {
-        case UInt8(ascii: "{"):
-            var members: [JSONValue.Member] = []
-            try beginObject()
-            while let key = try nextKey() { members.append(.init(key: key, value: try value())) }
-            return .object(members)
+        case UInt8(ascii: "{"): return .object(try members())
         case UInt8(ascii: "["):
             var elements: [JSONValue] = []
             try beginArray()
-            while try nextElement() { elements.append(try value()) }
+            while try nextElement() { elements.append(try tree()) }
             return .array(elements)
         case UInt8(ascii: "\""): return .string(try string())
         case UInt8(ascii: "t"), UInt8(ascii: "f"): return .bool(try bool())

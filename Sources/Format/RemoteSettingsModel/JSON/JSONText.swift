@@ -75,30 +75,54 @@ package enum JSONText {
     }
 }
 
-/// Writes JSON strings (RFC 8259, section 7). Canonical JSON has a writer of its own, because it copies strings from
-/// JSON to JSON.
+/// Writes JSON strings (RFC 8259, section 7).
 package enum JSONString {
     /// The characters that are escaped besides the quote and the backslash.
     package enum Escapes {
         /// Control characters. A short escape is used if there is one, as in `JSON.stringify` and serde_json.
         case shortest
+        /// Everything except printable ASCII, with a short escape if there is one, as in ``CanonicalJSON``.
+        case canonical
         /// Control characters and delete, because a terminal could act on them. The only short escape is `
         /// `.
         case terminal
         /// Everything except printable ASCII, as `\u` and four lower-case digits for each UTF-16 code unit.
         case ascii
+
+        var isShort: Bool { self == .shortest || self == .canonical }
     }
 
     package static func append(_ string: String, _ escapes: Escapes, to text: inout [UInt8]) {
         text.append(UInt8(ascii: "\""))
-        if escapes == .ascii {
-            for unit in string.utf16 {
-                if unit < 0x7F { append(UInt8(unit), escapes, to: &text) } else { appendEscape(unit, to: &text) }
+        if !appendPlain(string, to: &text) {
+            switch escapes {
+            case .ascii, .canonical:
+                for scalar in string.unicodeScalars {
+                    if scalar.value < 0x7F {
+                        append(UInt8(scalar.value), escapes, to: &text)
+                    } else {
+                        for unit in scalar.utf16 { appendEscape(unit, to: &text) }
+                    }
+                }
+            case .shortest, .terminal:
+                for byte in string.utf8 { append(byte, escapes, to: &text) }
             }
-        } else {
-            for byte in string.utf8 { append(byte, escapes, to: &text) }
         }
         text.append(UInt8(ascii: "\""))
+    }
+
+    /// Appends a text that needs no escape. Nearly all do not.
+    ///
+    /// - Returns: whether it needs none; otherwise nothing is appended.
+    private static func appendPlain(_ string: String, to text: inout [UInt8]) -> Bool {
+        var string = string
+        return string.withUTF8 { bytes in
+            var end = 0
+            unsafe JSONLexer.skipPlain(Span(_unsafeElements: bytes), &end)
+            guard end == bytes.count else { return false }
+            unsafe text.append(contentsOf: bytes)
+            return true
+        }
     }
 
     @inline(__always)
@@ -106,10 +130,10 @@ package enum JSONString {
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"): text.append(contentsOf: [UInt8(ascii: "\\"), byte])
         case 0x0A where escapes != .ascii: text.append(contentsOf: "\\n".utf8)
-        case 0x08 where escapes == .shortest: text.append(contentsOf: "\\b".utf8)
-        case 0x09 where escapes == .shortest: text.append(contentsOf: "\\t".utf8)
-        case 0x0C where escapes == .shortest: text.append(contentsOf: "\\f".utf8)
-        case 0x0D where escapes == .shortest: text.append(contentsOf: "\\r".utf8)
+        case 0x08 where escapes.isShort: text.append(contentsOf: "\\b".utf8)
+        case 0x09 where escapes.isShort: text.append(contentsOf: "\\t".utf8)
+        case 0x0C where escapes.isShort: text.append(contentsOf: "\\f".utf8)
+        case 0x0D where escapes.isShort: text.append(contentsOf: "\\r".utf8)
         case 0x7F where escapes == .terminal: appendEscape(0x7F, to: &text)
         case 0..<0x20: appendEscape(UInt16(byte), to: &text)
         default: text.append(byte)

@@ -17,7 +17,7 @@ public enum JSONValue: Sendable {
 
     /// One member of an object.
     public struct Member: Hashable, Sendable {
-        private let name: ExactString
+        let name: ExactString
         /// The member's value.
         public let value: JSONValue
 
@@ -151,6 +151,8 @@ public struct JSONNumber: Hashable, Sendable {
     /// The number in canonical JSON; `nil` if it does not fit into 64 bits, or into a double.
     package var canonical: String? {
         let isInteger = text.utf8.allSatisfy { $0 == UInt8(ascii: "-") || ($0 &- 48) < 10 }
+        // 18 digits fit into any 64-bit integer.
+        if isInteger, text.utf8.count <= 18, text != "-0" { return text }
         return isInteger ? CanonicalNumber.integer(text) : CanonicalNumber.double(text)
     }
 }

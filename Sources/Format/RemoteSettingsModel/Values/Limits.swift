@@ -27,7 +27,7 @@ package struct Limits: Sendable, Hashable {
     var recordBytes = 16 << 20
     /// Nesting of arrays and objects in a JSON document.
     package var jsonDepth = 128
-    /// Members of a JSON object. In a record, the members of all objects that are open at once are counted together.
+    /// Members of a JSON object.
     package var jsonMembers = 100_000
     /// Values of all kinds in a JSON document that is read into memory as a tree, and in a record.
     package var jsonValues = 250_000
