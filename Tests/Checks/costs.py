@@ -11,7 +11,12 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-MOST = {"commands of `rsdump`": 24, "options of `rsdump`": 110}
+MOST = {
+    "error types": 20, "`package` declarations in Format and Network": 1_100, "limits": 33, "commands of `rsdump`": 24,
+    "options of `rsdump`": 110,
+}
+ERROR_TYPE = (r"^\s*(?:(?:public|package|private|fileprivate|indirect|final) )*(?:struct|enum|class|extension) "
+              r"[\w.]+\s*:[^{]*\b(?:Error|CodedError)\b[^{]*\{")
 
 
 def lines(folder):
@@ -21,6 +26,12 @@ def lines(folder):
             stripped = (line.strip() for line in path.read_text(errors="replace").splitlines())
             total += sum(1 for line in stripped if line and not line.startswith(("#" if path.suffix == ".py" else "//", "/*", "* ")))
     return total
+
+
+def count(pattern, *folders, name="*.swift"):
+    """The number of lines in Swift files that match a pattern."""
+    paths = [path for folder in folders for path in (ROOT / folder).rglob(name)]
+    return sum(len(re.findall(pattern, path.read_text(), re.MULTILINE)) for path in paths)
 
 
 def manifest():
@@ -37,7 +48,11 @@ def main():
     found = {
         "targets of the package": len(manifest()["targets"]),
         "lines of code": lines("Sources"),
+        "lines of Format, Network and Library": sum(map(lines, ["Sources/Format", "Sources/Network", "Sources/Library"])),
         "lines of tests": lines("Tests"),
+        "error types": count(ERROR_TYPE, "Sources"),
+        "`package` declarations in Format and Network": count(r"^\s*package ", "Sources/Format", "Sources/Network"),
+        "limits": count(r"^ +(?:package )?var \w+", "Sources", name="Limits.swift"),
         "commands of `rsdump`": len(re.findall(r"^[a-z ]+$", kept, re.MULTILINE)),
         "options of `rsdump`": len(re.findall(r"@(?:Option|Flag|Argument)\b", tool)),
     }
