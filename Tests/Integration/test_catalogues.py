@@ -16,7 +16,6 @@ import subprocess
 import threading
 import time
 
-import jsonschema
 import pytest
 
 import rsdump
@@ -27,7 +26,6 @@ from serve import Serving
 
 ROUNDS = int(os.environ.get("RELEASE_KILL_ROUNDS", "8"))
 SEED = os.environ.get("KILL_SEED") or secrets.token_hex(4)
-SCHEMA = rsdump.REPOSITORY / "Sources/Format/SnapshotBundle/Documentation.docc/Resources/catalogue-record.schema.json"
 CATALOGUE = "publisher/catalogue"
 HIGHEST = 2**53 - 1
 # A clock that is days ahead, of Debian's libfaketime.
@@ -237,22 +235,6 @@ def test_a_catalogue_is_published_packaged_and_verified_offline(origin, served, 
         other = Packager(tmp_path / "mirror", origin.root, mirror.url, names=("two",))
         other.good()
         assert other.lock["catalogue"]["number"] == 2 and other.names == ["main/two", CATALOGUE]
-
-
-def test_catalogues_fit_their_schema(origin):
-    assert origin.run("remove", "main/one").code == rsdump.DONE
-    (origin.path / "sources/main/one.yaml").unlink()
-    assert origin.run("publish").says("main/one is removed")
-    schema = json.loads(SCHEMA.read_text())
-    jsonschema.Draft7Validator.check_schema(schema)
-    validator = jsonschema.Draft7Validator(schema)
-    records = origin.catalogue
-    assert records.keys() == {"catalogue", "main_-one", "main_-two"} and records["main_-one"]["removed"] == 2
-    for record in records.values():
-        validator.validate(record)
-    for wrong in [records["catalogue"] | {"number": 0}, records["main_-two"] | {"removed": 1}, {"id": "main_-two"},
-                  records["main_-two"] | {"sha256": "ab"}, records["catalogue"] | {"publisher": "A b"}]:
-        assert not validator.is_valid(wrong), wrong
 
 
 def test_a_nightly_confirmation_changes_a_package_only_when_half_of_the_time_is_over(origin, served, tmp_path):
@@ -686,52 +668,6 @@ def test_a_new_directory_begins_with_a_name(tmp_path):
     assert json.loads((origin.path / "defaults.json").read_text()) == {"a": 1}
 
 
-def test_two_publishers_and_a_wrong_clock(origin, tmp_path):
-    outcomes = []
-    threads = [threading.Thread(target=lambda: outcomes.append(origin.run("publish", "--confirm"))) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for outcome in outcomes:
-        assert outcome.code == rsdump.DONE or outcome.says("run this again when it has ended"), str(outcome)
-    assert origin.catalogue["catalogue"]["number"] == 1
-    behind = origin.run("publish", "--confirm", "--at", "2026-01-01")
-    assert behind.code != rsdump.DONE
-    assert rsdump.run("verify", "--locked", "--dumps", origin.dumps.path).code == rsdump.DONE
-
-
-def test_killed_publications_leave_one_catalogue(origin, tmp_path):
-    """Whatever goes on after a kill, be it a confirmation that looks at no source, finds one catalogue or makes one."""
-    chance = random.Random(SEED)
-    timed = origin.copy(tmp_path / "timed")
-    began = time.monotonic()
-    timed.publish(one=2, two=2)
-    seconds = time.monotonic() - began
-    interrupted = 0
-    for number in range(ROUNDS):
-        where = f"round {number} of KILL_SEED={SEED} RELEASE_KILL_ROUNDS={ROUNDS}"
-        work = origin.copy(tmp_path / f"round-{number}")
-        for name in ("one", "two"):
-            (work.path / f"sources/main/{name}.yaml").write_text("records:\n  - {id: a, value: 2}\n")
-        process = rsdump.start("publish", cwd=work.path)
-        time.sleep(chance.uniform(0, seconds))
-        interrupted += process.poll() is None
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        goes_on = ["publish", "--confirm"] if chance.random() < 0.5 else ["publish"]
-        outcome = work.run(*goes_on)
-        assert outcome.code == rsdump.DONE, f"{where}: {outcome}"
-        verified = rsdump.run("verify", "--locked", "--dumps", work.dumps.path)
-        assert verified.code == rsdump.DONE, f"{where}: {verified}"
-        values = {work.dumps.bundle(f"main/{name}").records[0]["value"] for name in ("one", "two")}
-        assert len(values) == 1, f"{where}: {values}"
-        assert work.catalogue["catalogue"]["number"] == values.pop(), where
-        assert not (work.dumps.path / ".rsdump").exists(), where
-        shutil.rmtree(work.path)
-    assert interrupted > 0
-
-
 def test_who_reads_between_the_renames_of_a_publication_gets_one_catalogue(origin, tmp_path):
     """A publication is killed before each of its renames, and a server and apps start then."""
     library, log, stash = (tmp_path / name for name in ("faults.so", "log", "stash"))
@@ -806,35 +742,6 @@ def test_killed_refreshes_leave_one_catalogue(origin, served, tmp_path):
             assert packager.lock["catalogue"]["number"] == 2, where
             assert rsdump.run("verify", "--locked", "--dumps", path).code == rsdump.DONE, where
             shutil.rmtree(path)
-
-
-def test_readers_of_a_server_never_see_a_catalogue_that_is_not_there(origin, served):
-    """If the catalogue is the same before and after, everything in between is what it lists."""
-    stop, seen, problems = threading.Event(), set(), []
-
-    def read():
-        while not stop.is_set():
-            before = served.changeset(CATALOGUE).json()
-            found = {name: served.changeset(f"main/{name}").json()["timestamp"] for name in ("one", "two")}
-            after = served.changeset(CATALOGUE).json()
-            if before["timestamp"] != after["timestamp"]:
-                continue
-            wanted = {r["collection"]: r["timestamp"] for r in after["changes"] if "collection" in r}
-            seen.add(after["timestamp"])
-            if wanted != found:
-                problems.append((wanted, found))
-
-    readers = [threading.Thread(target=read) for _ in range(2)]
-    for reader in readers:
-        reader.start()
-    for number in range(2, 8):
-        origin.publish(one=number, two=number)
-        time.sleep(0.6)
-    stop.set()
-    for reader in readers:
-        reader.join()
-    assert not problems, problems[:3]
-    assert len(seen) > 3
 
 
 def test_a_mirror_carries_the_catalogue(origin, tmp_path):
