@@ -74,21 +74,6 @@ def test_a_commit_is_embedded_with_all_that_it_needs(dumps, tmp_path):
     assert json.loads((folder / "dumps.lock.json").read_text()) == dumps.lock
 
 
-def test_nothing_of_the_machine_is_in_it(dumps, tmp_path):
-    def files(root):
-        return {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
-
-    assert embed(dumps, tmp_path / "Sources/Embedded", "--stored").code == rsdump.DONE
-    elsewhere = tmp_path / "else where"
-    elsewhere.mkdir()
-    dumps.copy(elsewhere / "dumps")
-    outcome = rsdump.run(
-        "embed", "--stored", "--output", "Sources/Embedded", cwd=elsewhere, umask=0o077,
-        env={"TZ": "Asia/Tokyo", "LC_ALL": "C", "LANG": "C"})
-    assert outcome.code == rsdump.DONE, str(outcome)
-    assert files(tmp_path / "Sources") == files(elsewhere / "Sources")
-
-
 @pytest.mark.parametrize("name", ['a"b', "a\nb", "a\\b", 'x"\n#include "/etc/passwd'.replace("/", "_")])
 def test_a_path_cannot_be_more_than_a_path_in_the_source(dumps, tmp_path, name):
     (tmp_path / name).mkdir()

@@ -108,18 +108,6 @@ def test_the_same_from_an_omni_ja_and_a_debian_package(imported_real, tmp_path):
             assert dumps.bundle_path(name).read_bytes() == imported_real.bundle_path(name).read_bytes()
 
 
-def test_nothing_of_the_machine_is_in_the_bundles(tree, tmp_path):
-    elsewhere = tmp_path / "else where"
-    shutil.copytree(tree, elsewhere / "settings")
-    first, second = Dumps(tmp_path / "first"), Dumps(tmp_path / "second")
-    assert import_("firefox", tree, first.path).code == rsdump.DONE
-    outcome = import_(
-        "firefox", "settings", tmp_path / "second", cwd=elsewhere, umask=0o077,
-        env={"TZ": "Asia/Tokyo", "LC_ALL": "C", "LANG": "C"})
-    assert outcome.code == rsdump.DONE, str(outcome)
-    assert first.files() == second.files()
-
-
 # Formats
 
 

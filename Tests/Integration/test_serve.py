@@ -372,14 +372,6 @@ def test_a_download_goes_on_when_it_is_asked_to_end(refreshed_real):
             serving.connect()
 
 
-def test_no_lock_is_said(tmp_path):
-    outcome = rsdump.run("serve", "--dumps", tmp_path, "--port", 0)
-    assert outcome.code == rsdump.USAGE and outcome.says("dumps.lock.json", "rsdump refresh")
-    (tmp_path / "dumps.lock.json").write_text('{"version": 1')
-    outcome = rsdump.run("serve", "--dumps", tmp_path, "--port", 0)
-    assert outcome.code == rsdump.VERIFICATION and outcome.says("dumps.lock.json", "too early") and outcome.out == ""
-
-
 def test_where_it_cannot_listen_is_said(refreshed_sample):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
