@@ -416,27 +416,6 @@ def test_a_catalogue_that_forgets_a_collection(origin, served, tmp_path):
     packager.refuses("main/two: listed before")
 
 
-@pytest.mark.parametrize("case", ["itself", "later", "nothing", "twice"])
-def test_what_is_no_catalogue(origin, served, tmp_path, case):
-    packager = Packager(tmp_path / "packager", origin.root, served.url)
-    packager.good()
-    forged = plain(origin.catalogue)
-    forged["catalogue"]["number"] = 7
-    if case == "itself":
-        forged["publisher_-catalogue"] = forged["main_-one"] | {"bucket": "publisher", "collection": "catalogue"}
-    if case == "later":
-        forged["catalogue"]["format"] = 2
-    if case == "nothing":
-        forged = {"a": {"b": 1}}
-    if case == "twice":
-        forged["main_-one2"] = forged["main_-one"]
-    origin.sign(forged)
-    wait_for(served, origin.dumps)
-    packager.refuses({"later": "format 1, found 2"}.get(case, "expected the records of a catalogue"))
-    refused = origin.run("publish", "--confirm")
-    assert refused.code == rsdump.USAGE and refused.says("rsdump remove publisher/catalogue"), str(refused)
-
-
 def test_a_fast_forward_is_healed_by_a_new_certificate(origin, served, tmp_path):
     """Somebody with the leaked key publishes the highest number. No number follows it; a later certificate does."""
     packager = Packager(tmp_path / "packager", origin.root, served.url)
@@ -460,10 +439,6 @@ def test_a_fast_forward_is_healed_by_a_new_certificate(origin, served, tmp_path)
         # The leaked key does not come back.
         packager.configure(url=lies.url)
         packager.refuses("expected a certificate that is valid from")
-
-
-def milliseconds(text):
-    return round(datetime.datetime.fromisoformat(text).timestamp() * 1000)
 
 
 def in_days(days, *arguments, **options):
@@ -523,26 +498,6 @@ def test_nothing_is_taken_from_a_mirror_that_is_frozen_from_the_beginning(origin
     assert outcome.code == rsdump.DONE and outcome.says("unconfirmed since"), str(outcome)
     outcome = in_days(23, "get", "main/one", "--explain", *app)
     assert outcome.code == rsdump.DONE and outcome.says("unconfirmed since"), str(outcome)
-
-
-def test_a_key_of_one_day_confirms_for_no_longer_than_its_certificate(origin, tmp_path):
-    """Somebody with the key confirms the honest states until the year 287396, and then no longer needs the key."""
-    thief = origin.copy(tmp_path / "thief")
-    forged = plain(thief.catalogue)
-    forged["catalogue"]["expires"] = HIGHEST
-    thief.sign(forged)
-    with Serving("--dumps", thief.dumps.path) as lies, Serving("--dumps", origin.dumps.path, "--watch") as served:
-        packager = Packager(tmp_path / "packager", origin.root, lies.url)
-        packager.good()
-        end = packager.lock["collections"][CATALOGUE]["trust"]["signed"]["chainNotAfter"]
-        catalogue = packager.refresh().json()["catalogue"]
-        assert catalogue["confirmedUntil"] == milliseconds(end) < catalogue["confirmed"] + 366 * 86_400_000
-        # The next honest confirmation replaces it at once: its end differs by more than the publisher's term.
-        origin.run("publish", "--confirm")
-        wait_for(served, origin.dumps)
-        packager.configure(url=served.url)
-        report = packager.good()
-        assert report["catalogue"]["confirmedUntil"] == origin.catalogue["catalogue"]["expires"]
 
 
 def test_signing_again_displaces_what_the_old_key_has_signed_at_the_same_time(origin, served, tmp_path):
@@ -654,27 +609,10 @@ def test_commands_are_told_of_the_catalogue_among_the_others(origin, tmp_path):
     assert hook.take() == []
 
 
-def test_a_new_directory_begins_with_a_name(tmp_path):
-    origin = Origin(tmp_path / "origin")
-    shutil.rmtree(origin.dumps.path)
-    origin.publish("--publisher", "new.example.org", one=1)
-    assert origin.dumps.lock["catalogue"] == {"publisher": "new.example.org", "number": 1}
-    assert rsdump.run("verify", "--locked", "--dumps", origin.dumps.path).code == rsdump.DONE
-    other = origin.run("publish", "--publisher", "other.example.org")
-    assert other.code == rsdump.USAGE and other.says("new.example.org"), str(other)
-    # The catalogue is not among an app's defaults.
-    exported = origin.run("export", "main/one", "--to", "json", "--key", "id", "--value", "value", "--output", "defaults.json")
-    assert exported.code == rsdump.DONE, str(exported)
-    assert json.loads((origin.path / "defaults.json").read_text()) == {"a": 1}
-
-
 def test_who_reads_between_the_renames_of_a_publication_gets_one_catalogue(origin, tmp_path):
     """A publication is killed before each of its renames, and a server and apps start then."""
-    library, log, stash = (tmp_path / name for name in ("faults.so", "log", "stash"))
+    library, log, stash = toolchain.preloadable("Faults/faults.c", tmp_path), tmp_path / "log", tmp_path / "stash"
     stash.mkdir()
-    subprocess.run(
-        [toolchain.clang(), "-std=gnu17", "-shared", "-fPIC", "-o", library, rsdump.REPOSITORY / "Tests/Faults/faults.c",
-         "-ldl", "-lpthread"], check=True)
     for name in ("one", "two"):
         (origin.path / f"sources/main/{name}.yaml").write_text("records:\n  - {id: a, value: 2}\n")
 

@@ -222,9 +222,7 @@ def test_objects_json_tells_an_upload_all_it_needs(mirror, dumps):
 def test_a_bundle_that_is_cut_short_meanwhile_is_to_blame(tmp_path):
     """The system says of such a write only that the address is bad."""
     large = LargeFiles(tmp_path)
-    library, bundle = tmp_path / "cut.so", large.dumps.bundle_path("main/files")
-    source = rsdump.REPOSITORY / "Tests/Servers/disk/cut_short.c"
-    subprocess.run([toolchain.clang(), "-shared", "-fPIC", "-o", library, source], check=True)
+    library, bundle = toolchain.preloadable("Servers/disk/cut_short.c", tmp_path), large.dumps.bundle_path("main/files")
     outcome = rsdump.run(
         "export", "--to", "mirror", "--output", tmp_path / "mirror", "--url", "https://settings.example.org", "--dumps",
         large.dumps.path, env={"LD_PRELOAD": str(library), "CUT_SHORT": str(bundle)})

@@ -59,8 +59,8 @@ extension FuzzTarget {
     }
 
     static let changeset = FuzzTarget(
-        "changeset", "a server's answer; the signed payload is canonical, and read again as the same records", longest: 8192,
-        words: jsonWords, seeds: { source in changesetSeeds + source.changesets }
+        "changeset", "a server's answer; the signed payload is canonical, and read again as the same records",
+        longest: 8192, words: jsonWords, seeds: { source in changesetSeeds + source.changesets }
     ) { input in
         let limits = Limits()
         let changeset: Changeset

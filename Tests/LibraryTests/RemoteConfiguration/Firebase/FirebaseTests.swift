@@ -1,5 +1,5 @@
 // Firebase's public Swift tests (firebase-ios-sdk, FirebaseRemoteConfig/Tests/Swift) and its quickstart, in words of
-// our own. Those that differ from another one only in the form of a call are left out: FirebaseGetStarted has both forms.
+// our own. Those that differ from another one only in the form of a call are left out: FirebaseGetStarted has both.
 
 import Foundation
 import RemoteConfiguration
